@@ -18,7 +18,7 @@ from typing import Any
 
 from kubectl_eksdoc.cli.main import collect_seldom
 from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
@@ -97,7 +97,7 @@ def _list(archive: str, count: int) -> dict[str, float]:
     """One list of so many pods from our server, beside the same bytes from one that only sends them; each the second
     time, for the first one encodes."""
     plane = load(_many(archive, count), NOW).plane
-    with serving(Api(plane, Setup(Access({"t": ADMIN})))) as server:
+    with serving(Api(plane, Setup(TokenUsers({"t": ADMIN})))) as server:
         url = f"{server.url('t')}/api/v1/pods"
         _fetched(url)
         ours, body = _fetched(url)
@@ -128,10 +128,10 @@ def _fetched(url: str) -> tuple[float, bytes]:
 @contextlib.contextmanager
 def _static(body: bytes) -> Iterator[str]:
     """A server that answers everything with `body`."""
-    from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+    from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 
     class Fixed:
-        def handle(self, request: Request) -> Reply:
+        def handle(self, request: ServedRequest) -> Reply:
             return Reply(200, body)
 
     with serving(Fixed()) as server:

@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 from bench.world import Shape, make
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.imds_probe.fixes.chooser import offered
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.read import metadata_facts
 from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
 from kubectl_eksdoc.render.look import Look
@@ -36,7 +36,7 @@ class Account:
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
 
-    def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
         self.asked[question.operation] += 1
         answer: dict[str, Any] = getattr(self, f"_{question.operation.lower()}")(parameters)
         return answer
@@ -90,7 +90,7 @@ def main() -> None:
     cluster = _on_instances(make(Shape(parser.parse_args().nodes)))
     account = Account()
     eks = EksCluster("bench", "arn", "1.33", "eks.1", "ACTIVE", "https://bench", "")
-    aws = Believed(account, eks, Caller("111122223333", "arn"), "by its endpoint")
+    aws = VerifiedCluster(account, eks, Caller("111122223333", "arn"), "by its endpoint")
     begun = time.perf_counter()
     plan = plan_metadata(metadata_facts(Observed(cluster, aws), cluster), 2)
     report = ImdsReport(plan, {}, offered=offered(plan, cluster, "vpc-1"))

@@ -8,15 +8,15 @@ import time
 from datetime import datetime, timezone
 from typing import cast
 
-from kubectl_eksdoc.drain.run.chronicle import Aimed
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
-from kubectl_eksdoc.drain.run.standing import PodWaits, Standing
-from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.drain.run.chronicle import PlannedNode
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.standing import PodWaits, RunProgress
+from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.selectors import Selector
-from kubectl_eksdoc.tui.framed import Framed
-from kubectl_eksdoc.tui.run.following import Following
-from kubectl_eksdoc.tui.run.state import Desk, Kind, Update
+from kubectl_eksdoc.tui.framed import FramedApp
+from kubectl_eksdoc.tui.run.following import FollowedRun
+from kubectl_eksdoc.tui.run.state import RunKind, RunUpdate, ScreenRunController
 
 PODS = 40
 AT_ONCE = 8
@@ -26,12 +26,12 @@ GOING = 3
 class MadeRun:
     """Mutable: how far it is. `AT_ONCE` nodes are under way, and of them `GOING` pods go at every look."""
 
-    run, kind, view, speed = "20261120-193005-4f2a", Kind.DRAIN, None, 1.0
+    run, kind, view, speed = "20261120-193005-4f2a", RunKind.DRAIN, None, 1.0
     began_at = datetime(2026, 11, 20, 19, 30, 5, tzinfo=timezone.utc)
 
     def __init__(self, nodes: int) -> None:
         names = [f"ip-10-0-{at // 250}-{at % 250}.ec2.internal" for at in range(nodes)]
-        self.aims = tuple(Aimed(name, 1 + at // 20, self._pods(name)) for at, name in enumerate(names))
+        self.aims = tuple(PlannedNode(name, 1 + at // 20, self._pods(name)) for at, name in enumerate(names))
         self._left = {aim.node: list(aim.pods) for aim in self.aims}
         self._began = time.monotonic()
         self._gone = self._looks = 0
@@ -41,24 +41,24 @@ class MadeRun:
     def _pods(node: str) -> tuple[str, ...]:
         return tuple(f"shop/web-{node[6:]}-{number}" for number in range(PODS))
 
-    def look(self) -> Update:
+    def look(self) -> RunUpdate:
         now_s = time.monotonic() - self._began
-        moments: list[Moment] = []
+        moments: list[RunMoment] = []
         under_way = [node for node, left in self._left.items() if left][:AT_ONCE]
         for node in under_way:
             if node not in self._begun:
                 self._begun.add(node)
-                moments.append(Moment(now_s, Happened.BEGUN, node))
+                moments.append(RunMoment(now_s, Happened.BEGUN, node))
         self._looks += 1
         for node in (under_way * 2)[self._looks % AT_ONCE :][:GOING] if len(under_way) == AT_ONCE else under_way:
             pod = self._left[node].pop(0)
-            moments += [Moment(now_s, Happened.EVICTED, pod, node), Moment(now_s, Happened.GONE, pod, node)]
+            moments += [RunMoment(now_s, Happened.EVICTED, pod, node), RunMoment(now_s, Happened.GONE, pod, node)]
             self._gone += 1
             if not self._left[node]:
-                moments.append(Moment(now_s, Happened.DONE, node))
-        return Update(moments, self._standing(now_s, under_way), None)
+                moments.append(RunMoment(now_s, Happened.DONE, node))
+        return RunUpdate(moments, self._standing(now_s, under_way), None)
 
-    def _standing(self, now_s: float, under_way: list[str]) -> Standing:
+    def _standing(self, now_s: float, under_way: list[str]) -> RunProgress:
         waits = tuple(
             PodWaits(f"shop/cart-{at}", node, "budget shop/cart has no room", "shop/cart")
             for at, node in enumerate(under_way[:3])
@@ -68,7 +68,7 @@ class MadeRun:
             Budget("shop", f"app-{at}", "", Selector(), BudgetStatus((self._gone + at) % 3, 9, 8, 10))
             for at in range(8)
         )
-        return Standing(
+        return RunProgress(
             now_s,
             len(self.aims) * PODS,
             self._gone,
@@ -84,7 +84,7 @@ class MadeRun:
             budgets=budgets,
         )
 
-    def wish(self, wish: Wish) -> None:
+    def wish(self, wish: RunWish) -> None:
         return
 
     def leave_alone(self, node: str) -> None:
@@ -95,14 +95,14 @@ def _ignore() -> None:
     return
 
 
-class Shown(Framed):
+class Shown(FramedApp):
     def __init__(self, nodes: int) -> None:
         super().__init__(ascii=False, plain=False, light=False)
         self._count = nodes
 
     def on_mount(self) -> None:
-        nothing = cast(Desk, None)  # of a run that is followed nothing is asked
-        following = Following(self, nothing, {}, _ignore, _ignore, _ignore, mark_next=lambda drained: None)
+        nothing = cast(ScreenRunController, None)  # of a run that is followed nothing is asked
+        following = FollowedRun(self, nothing, {}, _ignore, _ignore, _ignore, mark_next=lambda drained: None)
         following.follow(MadeRun(self._count), "bench")
 
 

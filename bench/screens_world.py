@@ -8,7 +8,7 @@ import sys
 from bench.world import Shape, make
 from bench.world_facts import NOW
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.opening import Opening, Progress
@@ -30,7 +30,7 @@ def main() -> None:
     def targeting() -> Targeting:
         return Targeting(names=tuple(node.name for node in cluster.nodes[: asked.marked]))
 
-    Surroundings(sys.stdout, sys.stderr).open_screens(Opening(read, targeting, lambda _: (), lambda: NOW))
+    CommandContext(sys.stdout, sys.stderr).open_screens(Opening(read, targeting, lambda _: (), lambda: NOW))
 
 
 if __name__ == "__main__":

@@ -20,14 +20,14 @@ from typing import Any
 from bench import cluster
 from bench.dump import a_node
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.host.archives.snapshot import KeptReader, snapshot_at
+from kubectl_eksdoc.host.archives.snapshot import SnapshotFileReader, snapshot_at
 from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
-from kubectl_eksdoc.kubernetes.keeping import Digests, Keep
+from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.kinds import NODES, PODS, KindRead, ReadState
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.objects import journal_lines
-from kubectl_eksdoc.objects.keeping.pages import Keeping, KeptLists
+from kubectl_eksdoc.objects.keeping.pages import CleanedLists, SnapshotCleaner
 
 PAGE = 500
 _NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
@@ -67,7 +67,9 @@ def _listed(kind: str, items: list[bytes]) -> bytes:
 
 def write(path: str, snapshot: str, count: str) -> dict[str, Any]:
     file = SnapshotFile(snapshot)
-    lists = KeptLists(Keeping(Keep(Digests(b"a key"))), partial(file.page, ""), partial(file.forget, ""))
+    lists = CleanedLists(
+        SnapshotCleaner(KeptAnnotations(Digests(b"a key"))), partial(file.page, ""), partial(file.forget, "")
+    )
     counts = {NODES: 0, PODS: 0}
     began = time.perf_counter()
     sizes = json.loads(Path(f"{path}.sizes").read_text())
@@ -89,7 +91,7 @@ def read(_: str, snapshot: str, count: str) -> dict[str, Any]:
     began = time.perf_counter()
     told = snapshot_at(snapshot)
     assert told is not None
-    found = KeptReader(snapshot, "", told.scenes[""]).read((NODES, PODS))
+    found = SnapshotFileReader(snapshot, "", told.scenes[""]).read((NODES, PODS))
     took = time.perf_counter() - began
     assert len(found.pods) == int(count)
     return {"seconds": took, "nodes": len(found.nodes), "peak": _peak()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.placement import Placement, Requests
-from kubectl_eksdoc.model.pods import Owner
+from kubectl_eksdoc.model.pods import ControllerOwner
 from kubectl_eksdoc.model.selectors import Labels
 
 SINGLETONS = 0.3
@@ -56,7 +56,7 @@ class App:
     uid: str
     replicas: int
     guard: Amount | None
-    owner: Owner
+    owner: ControllerOwner
     labels: Labels
     placement: Placement
     grace_s: int = 30
@@ -121,10 +121,10 @@ def _app(number: int, kind: str, replicas: int, requests: Requests, of: int, cha
         "app.kubernetes.io/part-of": namespace,
     }
     if kind == "StatefulSet":
-        owner = Owner(kind, name, uid, "apps")
+        owner = ControllerOwner(kind, name, uid, "apps")
     else:
         labels["pod-template-hash"] = revision
-        owner = Owner("ReplicaSet", f"{name}-{revision}", f"replicaset-{number:05d}", "apps")
+        owner = ControllerOwner("ReplicaSet", f"{name}-{revision}", f"replicaset-{number:05d}", "apps")
     (guard,) = chance.choices([guard for _, guard in GUARDS], [share for share, _ in GUARDS])
     (grace,) = chance.choices([grace for grace, _ in GRACES], [share for _, share in GRACES])
     start = START_S * chance.lognormvariate(0, START_SPREAD)
@@ -134,7 +134,7 @@ def _app(number: int, kind: str, replicas: int, requests: Requests, of: int, cha
 def _daemon(name: str, millis: int, nodes: int, memory_per_cpu: float) -> App:
     labels = {"k8s-app": name, "controller-revision-hash": "55c9f6b8d"}
     requests = Requests(millis, round(millis * memory_per_cpu) >> 20 << 20)
-    owner = Owner("DaemonSet", name, f"daemonset-{name}", "apps")
+    owner = ControllerOwner("DaemonSet", name, f"daemonset-{name}", "apps")
     return App("DaemonSet", "kube-system", name, owner.uid, nodes, None, owner, labels, Placement(requests))
 
 

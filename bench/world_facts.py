@@ -12,7 +12,7 @@ from bench.world_apps import SAFE, App, suffix
 from kubectl_eksdoc.kubernetes.budgets import SUFFICIENT_PODS, scaled
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.model.placement import NodeTerm
-from kubectl_eksdoc.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.selectors import Requirement, from_parts
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.model.workloads import Workload
@@ -101,7 +101,7 @@ def workloads(made: Iterable[App]) -> list[Workload]:
         top = Workload(app.kind, app.namespace, app.name, app.uid, app.replicas, None, app.labels, tolerations)
         if app.kind == "Deployment":
             top = replace(top, surges=True, rollout_unavailable=app.replicas // 4)
-            under = Owner("Deployment", app.name, app.uid, "apps")
+            under = ControllerOwner("Deployment", app.name, app.uid, "apps")
             own = app.owner
             found.append(Workload("ReplicaSet", app.namespace, own.name, own.uid, app.replicas, under, app.labels))
         found.append(top)

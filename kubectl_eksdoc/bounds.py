@@ -42,7 +42,7 @@ class TooLarge(Exception):
         self.head = head
 
 
-class Bounds:
+class AnswerLimits:
     """Of one answer, for one thread at a time. Mutable: its head has other bounds than what follows.
 
     `silence_s` is the longest wait for bytes, `until_s` when all of them must be there, by `monotonic`.
@@ -99,7 +99,7 @@ class Bounds:
 
 
 @contextmanager
-def within(bounds: Bounds) -> Iterator[None]:
+def within(bounds: AnswerLimits) -> Iterator[None]:
     """Answers whose reading this thread begins within it have `bounds`."""
     before, _current.bounds = current(), bounds
     try:
@@ -108,16 +108,16 @@ def within(bounds: Bounds) -> Iterator[None]:
         _current.bounds = before
 
 
-def current() -> Bounds | None:
+def current() -> AnswerLimits | None:
     """Those of this thread."""
     return getattr(_current, "bounds", None)
 
 
-class Late(Exception):
+class DeadlineExceeded(Exception):
     """It is not there when its time is over."""
 
 
-def in_time(bounds: Bounds, work: Callable[[], Result]) -> Result:
+def in_time(bounds: AnswerLimits, work: Callable[[], Result]) -> Result:
     """What `work` returns or raises, within `bounds` and in a thread of its own: a name that is looked up, and a host
     with several addresses, of which each is tried for as long, know nothing of them.
 
@@ -143,7 +143,7 @@ def in_time(bounds: Bounds, work: Callable[[], Result]) -> Result:
     except NotYet:
         if answer.done():  # its own
             raise
-        raise Late from None
+        raise DeadlineExceeded from None
 
 
 class BoundedResponse(http.client.HTTPResponse):
@@ -157,7 +157,7 @@ class BoundedResponse(http.client.HTTPResponse):
 
 
 class _Bounded(io.RawIOBase):
-    def __init__(self, raw: io.RawIOBase, sock: Any, bounds: Bounds) -> None:
+    def __init__(self, raw: io.RawIOBase, sock: Any, bounds: AnswerLimits) -> None:
         self._raw = raw
         self._sock = sock
         self._bounds = bounds

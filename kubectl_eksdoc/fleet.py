@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import Answered, Member, Outcome, Said, Unanswered
+from kubectl_eksdoc.model.fleet import JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
 from kubectl_eksdoc.model.spelling import maybe
 
 # Which clusters a fleet has: from what was given to a flag, or from the entries of a file.
@@ -177,11 +177,11 @@ class Row:
 
     @property
     def standing(self) -> Standing:
-        return Standing.NOT_JUDGED if isinstance(self.outcome, Unanswered) else _STANDING[self.outcome.exit_code]
+        return Standing.NOT_JUDGED if isinstance(self.outcome, UnjudgedMember) else _STANDING[self.outcome.exit_code]
 
     @property
-    def findings(self) -> tuple[Said, ...]:
-        return self.outcome.findings if isinstance(self.outcome, Answered) else ()
+    def findings(self) -> tuple[MemberFinding, ...]:
+        return self.outcome.findings if isinstance(self.outcome, JudgedMember) else ()
 
     @property
     def fails(self) -> Mapping[Severity, int]:
@@ -194,7 +194,7 @@ class Row:
         return sum(each.status is Status.UNKNOWN for each in self.findings)
 
     @property
-    def first(self) -> Said | None:
+    def first(self) -> MemberFinding | None:
         """What is in the way first: of what makes it stand so, by step and severity."""
         of = {Standing.FAILS: Status.FAIL, Standing.UNKNOWN: Status.UNKNOWN}.get(self.standing)
         least = _SEVERITIES[self.least]
@@ -220,7 +220,7 @@ _RIGHT = re.compile(r"(?:(?:get|list|watch) \S+|[a-z0-9-]+:[A-Z]\w+)\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedFinding:
     """A code that several clusters have, with its worst severity; `members`: their names, sorted."""
 
     code: str
@@ -231,7 +231,7 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class MissingRight:
     """A right of RBAC (``list leases.coordination.k8s.io``) or an action of IAM (``eks:ListInsights``) without which
     something is unknown; `members`: where, their names, sorted."""
 
@@ -244,8 +244,8 @@ class FleetPlan:
     """`rows`: the worst first; `shared` and `lacking`: what most have first; `notes`: sentences."""
 
     rows: tuple[Row, ...]
-    shared: tuple[Shared, ...] = ()
-    lacking: tuple[Lacking, ...] = ()
+    shared: tuple[SharedFinding, ...] = ()
+    lacking: tuple[MissingRight, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -259,7 +259,7 @@ class FleetPlan:
     @property
     def observed_at(self) -> str:
         """The oldest observation, "" where nobody answered."""
-        seen = (row.outcome.observed_at for row in self.rows if isinstance(row.outcome, Answered))
+        seen = (row.outcome.observed_at for row in self.rows if isinstance(row.outcome, JudgedMember))
         return min(filter(None, seen), default="")
 
 
@@ -273,7 +273,7 @@ def _badness(code: int) -> int:
     return WORST_FIRST.index(code) if code in WORST_FIRST else 0
 
 
-def _shared(rows: Sequence[Row]) -> tuple[Shared, ...]:
+def _shared(rows: Sequence[Row]) -> tuple[SharedFinding, ...]:
     """What fails, or is unknown, in more than one of them."""
     members: dict[tuple[str, Status], set[str]] = {}
     worst: dict[tuple[str, Status], tuple[int, str]] = {}
@@ -286,27 +286,29 @@ def _shared(rows: Sequence[Row]) -> tuple[Shared, ...]:
             seen = (_PLAN_SEVERITIES.index(each.severity), each.title)
             worst[key] = min(worst.get(key, seen), seen)
     found = [
-        Shared(code, worst[code, status][1], _PLAN_SEVERITIES[worst[code, status][0]], status, tuple(sorted(names)))
+        SharedFinding(
+            code, worst[code, status][1], _PLAN_SEVERITIES[worst[code, status][0]], status, tuple(sorted(names))
+        )
         for (code, status), names in members.items()
         if len(names) > 1
     ]
     return tuple(sorted(found, key=_rank))
 
 
-def _rank(shared: Shared) -> tuple[object, ...]:
+def _rank(shared: SharedFinding) -> tuple[object, ...]:
     """What fails comes before what is unknown: without AWS's answers forty things are, everywhere."""
     unknown = shared.status is Status.UNKNOWN
     return (unknown, -len(shared.members), _PLAN_SEVERITIES.index(shared.severity), shared.code)
 
 
-def _lacking(rows: Sequence[Row]) -> tuple[Lacking, ...]:
+def _lacking(rows: Sequence[Row]) -> tuple[MissingRight, ...]:
     """Of more than one of them: who may give it once gives it to all."""
     members: dict[str, set[str]] = {}
     for row in rows:
         for each in row.findings:
             if each.status is Status.UNKNOWN and _RIGHT.match(each.missing):
                 members.setdefault(each.missing, set()).add(row.member.name)
-    found = (Lacking(right, tuple(sorted(names))) for right, names in members.items() if len(names) > 1)
+    found = (MissingRight(right, tuple(sorted(names))) for right, names in members.items() if len(names) > 1)
     return tuple(sorted(found, key=lambda each: (-len(each.members), each.right)))
 
 
@@ -314,7 +316,7 @@ def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
     """Members that turn out to be one cluster are counted twice; snapshots of it at other times are others."""
     same: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        if isinstance(row.outcome, Answered) and row.outcome.who.uid:
+        if isinstance(row.outcome, JudgedMember) and row.outcome.who.uid:
             when = "" if row.outcome.source == Source.LIVE.value else row.outcome.observed_at
             same.setdefault((row.outcome.who.uid, when), []).append(row.member.name)
     alike = (sorted(names) for names in same.values() if len(names) > 1)

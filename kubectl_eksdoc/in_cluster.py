@@ -42,7 +42,7 @@ class Fleet:
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class InClusterCommand:
     """`args`: of the command line, without the program. `files`: contents in base64 by their names. `final`: exit codes
     after which it is not tried again. `role`: the ARN of an IAM role (IRSA), "" for none. `fleet`: None where it is
     about the cluster in which it runs."""
@@ -87,7 +87,7 @@ class Errand:
         return {"name": f"{self.name}.{self.namespace}", **where, "labels": self.labels}
 
 
-def is_ours(doc: Doc, errand: Errand) -> bool:
+def is_ours(doc: Doc, errand: InClusterCommand) -> bool:
     """Whether an object of that name was made for this very errand."""
     meta = doc.get("metadata")
     labels = meta.get("labels") if isinstance(meta, dict) else None
@@ -102,7 +102,7 @@ _API = f"{RBAC}/v1"
 _IRSA = "eks.amazonaws.com/role-arn"
 
 
-def granted(errand: Errand, permissions: Sequence[Permission]) -> tuple[Doc, ...]:
+def granted(errand: InClusterCommand, permissions: Sequence[Permission]) -> tuple[Doc, ...]:
     """The ServiceAccount, and the roles that are bound to it: first those that a binding names."""
     found = [_account(errand)]
     for where in sorted({each.namespace for each in permissions}):
@@ -121,7 +121,7 @@ def granted(errand: Errand, permissions: Sequence[Permission]) -> tuple[Doc, ...
     return tuple(found)
 
 
-def _account(errand: Errand) -> Doc:
+def _account(errand: InClusterCommand) -> Doc:
     """Its token is mounted where a pod asks for it, and nowhere else."""
     meta = errand.metadata(annotations={_IRSA: errand.role} if errand.role else None)
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False}
@@ -135,7 +135,7 @@ _KEEPS_AWAY = ("NoSchedule", "NoExecute")
 
 
 @dataclass(frozen=True, slots=True)
-class Avoided:
+class AvoidedNodes:
     """`hosts`: by the label `HOSTNAME`, and by their names those `bare` of it. `groups`: names of node groups by the
     label that carries them: those of which every node goes, for what joins such a group may go soon, too."""
 
@@ -148,7 +148,7 @@ class Avoided:
         return len(self.hosts) + len(self.bare)
 
 
-def avoided(targets: Iterable[Node], nodes: Sequence[Node]) -> Avoided:
+def avoided(targets: Iterable[Node], nodes: Sequence[Node]) -> AvoidedNodes:
     """`nodes`: all of the cluster. A group of which some nodes stay is not avoided: there may be no other."""
     going = tuple(targets)
     names = {node.name for node in going}
@@ -160,10 +160,10 @@ def avoided(targets: Iterable[Node], nodes: Sequence[Node]) -> Avoided:
         groups += [(label, tuple(gone))] if gone else []
     hosts = {node.labels[HOSTNAME] for node in going if HOSTNAME in node.labels}
     bare = {node.name for node in going if HOSTNAME not in node.labels}
-    return Avoided(tuple(sorted(hosts)), tuple(groups), tuple(sorted(bare)))
+    return AvoidedNodes(tuple(sorted(hosts)), tuple(groups), tuple(sorted(bare)))
 
 
-def affinity(what: Avoided) -> Doc:
+def affinity(what: AvoidedNodes) -> Doc:
     """Linux, no Fargate, and no target: required, whatever the scheduler would like better. Out of the groups only
     where there is another place: new nodes of a cluster's only pool join it, and nothing else would ever come."""
     keeps: list[tuple[str, str, tuple[str, ...]]] = [("In", _OS, ("linux",)), ("NotIn", COMPUTE_TYPE, ("fargate",))]
@@ -182,12 +182,12 @@ def _asked(operator: str, key: str, values: Sequence[str]) -> Doc:
     return {"key": key, "operator": operator, "values": list(values)}
 
 
-def rooms(nodes: Iterable[Node], what: Avoided) -> int:
+def rooms(nodes: Iterable[Node], what: AvoidedNodes) -> int:
     """So many nodes are there now on which it may run: ready, not cordoned, without a taint that keeps it away."""
     return sum(_may_run(node, what) for node in nodes)
 
 
-def _may_run(node: Node, what: Avoided) -> bool:
+def _may_run(node: Node, what: AvoidedNodes) -> bool:
     fits = node.labels.get(_OS) == "linux" and node.labels.get(COMPUTE_TYPE) != "fargate"
     kept = any(taint.effect in _KEEPS_AWAY for taint in node.taints)
     goes = node.labels.get(HOSTNAME) in what.hosts or node.name in what.bare
@@ -238,7 +238,7 @@ _INDEX = "$(JOB_COMPLETION_INDEX)"
 """The Job controller sets it in each container of an Indexed Job (pkg/controller/job/indexed_job_utils.go)."""
 
 
-def template(errand: Errand, avoid: Avoided = Avoided()) -> Doc:
+def template(errand: InClusterCommand, avoid: AvoidedNodes = AvoidedNodes()) -> Doc:
     """Its container is never started again in its place: a new pod comes for one that failed, if its exit code may."""
     return {
         "metadata": {"labels": errand.labels, "annotations": dict(_ALONE)},
@@ -262,7 +262,7 @@ def template(errand: Errand, avoid: Avoided = Avoided()) -> Doc:
     }
 
 
-def _container(errand: Errand) -> Doc:
+def _container(errand: InClusterCommand) -> Doc:
     region = {"AWS_REGION": errand.region} if errand.region else {}
     environ = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "eksdoc", "PYTHONDONTWRITEBYTECODE": "1", **region}
     if errand.fleet is not None:
@@ -295,7 +295,7 @@ def _as_written(arg: str) -> str:
     return arg.replace("$", "$$")
 
 
-def _volumes(errand: Errand) -> list[Doc]:
+def _volumes(errand: InClusterCommand) -> list[Doc]:
     found: list[Doc] = [{"name": name, "emptyDir": {"sizeLimit": most}} for name, _, most in _WRITABLE]
     found += [{"name": _FILES, "configMap": {"name": errand.name}}] if errand.files else []
     if errand.fleet is not None:
@@ -331,18 +331,18 @@ LONGEST_CRON_NAME = 52
 
 
 @dataclass(frozen=True, slots=True)
-class When:
+class CronSchedule:
     """`zone`: a name of the IANA list, "" for that of the controller, which on EKS is UTC."""
 
     schedule: str
     zone: str = ""
 
 
-def job(errand: Errand, pod: Doc) -> Doc:
+def job(errand: InClusterCommand, pod: Doc) -> Doc:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": errand.metadata(), "spec": _spec(errand, pod, AGAIN)}
 
 
-def cron_job(errand: Errand, pod: Doc, when: When) -> Doc:
+def cron_job(errand: InClusterCommand, pod: Doc, when: CronSchedule) -> Doc:
     """One at a time; one that could not be started within an hour is left out."""
     made = {key: value for key, value in _spec(errand, pod, AGAIN_LOOKING).items() if key != "ttlSecondsAfterFinished"}
     turns = 1 if errand.fleet is None else -(-len(errand.fleet.keys) // AT_ONCE)
@@ -363,7 +363,7 @@ def cron_job(errand: Errand, pod: Doc, when: When) -> Doc:
     }
 
 
-def _spec(errand: Errand, pod: Doc, again: int) -> Doc:
+def _spec(errand: InClusterCommand, pod: Doc, again: int) -> Doc:
     disturbed = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
     codes = {"containerName": CONTAINER, "operator": "In", "values": sorted(errand.final)}
     ends = {"action": "FailJob" if errand.fleet is None else "FailIndex", "onExitCodes": codes}
@@ -375,7 +375,7 @@ def _spec(errand: Errand, pod: Doc, again: int) -> Doc:
     }
 
 
-def _completions(errand: Errand, again: int) -> Doc:
+def _completions(errand: InClusterCommand, again: int) -> Doc:
     """Of a fleet one index for each cluster, and none ends another one's (backoffLimitPerIndex, stable since 1.33)."""
     if errand.fleet is None:
         return {"parallelism": 1, "completions": 1, "backoffLimit": again}
@@ -395,7 +395,10 @@ KINDS = tuple(each.full_name for each in reversed(PLACED))
 
 
 def objects(
-    errand: Errand, permissions: Sequence[Permission], avoid: Avoided = Avoided(), when: When | None = None
+    errand: InClusterCommand,
+    permissions: Sequence[Permission],
+    avoid: AvoidedNodes = AvoidedNodes(),
+    when: CronSchedule | None = None,
 ) -> tuple[Doc, ...]:
     """`when` None: at once, and once."""
     pod = template(errand, avoid)
@@ -403,7 +406,7 @@ def objects(
     return (*granted(errand, permissions), *_files(errand), runs)
 
 
-def _files(errand: Errand) -> tuple[Doc, ...]:
+def _files(errand: InClusterCommand) -> tuple[Doc, ...]:
     """Nobody changes them while it runs."""
     if not errand.files:
         return ()

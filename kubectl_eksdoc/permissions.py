@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.amazon import iam
-from kubectl_eksdoc.amazon.iam import Place
+from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.kubernetes.pod_security import rules
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.own_labels import COMPONENT, MANAGED_BY, MANAGER, NAME, PROGRAM, VERSION
@@ -27,7 +27,7 @@ _COMPONENT = "permissions"
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class RbacSubject:
     """Who is given rights; `namespace` of a ServiceAccount alone."""
 
     kind: str
@@ -42,7 +42,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ObjectNames:
     """How the objects are called, and by which version of the tool they were printed."""
 
     name: str
@@ -59,7 +59,9 @@ class Called:
         return {"name": self.name, **where, "labels": self.labels, **more}
 
 
-def objects(called: Called, permissions: Sequence[Permission], subjects: Sequence[Subject] = ()) -> tuple[Doc, ...]:
+def objects(
+    called: ObjectNames, permissions: Sequence[Permission], subjects: Sequence[RbacSubject] = ()
+) -> tuple[Doc, ...]:
     """A ClusterRole of what holds everywhere, a Role for each namespace of the others, each with its binding."""
     found: list[Doc] = []
     for where in sorted({each.namespace for each in permissions}):
@@ -89,7 +91,7 @@ LONGEST = 6144
 _VERSION = "2012-10-17"
 
 
-def policies(actions: Iterable[str], place: Place, longest: int = LONGEST) -> tuple[Doc, ...]:
+def policies(actions: Iterable[str], place: IamPlace, longest: int = LONGEST) -> tuple[Doc, ...]:
     """One where it is short enough; none where there are no actions. A statement is cut if it is too long alone."""
     found: list[list[Doc]] = []
     for statement in _statements(actions, place):
@@ -114,7 +116,7 @@ def _policy(statements: Sequence[Doc]) -> Doc:
     return {"Version": _VERSION, "Statement": list(statements)}
 
 
-def _statements(actions: Iterable[str], place: Place) -> list[Doc]:
+def _statements(actions: Iterable[str], place: IamPlace) -> list[Doc]:
     """One for all actions on the same resources; that on anything comes last."""
     together: dict[tuple[str, ...], list[str]] = {}
     for action in sorted(set(actions)):
@@ -152,7 +154,7 @@ def _short_enough(statement: Doc, longest: int) -> list[Doc]:
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class NeededRight:
     """A right in the cluster. `required`: of these commands one cannot answer at all without it. `lost`: what is not
     known, or not done, without it, each said once."""
 
@@ -163,8 +165,8 @@ class Needed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """An action of IAM, as `Needed`."""
+class IamAction:
+    """An action of IAM, as `NeededRight`."""
 
     action: str
     lost: tuple[str, ...]
@@ -172,12 +174,12 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedPermissions:
     """`commands` as they are typed, without the program. Rights and actions are sorted, and none is there twice."""
 
     commands: tuple[str, ...]
-    needed: tuple[Needed, ...]
-    asked: tuple[Asked, ...]
+    needed: tuple[NeededRight, ...]
+    asked: tuple[IamAction, ...]
 
     @property
     def changes(self) -> bool:
@@ -205,9 +207,9 @@ _ASKING = ("Describe", "Get", "List")
 """How the names begin of the actions of IAM that only read (the service authorization reference, access level)."""
 
 
-def together(parts: Sequence[Wanted]) -> Wanted:
+def together(parts: Sequence[WantedPermissions]) -> WantedPermissions:
     """What is needed everywhere is not asked for once more in a namespace."""
-    needed: dict[Permission, Needed] = {}
+    needed: dict[Permission, NeededRight] = {}
     for each in (one for part in parts for one in part.needed):
         there = needed.get(each.permission)
         needed[each.permission] = each if there is None else _both(there, each)
@@ -215,7 +217,7 @@ def together(parts: Sequence[Wanted]) -> Wanted:
         everywhere = needed.get(namespaced._replace(namespace=""))
         if everywhere is not None:
             needed[everywhere.permission] = _both(everywhere, needed.pop(namespaced))
-    asked: dict[str, Asked] = {}
+    asked: dict[str, IamAction] = {}
     for one in (one for part in parts for one in part.asked):
         known = asked.get(one.action)
         asked[one.action] = (
@@ -223,15 +225,15 @@ def together(parts: Sequence[Wanted]) -> Wanted:
             if known is None
             else replace(known, lost=_once(known.lost, one.lost), commands=_once(known.commands, one.commands))
         )
-    return Wanted(
+    return WantedPermissions(
         _once(*(part.commands for part in parts)),
         tuple(sorted(needed.values(), key=_order)),
         tuple(asked[action] for action in sorted(asked)),
     )
 
 
-def _both(one: Needed, other: Needed) -> Needed:
-    return Needed(
+def _both(one: NeededRight, other: NeededRight) -> NeededRight:
+    return NeededRight(
         one.permission,
         one.required or other.required,
         _once(one.lost, other.lost),
@@ -243,7 +245,7 @@ def _once(*parts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for part in parts for each in part))
 
 
-def _order(each: Needed) -> tuple[bool, str, bool, str, str, str]:
+def _order(each: NeededRight) -> tuple[bool, str, bool, str, str, str]:
     """What nothing is said without comes first, and what is needed everywhere before the rest."""
     asked = each.permission
     return (
@@ -260,22 +262,22 @@ def _order(each: Needed) -> tuple[bool, str, bool, str, str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldRight:
     """`held` None: the cluster does not say, and `why` not."""
 
-    needed: Needed
+    needed: NeededRight
     held: bool | None
     why: str = ""
 
 
-def held(wanted: Wanted, reviews: Iterable[Review]) -> tuple[Held, ...]:
+def held(wanted: WantedPermissions, reviews: Iterable[Review]) -> tuple[HeldRight, ...]:
     """In the order of `wanted`; what no review is about is unknown."""
     by_permission = {each.permission: each for each in reviews}
     found = []
     for each in wanted.needed:
         review = by_permission.get(each.permission)
         if review is None:
-            found.append(Held(each, None, "it was not asked"))
+            found.append(HeldRight(each, None, "it was not asked"))
         else:
-            found.append(Held(each, review.allowed, review.why))
+            found.append(HeldRight(each, review.allowed, review.why))
     return tuple(found)

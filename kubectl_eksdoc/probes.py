@@ -49,7 +49,7 @@ NOBODY = 65534
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class ProbePurpose:
     """What pods are made for: `name` in names and labels, the label that carries its id, where, and for how long at
     most (the kubelet ends a pod after `deadline_s` of which nobody took care)."""
 
@@ -69,13 +69,13 @@ class Errand:
         return {"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "eksdoc", self.label: self.ident}
 
 
-def owner(errand: Errand, content: Doc) -> Doc:
+def owner(errand: ProbePurpose, content: Doc) -> Doc:
     """A ConfigMap, which is made first and deleted at the end: the garbage collector takes the pods away with it."""
     meta = {"name": errand.owner_name, "namespace": errand.namespace, "labels": errand.labels}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, **content}
 
 
-def pod(errand: Errand, name: str, node: str, container: Doc, owner_uid: str = "", **spec: object) -> Doc:
+def pod(errand: ProbePurpose, name: str, node: str, container: Doc, owner_uid: str = "", **spec: object) -> Doc:
     """`owner_uid` "": as it is shown before there is an owner. `spec`: what it has besides."""
     of = {"apiVersion": "v1", "kind": "ConfigMap", "name": errand.owner_name, "uid": owner_uid}
     owners = {"ownerReferences": [of]} if owner_uid else {}
@@ -122,34 +122,34 @@ _NO_START = ("CreateContainerConfigError", "CreateContainerError", "RunContainer
 _LONGEST = 300
 
 
-class Now(Enum):
+class ProbeStage(Enum):
     READ = "its log can be read"
     WAIT = "it is not yet over"
 
 
-def stand_of(stand: PodStand | None) -> Now | Unknown:
+def stand_of(stand: PodStand | None) -> ProbeStage | Unknown:
     """None: it is not in the cluster any more."""
     if stand is None:
         return Unknown("the pod was deleted before it reported anything")
     if stand.ended is not None and stand.phase != "Failed":
-        return Now.READ
+        return ProbeStage.READ
     if stand.phase == "Failed":
         return _failed(stand)
     if stand.waiting in _NO_IMAGE:
         return Unknown(_with("its image cannot be pulled", stand.waiting, stand.waiting_message))
     if stand.waiting in _NO_START:
         return Unknown(_with("its container cannot be started", stand.waiting, stand.waiting_message))
-    return Now.WAIT
+    return ProbeStage.WAIT
 
 
-def _failed(stand: PodStand) -> Now | Unknown:
+def _failed(stand: PodStand) -> ProbeStage | Unknown:
     if stand.reason.startswith("OutOf"):
         return Unknown(_with("the node has no room for it", stand.reason, stand.message))
     if stand.reason:
         return Unknown(_with("the kubelet refused or ended it", stand.reason, stand.message))
     if stand.ended_by in _NO_START:
         return Unknown(_with("its container cannot be started", stand.ended_by, stand.message))
-    return Now.READ if stand.ended is not None else Unknown(_with("it failed", stand.reason, stand.message))
+    return ProbeStage.READ if stand.ended is not None else Unknown(_with("it failed", stand.reason, stand.message))
 
 
 def too_late(stand: PodStand | None, waited_s: float) -> Unknown:

@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Node
-from kubectl_eksdoc.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.selectors import Selector, from_parts, parse
 from kubectl_eksdoc.model.versions import parse as parse_version
 from kubectl_eksdoc.model.workloads import Job, Workload
@@ -43,10 +43,10 @@ def uid_of(kind: str, namespace: str, name: str) -> str:
     return f"uid-{kind.lower()}-{namespace}-{name}" if namespace else f"uid-{kind.lower()}-{name}"
 
 
-def an_owner(text: str, namespace: str = "default", group: str | None = None) -> Owner:
+def an_owner(text: str, namespace: str = "default", group: str | None = None) -> ControllerOwner:
     """`text` is ``Kind/name``; the group is guessed for the built-in kinds."""
     kind, name = text.split("/", 1)
-    return Owner(kind, name, uid_of(kind, namespace, name), _GROUPS.get(kind, "") if group is None else group)
+    return ControllerOwner(kind, name, uid_of(kind, namespace, name), _GROUPS.get(kind, "") if group is None else group)
 
 
 def an_emptydir(name: str = "scratch", medium: str = "") -> Volume:
@@ -65,7 +65,7 @@ def a_pod(
     name: str = "web-1",
     namespace: str = "default",
     *,
-    owner: str | Owner | None = "ReplicaSet/web",
+    owner: str | ControllerOwner | None = "ReplicaSet/web",
     labels: Mapping[str, str] | None = None,
     node: str = "old-0",
     phase: str = "Running",

@@ -6,16 +6,26 @@ from datetime import datetime, timezone
 
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.model.journal import Aim, Begun, Entry, Intent, Note, Noted, Outcome, Result, Verb
+from kubectl_eksdoc.model.journal import (
+    Entry,
+    IntentOutcome,
+    JournaledNode,
+    JournalIntent,
+    JournalNote,
+    Note,
+    Result,
+    RunStarted,
+    Verb,
+)
 
 TEXTS = st.text(st.characters(), max_size=20)  # half characters, too: servers' words come as JSON
 NUMBERS = st.integers(0, 10**12)
 TIMES = st.datetimes(datetime(1970, 1, 1), datetime(2999, 12, 31), timezones=st.just(timezone.utc))  # noqa: DTZ001
 NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,20}[a-z0-9])?", fullmatch=True)
 
-AIMS = st.builds(Aim, NAMES, NAMES, st.integers(0, 99))
+AIMS = st.builds(JournaledNode, NAMES, NAMES, st.integers(0, 99))
 BEGINNINGS = st.builds(
-    Begun,
+    RunStarted,
     NUMBERS,
     TIMES,
     *([TEXTS] * 6),
@@ -23,8 +33,10 @@ BEGINNINGS = st.builds(
     st.lists(TEXTS, max_size=4).map(tuple),
 )
 GRACES = st.none() | st.integers(0, 10**6)
-INTENTS = st.builds(Intent, NUMBERS, TIMES, st.sampled_from(Verb), NAMES, NAMES, NAMES, NAMES, NAMES, GRACES, TEXTS)
-RESULTS = st.builds(Result, NUMBERS, TIMES, NUMBERS, st.sampled_from(Outcome), st.integers(0, 599), NAMES, TEXTS)
-NOTES = st.builds(Note, NUMBERS, TIMES, st.sampled_from(Noted), TEXTS, TEXTS)
+INTENTS = st.builds(
+    JournalIntent, NUMBERS, TIMES, st.sampled_from(Verb), NAMES, NAMES, NAMES, NAMES, NAMES, GRACES, TEXTS
+)
+RESULTS = st.builds(Result, NUMBERS, TIMES, NUMBERS, st.sampled_from(IntentOutcome), st.integers(0, 599), NAMES, TEXTS)
+NOTES = st.builds(Note, NUMBERS, TIMES, st.sampled_from(JournalNote), TEXTS, TEXTS)
 ENTRIES: st.SearchStrategy[Entry] = st.one_of(BEGINNINGS, INTENTS, RESULTS, NOTES)
 JOURNALS = st.lists(ENTRIES, max_size=8)

@@ -16,7 +16,7 @@ from typing import Any
 
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.selectors import NOTHING, Requirement, Selector, from_parts
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -62,16 +62,16 @@ def when(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
 
 
-def owner(meta: Raw) -> Owner | None:
+def owner(meta: Raw) -> ControllerOwner | None:
     for ref in meta.get("ownerReferences") or ():
         if ref.get("controller"):
             return owner_of(ref)
     return None
 
 
-def owner_of(ref: Raw) -> Owner:
+def owner_of(ref: Raw) -> ControllerOwner:
     group = ref.get("apiVersion", "").rpartition("/")[0]
-    return Owner(ref["kind"], ref.get("name", ""), ref.get("uid", ""), group)
+    return ControllerOwner(ref["kind"], ref.get("name", ""), ref.get("uid", ""), group)
 
 
 def condition(raw: Raw, kind: str) -> Raw:

@@ -9,11 +9,11 @@ from functools import cache
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.moments import Moment
-from kubectl_eksdoc.drain.run.record import Record, Waiting
+from kubectl_eksdoc.drain.run.moments import RunMoment
+from kubectl_eksdoc.drain.run.record import PendingPod, Record
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.seen import Seen
-from kubectl_eksdoc.drain.run.standing import Standing, standing
+from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.standing import RunProgress, standing
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
 from kubectl_eksdoc.embedded.stage import EmbeddedStage, stage_of
 from kubectl_eksdoc.flows.drain import plan_drain
@@ -36,8 +36,8 @@ class Step:
     """`moments`: since the step before."""
 
     at_s: float
-    moments: tuple[Moment, ...]
-    standing: Standing
+    moments: tuple[RunMoment, ...]
+    standing: RunProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def rehearsed(
 ) -> Rehearsed:
     cluster, plan = plan_drain(stage, targeting, policy)
     stage.start(pace_of(cluster))
-    engine, course, steps = Engine(plan, Seen(cluster)), Remaining(plan), []
+    engine, course, steps = Engine(plan, ObservedState(cluster)), Remaining(plan), []
     while True:
         now_s = stage.seconds
         assert now_s < LONGEST_S, engine.undone
@@ -78,7 +78,7 @@ def rehearsed(
         if engine.over or engine.is_settled(now_s):
             break
         stage.pass_time(min(engine.next_s(now_s), now_s + LOOK_S))
-    pending = tuple(Waiting(*each) for each in stage.pending())
+    pending = tuple(PendingPod(*each) for each in stage.pending())
     seen = {"drained_s": engine.drained_s, "placed": engine.placed, "cordoned_only": engine.cordoned_only}
     record = Record(plan, tuple(engine.moments), stage.seconds, pending, engine.undone, **seen)  # type: ignore[arg-type]
     return Rehearsed(cluster, plan, tuple(steps), record, engine.stopped)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.aws.believing import VerifiedCluster
+from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
 from kubectl_eksdoc.model.cluster import Cluster
@@ -19,16 +19,18 @@ EKS = EksCluster("prod", "arn:aws:eks:eu-west-1:111122223333:cluster/prod", "1.3
 
 
 def of_the_demo(needs: ClusterNeeds) -> ClusterSession:
-    return open_session(SessionRequest(SourceChoice(demo=True), Connection(), AwsWanted(), needs))
+    return open_session(SessionRequest(SourceChoice(demo=True), Connection(), AwsRequest(), needs))
 
 
-def with_aws(believe: Callable[[], Believed]) -> Callable[[SessionRequest], ClusterSession]:
+def with_aws(believe: Callable[[], VerifiedCluster]) -> Callable[[SessionRequest], ClusterSession]:
     """As the real ones, but that the AWS of a live cluster is another."""
     return lambda request: open_session(replace(request, believe=lambda connection, wanted: believe()))
 
 
-def sees(cluster: EksCluster = EKS, aws: Any = None) -> Believed:
-    return Believed(aws, cluster, Caller(cluster.account, "arn:aws:iam::111122223333:user/ann"), "by its endpoint")
+def sees(cluster: EksCluster = EKS, aws: Any = None) -> VerifiedCluster:
+    return VerifiedCluster(
+        aws, cluster, Caller(cluster.account, "arn:aws:iam::111122223333:user/ann"), "by its endpoint"
+    )
 
 
 class Answered(Observed):

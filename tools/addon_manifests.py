@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from kubectl_eksdoc.addon_diff.manifests import Known, all_known, known_of
+from kubectl_eksdoc.addon_diff.manifests import NearestManifest, all_known, known_of
 
 _TO = Path(__file__).parents[1] / "kubectl_eksdoc" / "knowledge" / "addon_manifests.json"
 _CNI = "config/master/aws-k8s-cni.yaml"
@@ -116,7 +116,7 @@ def _read(text: str) -> Fields:
     return _printed(known_of("", docs))
 
 
-def _printed(known: Known) -> Fields:
+def _printed(known: NearestManifest) -> Fields:
     return {of: {" ".join(path): values[path] for path in values} for of, values in known.objects.items()}
 
 

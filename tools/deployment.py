@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 
 PATH = Path(__file__).resolve().parents[1] / "deploy" / "check.yaml"
 NAMESPACE = "eksdoc"
@@ -38,7 +38,7 @@ def check() -> str:
         words = ["check", "--in-cluster", "--schedule", "0 6 * * *", "-n", NAMESPACE, "-o", "yaml"]
         words += ["--cluster-name", CLUSTER, "--region", REGION, "--kubeconfig", str(config)]
         out, err = io.StringIO(), io.StringIO()
-        code = run(words, out, err, around=Surroundings(out, err, {"HOME": folder, "PATH": ""}))
+        code = run(words, out, err, around=CommandContext(out, err, {"HOME": folder, "PATH": ""}))
     if code:
         raise ValueError(f"check --in-cluster ends with exit code {code}: {err.getvalue()}")
     return _HEAD + "---\n" + out.getvalue().partition("\n---\n")[2]

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 
 _BLOCK = re.compile(r"(<!-- run: (.+?) -->\n).*?(<!-- end run -->)", re.DOTALL)
 _FILE = re.compile(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```\n", re.DOTALL)
@@ -172,5 +172,5 @@ def _begins(paragraphs: Iterable[str], word: str) -> bool:
 def _ran(argv: list[str]) -> tuple[int, str]:
     """Its exit code, and what it says on stdout, or, where that is nothing, on stderr."""
     out, err = io.StringIO(), io.StringIO()
-    code = run(argv, out, err, around=Surroundings(out, err, {"COLUMNS": "100"}))
+    code = run(argv, out, err, around=CommandContext(out, err, {"COLUMNS": "100"}))
     return code, out.getvalue() or err.getvalue()

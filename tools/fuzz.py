@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from kubectl_eksdoc.cli.exits import BUG, USAGE
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from tools import terraform_example
 
 CLUSTERS = Path(__file__).resolve().parents[1] / "tests" / "data" / "clusters"
@@ -252,7 +252,7 @@ def ended(command: str) -> Outcome:
     out, err = io.StringIO(), io.StringIO()
     signal.setitimer(signal.ITIMER_VIRTUAL, CPU_S)
     try:
-        code = run(command.split(), out, err, around=Surroundings(out, err, {"COLUMNS": "120"}, now=lambda: NOW))
+        code = run(command.split(), out, err, around=CommandContext(out, err, {"COLUMNS": "120"}, now=lambda: NOW))
     except TooLong:
         code = TOO_LONG
     finally:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.baseline.changes import Since, outline_of
+from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.comparing import since
-from kubectl_eksdoc.baseline.side import Of, Scope, Side, made_earlier, needs_of, read_of
+from kubectl_eksdoc.baseline.side import Scope, Side, SnapshotOrigin, made_earlier, needs_of, read_of
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.earlier import Earlier
+from kubectl_eksdoc.model.earlier import SavedResult
 
 KIN = {
     code.name: frozenset({"addon-object-unread", "addon-field-unknown"})
@@ -47,8 +47,8 @@ _KNOWN = frozenset(_NEEDS) | {code.name for code in Code.of_area("addon_past")}
 
 
 def against(
-    earlier: Earlier, cluster: Cluster, plans: Sequence[AddonPlan], options: Mapping[str, object], whole: bool
-) -> Since:
+    earlier: SavedResult, cluster: Cluster, plans: Sequence[AddonPlan], options: Mapping[str, object], whole: bool
+) -> ResultComparison:
     """`whole`: every add-on of the cluster was looked at, so that one that is missing is not there any more.
 
     Raises:
@@ -69,7 +69,7 @@ def against(
     return since(earlier, cluster, then, now, options)
 
 
-def as_earlier(of: Of, cluster: Cluster, plans: Sequence[AddonPlan]) -> Earlier:
+def as_earlier(of: SnapshotOrigin, cluster: Cluster, plans: Sequence[AddonPlan]) -> SavedResult:
     """`plans` of what was read earlier, as their own document is read."""
     made = made_earlier(of, cluster, (each for plan in plans for each in plan.findings))
     return replace(made, addons=frozenset(plan.facts.addon.name for plan in plans))

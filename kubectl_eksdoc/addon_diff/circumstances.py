@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.addon_diff.expected import owners_of
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.merging import leaves
 from kubectl_eksdoc.addon_diff.remedies import remedy
 from kubectl_eksdoc.addon_diff.writers import tool_of
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model.api_objects import named
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.configuration import Broken, shown
+from kubectl_eksdoc.model.aws.configuration import SchemaViolation, shown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.versions import parse
 
 
-def circumstances(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | Unknown) -> Iterator[Finding]:
+def circumstances(
+    facts: AddonFacts, asked: AddonUpdateRequest, broken: tuple[SchemaViolation, ...] | Unknown
+) -> Iterator[Finding]:
     """In no order. `broken`: what of the values, given or kept, the target's schema does not allow."""
     yield from _of_values(facts, asked)
     yield from _refused(facts, asked, broken)
@@ -30,7 +32,7 @@ def circumstances(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | 
 _WHOLE = Remedy("give the whole document: the values of today with what is to be new")
 
 
-def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
+def _of_values(facts: AddonFacts, asked: AddonUpdateRequest) -> Iterator[Finding]:
     addon = Subject("Addon", facts.addon.name)
     if isinstance(facts.values, Unknown):
         yield Finding.of(
@@ -57,7 +59,9 @@ def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
         )
 
 
-def _refused(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | Unknown) -> Iterator[Finding]:
+def _refused(
+    facts: AddonFacts, asked: AddonUpdateRequest, broken: tuple[SchemaViolation, ...] | Unknown
+) -> Iterator[Finding]:
     """What of the values, given or kept, the target's schema does not allow."""
     addon = Subject("Addon", facts.addon.name)
     version = f"{facts.addon.name} {facts.target.version}"

@@ -9,7 +9,7 @@ from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.prediction import FieldChange
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, EKS, TEXT, owners_of, text_of
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import Judged, judged
+from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged
 from kubectl_eksdoc.kubernetes.keeping import is_digest
 from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.asked import Unknown
@@ -41,7 +41,7 @@ def at_later_version(objects: Iterable[Doc], values: Doc | Unknown, target: str)
 
 def by_version(text: str, target: str) -> Iterator[Finding]:
     """Nothing where the CoreDNS of that version of the add-on accepts it."""
-    unread = Judged(doubts=("a snapshot has a digest of it alone",))
+    unread = JudgedCorefile(doubts=("a snapshot has a digest of it alone",))
     found = unread if is_digest(text) else judged(parse(text, None), version_of(target))
     subject = Subject("ConfigMap", NAME, SYSTEM)
     if found.refusals:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.addon_diff.fields import LiveField
+from kubectl_eksdoc.addon_diff.fields import AddonField
 from kubectl_eksdoc.model.findings import Severity
-from kubectl_eksdoc.model.knowledge import Source, records
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 
 
 class Users(Enum):
@@ -24,7 +24,7 @@ class Users(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class FieldEffect:
     """`fields`: names of variables, kinds with the last step of a path (``Deployment f:replicas``), or steps of any.
     `does`: what follows when their value is lost, a clause. `worst`: how bad that is where somebody uses it.
     `at_once`: as the update rolls over the nodes, and not later. `of`: the only value whose loss does it, "" for any.
@@ -35,17 +35,17 @@ class Effect:
     does: str
     users: Users
     worst: Severity
-    source: Source
+    source: KnowledgeSource
     at_once: bool = True
     of: str = ""
     probed: bool = False
     strict_only: bool = False
 
 
-_EFFECTS = {name: each for each in records(Effect, "field_effects") for name in each.fields}
+_EFFECTS = {name: each for each in records(FieldEffect, "field_effects") for name in each.fields}
 
 
-def effect_of(field: LiveField) -> Effect | None:
+def effect_of(field: AddonField) -> FieldEffect | None:
     """None: nothing is known of it."""
     names = (field.variable, f"{field.of.kind} {field.path[-1]}", *field.path)
     return next((_EFFECTS[name] for name in names if name in _EFFECTS), None)

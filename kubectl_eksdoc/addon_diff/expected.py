@@ -12,7 +12,7 @@ from enum import Enum
 
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import (
-    Manifests,
+    AddonManifests,
     Values,
     built,
     in_registry,
@@ -26,20 +26,20 @@ from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
 from kubectl_eksdoc.kubernetes.api.ownership.applying import BEFORE_FIRST_APPLY
 from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     Entry,
+    FieldManager,
     MalformedEntries,
-    Owner,
     owner_of,
     read,
     without_entries,
 )
 from kubectl_eksdoc.kubernetes.api.ownership.extracting import kept
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields, fields_of
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet, fields_of
 from kubectl_eksdoc.kubernetes.api.ownership.merging import merged, removed
 from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, Tree, names_item, tree_of, united
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import at as found_at
 from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
 
@@ -59,7 +59,7 @@ class Witness(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class ExpectedApply:
     """What an update says of the add-on, by what the chart renders for it (`rendering.rendered`).
 
     `before` is rendered for the version and values of today, `after` for those of the update; `explicit` are the paths
@@ -78,10 +78,10 @@ class Update:
     chart: bool = True
     installed: str = ""
     agent: bool = True
-    manifests: Manifests | None = None
+    manifests: AddonManifests | None = None
     today: Set[ConfigPath] | None = frozenset()
 
-    def values_of(self, of: Named) -> tuple[Values, Values]:
+    def values_of(self, of: ObjectName) -> tuple[Values, Values]:
         """Of the object in the manifests of both versions; none where one of them has it not at all."""
         if self.manifests is None:
             return {}, {}
@@ -90,7 +90,7 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedConfig:
     """`config` is what EKS applies. `why` and `paths`: of each field that something is known of. `doubted` are fields
     that the chart renders though neither schema nor ownership says that EKS applies them; `unsure` are fields that EKS
     names, somebody else gives a value, and nobody knows EKS's own; `shared` are those that EKS and somebody else have
@@ -98,7 +98,7 @@ class Expected:
     object has not; whether a user removed them, or EKS's own build has never had them, is not known."""
 
     config: Doc
-    owners: Mapping[Owner, Fields]
+    owners: Mapping[FieldManager, FieldSet]
     why: Mapping[Path, Witness] = field(default_factory=dict)
     paths: Mapping[Path, ConfigPath] = field(default_factory=dict)
     doubted: Mapping[Path, Rendered] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class Expected:
     may_lack: Set[Path] = frozenset()
 
 
-def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
+def expected(live: Doc, of: ObjectName, update: ExpectedApply, schema: Schema) -> ExpectedConfig:
     """
     Raises:
         MalformedEntries: it has managedFields that no server wrote.
@@ -163,17 +163,19 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
         or (path in news and may_be(value_at(doc, path, place), news[path]))
     )
     paths = {path: rules.config_of(path) for path in (*target, *unsure) if path not in mine} | paths
-    return Expected(config, owners, why, paths, doubted, unsure, shared, may_lack)
+    return ExpectedConfig(config, owners, why, paths, doubted, unsure, shared, may_lack)
 
 
-def _news(doc: Doc, mine: Fields, now: Values, target: Values, place: Place) -> Values:
+def _news(doc: Doc, mine: FieldSet, now: Values, target: Values, place: SchemaPlace) -> Values:
     """What the target's manifest changes, and what EKS has lost of it: anything else stays as EKS has it today."""
     host = registry_of(doc, mine, now, place)
     found = {path: value for path, value in target.items() if path not in mine or now.get(path, value) != value}
     return {path: in_registry(value, host) if path[-1] == "f:image" else value for path, value in found.items()}
 
 
-def _may_lack(doc: Doc, mine: Fields, others: Fields, of: Named, update: Update, schema: Schema) -> frozenset[Path]:
+def _may_lack(
+    doc: Doc, mine: FieldSet, others: FieldSet, of: ObjectName, update: ExpectedApply, schema: Schema
+) -> frozenset[Path]:
     """Of the fields that both manifests have and the object has not, those that EKS may never have applied: nobody owns
     what a user has removed, and EKS applies less than upstream, or other things. It is certain where EKS has the entry
     of the variable, or where all else that it owns there is as in the manifest; of a label, where all others are."""
@@ -193,7 +195,7 @@ EMPTY: tuple[object, ...] = (MISSING, None, "", {}, [])
 
 
 def _agrees(
-    doc: Doc, mine: Fields, others: Fields, absent: Set[Path], of: Named, update: Update, schema: Schema
+    doc: Doc, mine: FieldSet, others: FieldSet, absent: Set[Path], of: ObjectName, update: ExpectedApply, schema: Schema
 ) -> bool:
     """What EKS owns of the object is what today's manifest has, but for what is `absent`, for labels, and for what
     configuration values set."""
@@ -227,24 +229,24 @@ def _is_label(path: Path) -> bool:
     return "f:labels" in path or "f:annotations" in path
 
 
-def _is_other(doc: Doc, path: Path, now: Values, target: Values, place: Place) -> bool:
+def _is_other(doc: Doc, path: Path, now: Values, target: Values, place: SchemaPlace) -> bool:
     """Neither version's manifest says why it has its value: a configuration value may, and may be given no more."""
     if path not in now or now[path] != target[path] or path[-1] == "f:image" or _is_label(path):
         return False
     return bool(value_at(doc, path, place) != now[path])
 
 
-def _without(base: Doc, now: Values, target: Values, place: Place) -> Doc:
+def _without(base: Doc, now: Values, target: Values, place: SchemaPlace) -> Doc:
     """`base` without what the target's manifest names no more, nor the items in which it names nothing any more."""
     stays = {path[:at] for path in target for at in range(1, len(path) + 1)}
     gone: Tree = {}
     for path in (path for path in now if path not in stays):
         items = (path[:at] for at in range(1, len(path)) if path[at - 1].startswith("k:"))
         gone = united(gone, tree_of(next((item for item in items if item not in stays), path)))
-    return removed(base, Fields(gone), place)
+    return removed(base, FieldSet(gone), place)
 
 
-def _explained(update: Update) -> bool:
+def _explained(update: ExpectedApply) -> bool:
     """It is known where each of the configuration values ends."""
     return all(ends_somewhere(update.addon, path) for path in update.explicit)
 
@@ -254,17 +256,17 @@ def _is_known(path: Path, now: Values, target: Values) -> bool:
     return path in now or path in target or not _is_label(path) or path[-1].startswith("f:prometheus.io/")
 
 
-def config_of(addon: str, of: Named, path: Path, schema: Schema) -> ConfigPath:
+def config_of(addon: str, of: ObjectName, path: Path, schema: Schema) -> ConfigPath:
     """Where a field of that object stands in the add-on's configuration values, () if nowhere by itself."""
-    return _Rules.of(Update((), (), addon=addon), of, schema).config_of(path)
+    return _Rules.of(ExpectedApply((), (), addon=addon), of, schema).config_of(path)
 
 
-def applies(owners: Collection[Owner]) -> bool:
+def applies(owners: Collection[FieldManager]) -> bool:
     """EKS applies the object: it owns something there, or the object has been stripped of who owns what."""
     return EKS in owners or {owner.manager for owner in owners} == {BEFORE_FIRST_APPLY}
 
 
-def owners_of(live: Doc) -> Mapping[Owner, Entry]:
+def owners_of(live: Doc) -> Mapping[FieldManager, Entry]:
     """Where the list of managedFields is empty, all is owned as the API server has it at the next apply.
 
     Raises:
@@ -297,7 +299,7 @@ def _config_of(config: ConfigPath, below: Path) -> ConfigPath:
     return (*config, *(step[2:] for step in below)) if all(step.startswith("f:") for step in below) else ()
 
 
-def _witness(config: ConfigPath, named: tuple[Path, ...], mine: Fields, update: Update) -> Witness | None:
+def _witness(config: ConfigPath, named: tuple[Path, ...], mine: FieldSet, update: ExpectedApply) -> Witness | None:
     if not config:
         return Witness.ROLE
     if any(path[: len(config)] == config for path in update.explicit):
@@ -309,7 +311,7 @@ def _witness(config: ConfigPath, named: tuple[Path, ...], mine: Fields, update: 
     return Witness.SCHEMA if update.schema.of(config) is not None else None
 
 
-def _dropped(update: Update, of: Named, schema: Schema) -> Fields:
+def _dropped(update: ExpectedApply, of: ObjectName, schema: Schema) -> FieldSet:
     """Entries of environments that were rendered before and are not rendered any more. Of anything else the templates
     may have a word of their own where the values have none."""
     stays = {path for part in update.after if part.of == of for path in leaves_of(part.part, schema)}
@@ -318,17 +320,17 @@ def _dropped(update: Update, of: Named, schema: Schema) -> Fields:
         for path in leaves_of(part.part, schema) if part.of == of else ():
             if path not in stays and path[-3:-2] == _ENTRIES:
                 gone = united(gone, tree_of(path[:-1]))
-    return Fields(gone)
+    return FieldSet(gone)
 
 
-def _others(owners: Mapping[Owner, Fields]) -> Fields:
+def _others(owners: Mapping[FieldManager, FieldSet]) -> FieldSet:
     found = NONE
     for owner, fields in owners.items():
         found |= fields if owner != EKS and owner.subresource != "status" else NONE
     return found
 
 
-def _of_installers(owners: Mapping[Owner, Fields]) -> Fields:
+def _of_installers(owners: Mapping[FieldManager, FieldSet]) -> FieldSet:
     """All that somebody has who brings whole objects, as Helm does with the same chart: any of it may be EKS's, too."""
     found = NONE
     for owner, fields in owners.items():
@@ -350,7 +352,7 @@ class _Rules:
     whole: bool
 
     @classmethod
-    def of(cls, update: Update, of: Named, schema: Schema) -> _Rules:
+    def of(cls, update: ExpectedApply, of: ObjectName, schema: Schema) -> _Rules:
         found = stems(update.addon, of)
         return cls(tuple((at, leaves_of(part, schema)[0], each) for at, part, each in found), update.chart)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.addon_diff.effects import Effect, Users, effect_of
+from kubectl_eksdoc.addon_diff.effects import FieldEffect, Users, effect_of
 from kubectl_eksdoc.addon_diff.facts import AddonFacts
 from kubectl_eksdoc.addon_diff.fields import some_of, value_of
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
@@ -36,7 +36,7 @@ def exposed(
     return _of_pods(facts.usage, effect, told)
 
 
-def _of_pods(usage: Usage, effect: Effect, told: str) -> tuple[Severity, tuple[str, ...]]:
+def _of_pods(usage: Usage, effect: FieldEffect, told: str) -> tuple[Severity, tuple[str, ...]]:
     pods = usage.branched
     if isinstance(pods, Unknown):
         return effect.worst, (told, f"which pods have security groups of their own is not known: {pods.why}")
@@ -84,7 +84,7 @@ def _balanced(usage: Usage) -> Iterator[str]:
         yield f"target groups they stand in: {some_of(groups)}"
 
 
-def _of_nodes(usage: Usage, effect: Effect, change: FieldChange, told: str) -> tuple[Severity, tuple[str, ...]]:
+def _of_nodes(usage: Usage, effect: FieldEffect, change: FieldChange, told: str) -> tuple[Severity, tuple[str, ...]]:
     if change.field.variable == "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG":
         configs = usage.eni_configs
         if isinstance(configs, Unknown):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.addon_diff.manifests import Known
+from kubectl_eksdoc.addon_diff.manifests import NearestManifest
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
 from kubectl_eksdoc.addon_diff.usage import Usage
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.aws.clusters import EksCluster
@@ -37,19 +37,19 @@ class AddonFacts:
     target: OfVersion
     values: Doc | Unknown
     objects: tuple[Doc, ...]
-    unread: tuple[tuple[Named, Unknown], ...]
+    unread: tuple[tuple[ObjectName, Unknown], ...]
     usage: Usage
     offered: bool | Unknown = True
     steps: tuple[str, ...] = ()
     installed: bool = True
-    manifest: Known | None = None
+    manifest: NearestManifest | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AddonUpdateRequest:
     """`values`: those that the call gives, None where it gives none and EKS keeps today's. `manifest`: what the target
     version applies, as a user has rendered it; None where nobody gives one."""
 
     mode: Mode = Mode.NONE
     values: Doc | None = None
-    manifest: Known | None = None
+    manifest: NearestManifest | None = None

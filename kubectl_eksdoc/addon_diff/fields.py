@@ -10,16 +10,16 @@ from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.kubernetes.api.ownership.items import step_of
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step, keys_of, shown
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.kubernetes.keeping import printed
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class LiveField:
+class AddonField:
     """A field of a live object; `path` in FieldsV1's steps."""
 
-    of: Named
+    of: ObjectName
     path: Path
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class LiveField:
 _CONTAINERS = (field_step("containers"), field_step("initContainers"))
 
 
-def value_at(doc: Any, path: Path, place: Place) -> Any:
+def value_at(doc: Any, path: Path, place: SchemaPlace) -> Any:
     """What stands at `path`, `MISSING` where nothing does. Of items with the same key the last counts, as it does where
     a variable is set twice."""
     for step in path:
@@ -81,7 +81,7 @@ def some_of(names: Sequence[str]) -> str:
 LONGEST = 60
 
 
-def value_of(value: object, of: LiveField | None = None) -> str:
+def value_of(value: object, of: AddonField | None = None) -> str:
     """For a sentence, as it may be printed `of` its field; what is long is named by its kind."""
     value = value if of is None else of.printed(value)
     if value is MISSING:

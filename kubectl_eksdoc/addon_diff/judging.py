@@ -7,22 +7,22 @@ from collections.abc import Iterator, Sequence
 from kubectl_eksdoc.addon_diff.effects import Users, effect_of
 from kubectl_eksdoc.addon_diff.expected import Witness
 from kubectl_eksdoc.addon_diff.exposure import exposed
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked
-from kubectl_eksdoc.addon_diff.fields import LiveField, some_of, value_of
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest
+from kubectl_eksdoc.addon_diff.fields import AddonField, some_of, value_of
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.prediction import FieldChange, Prediction
 from kubectl_eksdoc.addon_diff.rendering import knows_all, objects_of
-from kubectl_eksdoc.model.api_objects import Named, named
+from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
 
-Unread = tuple[Named, Unknown]
+Unread = tuple[ObjectName, Unknown]
 
 
 def judged(
-    facts: AddonFacts, asked: Asked, changes: Sequence[FieldChange], unread: Sequence[Unread]
+    facts: AddonFacts, asked: AddonUpdateRequest, changes: Sequence[FieldChange], unread: Sequence[Unread]
 ) -> Iterator[Finding]:
     """In no order."""
     wanted = {leaf.path for leaf in leaves(asked.values or {})}
@@ -71,7 +71,7 @@ def _not_all_seen(facts: AddonFacts) -> Finding:
     )
 
 
-def _subject(of: Named) -> Subject:
+def _subject(of: ObjectName) -> Subject:
     return Subject(of.kind, of.name, of.namespace)
 
 
@@ -156,7 +156,7 @@ def _remedies(facts: AddonFacts, change: FieldChange, fate: Fate) -> tuple[Remed
     return (*found, _TRY) if fate is Fate.KEPT else found
 
 
-def calls(field: LiveField) -> str:
+def calls(field: AddonField) -> str:
     """``DISABLE_TCP_EARLY_DEMUX of init container aws-vpc-cni-init``, ``.data.Corefile``."""
     what = field.variable or str(field).rpartition(" - ")[2]
     if not field.variable:

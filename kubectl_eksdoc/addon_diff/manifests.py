@@ -16,11 +16,11 @@ from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.kubernetes.api.ownership.fields import fields_of
 from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of, value_of
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, names_item
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, Named, named
-from kubectl_eksdoc.model.knowledge import Source, records
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.versions import parse
 
 Values = Mapping[Path, Any]
@@ -28,17 +28,17 @@ Values = Mapping[Path, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class AddonManifest:
     """`changes`: by object (``DaemonSet aws-node``) and path, what is other than in the version before; null: gone."""
 
     addon: str
     version: str
     changes: Doc
-    source: Source
+    source: KnowledgeSource
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class NearestManifest:
     """The manifest of `version`; not `exact`: it is the nearest to the one that is meant; `far`: of a version more than
     one minor away from that. `names`: its objects, of a manifest that a user gives."""
 
@@ -46,39 +46,39 @@ class Known:
     objects: Mapping[str, Values]
     exact: bool = True
     far: bool = False
-    names: tuple[Named, ...] = ()
+    names: tuple[ObjectName, ...] = ()
 
-    def of(self, named: Named) -> Values:
+    def of(self, named: ObjectName) -> Values:
         return self.objects.get(f"{named.kind} {named.name}", {})
 
-    def without_container(self, name: str) -> Known:
+    def without_container(self, name: str) -> NearestManifest:
         """As the chart makes it where values leave that container out."""
         step = f'k:{{"name":"{name}"}}'
         kept = {of: {path: each[path] for path in each if step not in path} for of, each in self.objects.items()}
         return replace(self, objects=kept)
 
-    def any_values(self) -> Known:
+    def any_values(self) -> NearestManifest:
         """Of a version of which nothing more is known than that it has these fields."""
         any_value = object()
         values = {of: dict.fromkeys(each, any_value) for of, each in self.objects.items()}
-        return Known("", values, exact=False, far=True)
+        return NearestManifest("", values, exact=False, far=True)
 
-    def named(self, version: str) -> Known:
+    def named(self, version: str) -> NearestManifest:
         """Where it names its version, with `version`, as upstream has it; images keep EKS's build."""
         old, new = upstream(self.version), upstream(version)
         named = {
             of: {path: _named(value, path, old, new, version) for path, value in values.items()}
             for of, values in self.objects.items()
         }
-        return Known(version, named, self.exact)
+        return NearestManifest(version, named, self.exact)
 
 
 @dataclass(frozen=True, slots=True)
-class Manifests:
+class AddonManifests:
     """Of today's version and of the target."""
 
-    now: Known
-    target: Known
+    now: NearestManifest
+    target: NearestManifest
 
     @property
     def exact(self) -> bool:
@@ -90,20 +90,22 @@ class Manifests:
         return self.now.far or self.target.far
 
 
-def manifests(addon: str, now: str, target: str, agent: bool, given: Known | None = None) -> Manifests | None:
+def manifests(
+    addon: str, now: str, target: str, agent: bool, given: NearestManifest | None = None
+) -> AddonManifests | None:
     """None for an add-on of which none is known. `agent`: vpc-cni's network policy agent is on. `given`: the target's,
     by a user; where today's is not known, it names the same fields, and any may change."""
     known = all_known(addon)
     if not known or parse(now) is None or parse(target) is None:
-        return None if given is None else Manifests(given.any_values(), given)
+        return None if given is None else AddonManifests(given.any_values(), given)
     found = (_nearest(known, now), given or _nearest(known, target))
-    return Manifests(*(each if agent else each.without_container("aws-eks-nodeagent") for each in found))
+    return AddonManifests(*(each if agent else each.without_container("aws-eks-nodeagent") for each in found))
 
 
-def known_of(version: str, docs: Iterable[Doc]) -> Known:
+def known_of(version: str, docs: Iterable[Doc]) -> NearestManifest:
     """Custom resource definitions are left out: users do not write to them."""
     objects: dict[str, Values] = {}
-    names: list[Named] = []
+    names: list[ObjectName] = []
     for doc in docs:
         of = named(doc)
         if of.kind and of.name:
@@ -111,7 +113,7 @@ def known_of(version: str, docs: Iterable[Doc]) -> Known:
             names.append(of)
         if of.kind and of.name and of.kind != "CustomResourceDefinition":
             objects[f"{of.kind} {of.name}"] = dict(_leaves(doc))
-    return Known(version, objects, names=tuple(names))
+    return NearestManifest(version, objects, names=tuple(names))
 
 
 def _leaves(doc: Doc) -> Iterator[tuple[Path, Any]]:
@@ -132,7 +134,7 @@ _IDENTITY = (("f:apiVersion",), ("f:kind",), ("f:metadata", "f:name"), ("f:metad
 _OF_THE_CLUSTER = frozenset(resource.kind for resource in kinds.SINGLE if not resource.namespaced)
 
 
-def _nearest(known: tuple[Known, ...], wanted: str) -> Known:
+def _nearest(known: tuple[NearestManifest, ...], wanted: str) -> NearestManifest:
     """The version itself; else the one before it, which is as good where the one after it says the same but for images
     and the version's own name."""
     exact = [each for each in known if _order(each.version) == _order(wanted)]
@@ -149,7 +151,7 @@ def _nearest(known: tuple[Known, ...], wanted: str) -> Known:
     return replace(best.named(wanted), exact=alike, far=far and not alike)
 
 
-def _but_version(known: Known) -> object:
+def _but_version(known: NearestManifest) -> object:
     return {
         of: {path: value for path, value in values.items() if not _names_version(path)}
         for of, values in known.objects.items()
@@ -165,11 +167,11 @@ def _order(version: str) -> tuple[int, ...]:
 
 
 @cache
-def all_known(addon: str) -> tuple[Known, ...]:
+def all_known(addon: str) -> tuple[NearestManifest, ...]:
     """The oldest first."""
-    found: list[Known] = []
+    found: list[NearestManifest] = []
     objects: dict[str, dict[Path, Any]] = {}
-    for each in (each for each in records(Manifest, "addon_manifests") if each.addon == addon):
+    for each in (each for each in records(AddonManifest, "addon_manifests") if each.addon == addon):
         objects = {of: dict(values) for of, values in objects.items()}
         for of, changes in each.changes.items():
             values = objects.setdefault(of, {})
@@ -178,7 +180,7 @@ def all_known(addon: str) -> tuple[Known, ...]:
                 values[path] = value
                 if value is None:
                     del values[path]
-        found.append(Known(each.version, objects))
+        found.append(NearestManifest(each.version, objects))
     return tuple(sorted(found, key=lambda each: _order(each.version)))
 
 
@@ -247,7 +249,7 @@ _SOME_BUILD = f"{_BUILD}.N"
 _REGISTRY = "ACCOUNT.dkr.ecr.REGION.amazonaws.com"
 
 
-def registry_of(doc: Doc, mine: object, values: Values, place: Place) -> str:
+def registry_of(doc: Doc, mine: object, values: Values, place: SchemaPlace) -> str:
     """The host of an image that EKS itself has there, "" where it has none."""
     for path in values:
         if path[-1] == "f:image" and path in mine:  # type: ignore[operator]

@@ -15,11 +15,11 @@ from kubectl_eksdoc.model.aws.configuration import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingValue:
     """Nothing stands there, which is not null."""
 
 
-MISSING = Missing()
+MISSING = MissingValue()
 
 
 @dataclass(frozen=True, slots=True)

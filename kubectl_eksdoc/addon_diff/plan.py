@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.addon_diff.circumstances import circumstances
 from kubectl_eksdoc.addon_diff.corefile import corefile
-from kubectl_eksdoc.addon_diff.expected import Update
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked
+from kubectl_eksdoc.addon_diff.expected import ExpectedApply
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.judging import Unread, judged, may_return, refused, shared
 from kubectl_eksdoc.addon_diff.manifests import manifests
-from kubectl_eksdoc.addon_diff.merging import Missing, leaves, merged, with_value
+from kubectl_eksdoc.addon_diff.merging import MissingValue, leaves, merged, with_value
 from kubectl_eksdoc.addon_diff.prediction import FieldChange, Prediction, predict
 from kubectl_eksdoc.addon_diff.rendering import Rendered, rendered, role_rendered
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.kubernetes.keeping import has_digest
 from kubectl_eksdoc.model.api_objects import Doc, at, named
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.aws.configuration import Broken
+from kubectl_eksdoc.model.aws.configuration import SchemaViolation
 from kubectl_eksdoc.model.findings import Finding, in_order
 
 
@@ -30,7 +30,7 @@ class WayOut:
     values: Doc
     keeps: tuple[FieldChange, ...]
     cannot: tuple[FieldChange, ...]
-    broken: tuple[Broken, ...] | Unknown = ()
+    broken: tuple[SchemaViolation, ...] | Unknown = ()
     offered: bool = True
 
     @property
@@ -45,7 +45,7 @@ class AddonPlan:
     """`findings` are of the mode that was asked for, worst first. `way_out` is None where nothing is at risk."""
 
     facts: AddonFacts
-    asked: Asked
+    asked: AddonUpdateRequest
     predictions: tuple[Prediction, ...]
     findings: tuple[Finding, ...]
     way_out: WayOut | None
@@ -67,11 +67,11 @@ class AddonPlan:
         return "\n".join(each.conflict for each in self.predictions if each.conflict)
 
 
-Judge = Callable[[Doc], "tuple[Broken, ...] | Unknown"]
+Judge = Callable[[Doc], "tuple[SchemaViolation, ...] | Unknown"]
 """What of configuration values the target's schema does not allow."""
 
 
-def plan_update(facts: AddonFacts, asked: Asked, judge: Judge) -> AddonPlan:
+def plan_update(facts: AddonFacts, asked: AddonUpdateRequest, judge: Judge) -> AddonPlan:
     """What the update does."""
     values = _values(facts, asked)
     predictions, unreadable = _predicted(facts, values)
@@ -89,7 +89,7 @@ def plan_update(facts: AddonFacts, asked: Asked, judge: Judge) -> AddonPlan:
     return AddonPlan(facts, asked, predictions, in_order(found), way_out)
 
 
-def _values(facts: AddonFacts, asked: Asked) -> Doc | None:
+def _values(facts: AddonFacts, asked: AddonUpdateRequest) -> Doc | None:
     """Those that hold after the call, None where they are not known."""
     if asked.values is not None:
         return asked.values
@@ -108,13 +108,13 @@ def _predicted(facts: AddonFacts, values: Doc | None) -> tuple[tuple[Prediction,
     return tuple(found), tuple(unreadable)
 
 
-def _update(facts: AddonFacts, values: Doc | None) -> Update:
+def _update(facts: AddonFacts, values: Doc | None) -> ExpectedApply:
     today = {} if isinstance(facts.values, Unknown) else facts.values
     name, now, target = facts.addon.name, facts.now.chart, facts.target.chart
     schema, schema_now = (None if isinstance(of.schema, Unknown) else of.schema for of in (facts.target, facts.now))
     role = role_rendered(name, facts.addon.role)
     if values is None:
-        return Update((), role, frozenset(), schema, schema_now, name, False, facts.now.version)
+        return ExpectedApply((), role, frozenset(), schema, schema_now, name, False, facts.now.version)
     agent = all(at(each, "nodeAgent", "enabled") is not False for each in (today, values))
     # Of the objects as they are: of a later step of several, `now` is what the step before it leads to.
     shipped = manifests(name, facts.addon.version, facts.target.version, agent, facts.manifest)
@@ -127,7 +127,7 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
         before = () if isinstance(now, Unknown) else rendered(name, merged(now, today).values)
     explicit = frozenset(leaf.path for leaf in leaves(values))
     whole = not isinstance(target, Unknown)
-    return Update(
+    return ExpectedApply(
         before,
         (*after, *role),
         explicit,
@@ -142,7 +142,9 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
     )
 
 
-def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange], judge: Judge) -> WayOut | None:
+def _way_out(
+    facts: AddonFacts, asked: AddonUpdateRequest, at_risk: Iterable[FieldChange], judge: Judge
+) -> WayOut | None:
     """Today's values, with those asked for over them, and each field at risk as it is live but for what was asked. They
     are tried, not just believed. None, too, where today's are not known: what is given replaces all of them."""
     risky = tuple(at_risk)
@@ -163,7 +165,7 @@ def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange], ju
 def _settable(change: FieldChange, facts: AddonFacts) -> bool:
     """The target's schema lets it be; where the schema is not known it is tried all the same. Of a snapshot the value
     may be known as a digest only."""
-    if has_digest(change.live) or isinstance(change.live, Missing):
+    if has_digest(change.live) or isinstance(change.live, MissingValue):
         return False
     schema = facts.target.schema
     return bool(change.config) and (isinstance(schema, Unknown) or not schema.refuses(change.config))

@@ -11,25 +11,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.differing import differing
-from kubectl_eksdoc.addon_diff.expected import EKS, Expected, Update, Witness, expected
-from kubectl_eksdoc.addon_diff.fields import LiveField, value_at
+from kubectl_eksdoc.addon_diff.expected import EKS, ExpectedApply, ExpectedConfig, Witness, expected
+from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.manifests import has_some_build
-from kubectl_eksdoc.addon_diff.merging import Missing
+from kubectl_eksdoc.addon_diff.merging import MissingValue
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.standing import missing
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, Refused, apply
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, apply
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, Owner, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.kubernetes.api.ownership.entries import FieldManager, MalformedEntries, without_entries
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
 from kubectl_eksdoc.kubernetes.api.ownership.merging import removed
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, names_item, tree_of
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
 from kubectl_eksdoc.kubernetes.api.template_validation import problems
-from kubectl_eksdoc.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
 
@@ -38,7 +38,7 @@ _NOW = "2000-01-01T00:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class FieldPrediction:
     """A field in one mode; `value` is what stands there afterwards, `MISSING` for nothing, and None if unknown."""
 
     fate: Fate
@@ -50,10 +50,10 @@ class FieldChange:
     """A field that an update may change. `owners` are who has it today, `config` where it stands in configuration
     values, () if nothing there leads to it. `expands`: EKS takes over what it has not had so far."""
 
-    field: LiveField
+    field: AddonField
     live: Any
     owners: tuple[str, ...]
-    by_mode: Mapping[Mode, Foretold]
+    by_mode: Mapping[Mode, FieldPrediction]
     config: ConfigPath = ()
     witness: Witness | None = None
     expands: bool = False
@@ -95,15 +95,15 @@ class Prediction:
     user has emptied or removed, where it is not known what EKS applies; it comes back in every mode. `refused`: the
     server's message by which the update fails, in the modes in which what would result is no valid object."""
 
-    of: Named
+    of: ObjectName
     changes: tuple[FieldChange, ...]
     conflict: str = ""
-    shared: tuple[LiveField, ...] = ()
-    may_return: tuple[LiveField, ...] = ()
+    shared: tuple[AddonField, ...] = ()
+    may_return: tuple[AddonField, ...] = ()
     refused: Mapping[Mode, str] = field(default_factory=dict)
 
 
-def predict(live: Doc, update: Update, schema: Schema | None = None) -> Prediction:
+def predict(live: Doc, update: ExpectedApply, schema: Schema | None = None) -> Prediction:
     """
     Raises:
         MalformedEntries: it has managedFields that no server wrote, or what EKS applies cannot be told from them.
@@ -128,12 +128,12 @@ def predict(live: Doc, update: Update, schema: Schema | None = None) -> Predicti
         for path in paths | twice
     ]
     message = _message(of, conflicts)
-    shared = tuple(sorted(LiveField(of, path) for path in will.shared if path not in paths))
-    maybe = tuple(sorted(LiveField(of, path) for path in gone if path not in returns and not (refused and gone[path])))
+    shared = tuple(sorted(AddonField(of, path) for path in will.shared if path not in paths))
+    maybe = tuple(sorted(AddonField(of, path) for path in gone if path not in returns and not (refused and gone[path])))
     return Prediction(of, tuple(sorted(changes, key=lambda change: change.field)), message, shared, maybe, refused)
 
 
-def _invalid(of: Named, before: Doc, after: Doc) -> str:
+def _invalid(of: ObjectName, before: Doc, after: Doc) -> str:
     """As the API server words it; "" for a valid object."""
     found = [f"{each.field}: {each.text}" for each in problems(before, after)]
     group = of.api_version.partition("/")[0] if "/" in of.api_version else ""
@@ -142,10 +142,10 @@ def _invalid(of: Named, before: Doc, after: Doc) -> str:
     return f'{kind} "{of.name}" is invalid: {listed}' if found else ""
 
 
-def _outcomes(live: Doc, will: Expected, schema: Schema) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:
+def _outcomes(live: Doc, will: ExpectedConfig, schema: Schema) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:
     """The object after the update in each mode, and with which fields NONE ends in conflict, by their order."""
     forced = apply(live, will.config, EKS.manager, True, _NOW, schema)
-    if isinstance(forced, Refused):
+    if isinstance(forced, ApplyRefused):
         raise MalformedEntries(f"EKS cannot apply what it owns: {forced.message}")
     gently = apply(live, will.config, EKS.manager, False, _NOW, schema)
     conflicts: tuple[Path, ...] = ()
@@ -155,36 +155,36 @@ def _outcomes(live: Doc, will: Expected, schema: Schema) -> tuple[dict[Mode, Doc
         found = tuple(dict.fromkeys(conflict.path for conflict in preserved.found))
         conflicts = (*conflicts, *(path for path in found if path not in conflicts))
         for path in found:
-            config = removed(config, Fields(tree_of(path)), schema.root)
+            config = removed(config, FieldSet(tree_of(path)), schema.root)
         preserved = apply(live, config, EKS.manager, False, _NOW, schema)
     after = {
         Mode.OVERWRITE: forced,
         Mode.PRESERVE: preserved,
-        Mode.NONE: Applied(live) if isinstance(gently, Conflicts) else gently,
+        Mode.NONE: AppliedDocument(live) if isinstance(gently, Conflicts) else gently,
     }
-    done = {mode: each.doc for mode, each in after.items() if isinstance(each, Applied)}
+    done = {mode: each.doc for mode, each in after.items() if isinstance(each, AppliedDocument)}
     return {mode: with_defaults(without_entries(doc)) for mode, doc in done.items()}, conflicts
 
 
-def _doubtful(before: Doc, will: Expected, schema: Schema) -> set[Path]:
+def _doubtful(before: Doc, will: ExpectedConfig, schema: Schema) -> set[Path]:
     """What the chart renders differently, though nothing says that EKS applies it: live it stands otherwise."""
     found = set()
     for path, part in will.doubted.items():
         live = value_at(before, path, schema.root)
-        if not isinstance(live, Missing) and live != value_at(part.part, path, schema.root):
+        if not isinstance(live, MissingValue) and live != value_at(part.part, path, schema.root):
             found.add(path)
     return found
 
 
 def _change(
-    of: Named,
+    of: ObjectName,
     path: Path,
     before: Doc,
-    will: Expected,
+    will: ExpectedConfig,
     outcomes: Mapping[Mode, Doc],
     conflicts: Set[Path],
     schema: Schema,
-    update: Update,
+    update: ExpectedApply,
     returns: bool,
     unknown: bool,
 ) -> FieldChange:
@@ -194,42 +194,42 @@ def _change(
     now, target = update.values_of(of)
     defaulted = path in target and path not in now  # by the API server, and nobody's
     others = any(owner != EKS for owner in having) or not (having or defaulted)
-    by_mode: dict[Mode, Foretold] = {}
+    by_mode: dict[Mode, FieldPrediction] = {}
     for mode in Mode:
         if mode is Mode.NONE and path in conflicts:
-            by_mode[mode] = Foretold(Fate.CONFLICT, live)
+            by_mode[mode] = FieldPrediction(Fate.CONFLICT, live)
         elif returns:  # in NONE once nothing else is in conflict
-            by_mode[mode] = Foretold(Fate.RESET, value_at(outcomes[Mode.PRESERVE], path, schema.root))
+            by_mode[mode] = FieldPrediction(Fate.RESET, value_at(outcomes[Mode.PRESERVE], path, schema.root))
         elif unknown or mode not in outcomes:
-            by_mode[mode] = Foretold(Fate.UNKNOWN)
+            by_mode[mode] = FieldPrediction(Fate.UNKNOWN)
         else:
             by_mode[mode] = _foretold(live, value_at(outcomes[mode], path, schema.root), others)
     mine = will.owners.get(EKS)
     entry = mine is not None and (path in mine or path[:-1] in mine)
     return FieldChange(
-        LiveField(of, path),
+        AddonField(of, path),
         live,
         owners,
         by_mode,
         will.paths.get(path, ()),
         will.why.get(path) or (Witness.OWNED if entry else None),
-        expands=not entry and not isinstance(live, Missing) and _is_new(will.paths.get(path, ()), update),
+        expands=not entry and not isinstance(live, MissingValue) and _is_new(will.paths.get(path, ()), update),
     )
 
 
-def _called(owner: Owner) -> str:
+def _called(owner: FieldManager) -> str:
     """A user can write as `eks`, too; EKS itself only applies."""
     return (
         f"{owner.manager} (Update)" if owner.manager == EKS.manager and owner.operation == "Update" else owner.manager
     )
 
 
-def _twice(doc: Doc, will: Expected, schema: Schema) -> Iterator[Path]:
+def _twice(doc: Doc, will: ExpectedConfig, schema: Schema) -> Iterator[Path]:
     """Items that are there more than once, in lists beside which EKS has something: it lost them to whoever wrote the
     second, and nobody knows whether it applies one."""
     eks = {path[:at] for path in will.owners.get(EKS, NONE) for at in range(len(path))}
 
-    def below(value: Any, place: Place, path: Path) -> Iterator[Path]:
+    def below(value: Any, place: SchemaPlace, path: Path) -> Iterator[Path]:
         if isinstance(value, dict):
             for name, each in value.items():
                 yield from below(each, place.under(name), (*path, field_step(name)))
@@ -253,10 +253,10 @@ def _single(doc: Doc, path: Path, schema: Schema) -> tuple[Path, ...]:
 
 def _is_variable(doc: Doc, path: Path, schema: Schema) -> bool:
     """The entry of the environment variable is there, without a value."""
-    return path[-3:-2] == (field_step("env"),) and not isinstance(value_at(doc, path[:-1], schema.root), Missing)
+    return path[-3:-2] == (field_step("env"),) and not isinstance(value_at(doc, path[:-1], schema.root), MissingValue)
 
 
-def _is_new(config: ConfigPath, update: Update) -> bool:
+def _is_new(config: ConfigPath, update: ExpectedApply) -> bool:
     """The target's schema has it, or may, and today's has it not, or may not."""
     if not config:
         return False
@@ -264,21 +264,21 @@ def _is_new(config: ConfigPath, update: Update) -> bool:
     return (now is None or now.of(config) is None) and (target is None or target.of(config) is not None)
 
 
-def _foretold(live: Any, after: Any, somebodys: bool) -> Foretold:
+def _foretold(live: Any, after: Any, somebodys: bool) -> FieldPrediction:
     if after == live:
-        return Foretold(Fate.KEPT, live)
-    if isinstance(live, Missing):
-        return Foretold(Fate.FOLLOWS, after)
-    if isinstance(after, Missing):
-        return Foretold(Fate.REMOVED if somebodys else Fate.FOLLOWS, after)
-    return Foretold(Fate.RESET if somebodys else Fate.FOLLOWS, after)
+        return FieldPrediction(Fate.KEPT, live)
+    if isinstance(live, MissingValue):
+        return FieldPrediction(Fate.FOLLOWS, after)
+    if isinstance(after, MissingValue):
+        return FieldPrediction(Fate.REMOVED if somebodys else Fate.FOLLOWS, after)
+    return FieldPrediction(Fate.RESET if somebodys else Fate.FOLLOWS, after)
 
 
-def _message(of: Named, conflicts: tuple[Path, ...]) -> str:
+def _message(of: ObjectName, conflicts: tuple[Path, ...]) -> str:
     """As EKS words it (amazon-vpc-cni-k8s #2607); "" where there is none."""
     if not conflicts:
         return ""
-    fields = "\n".join(str(LiveField(of, path)) for path in conflicts)
+    fields = "\n".join(str(AddonField(of, path)) for path in conflicts)
     return (
         f"Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts:\n{fields}"
     )

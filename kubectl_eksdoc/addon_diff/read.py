@@ -6,24 +6,24 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, PastFacts
+from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked, OfVersion
-from kubectl_eksdoc.addon_diff.manifests import Known
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest, OfVersion
+from kubectl_eksdoc.addon_diff.manifests import NearestManifest
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.addon_diff.rendering import every_object, objects_of
 from kubectl_eksdoc.addon_diff.run.guards import Guard, refusals
 from kubectl_eksdoc.addon_diff.run.sending import Sending, sending
-from kubectl_eksdoc.addon_diff.run.way_back import WayBack, way_back
+from kubectl_eksdoc.addon_diff.run.way_back import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
 from kubectl_eksdoc.addon_diff.schema.paths import paths
-from kubectl_eksdoc.addon_diff.since import Since, since
+from kubectl_eksdoc.addon_diff.since import SchemaSince, since
 from kubectl_eksdoc.addon_diff.terraform.declared import declared
 from kubectl_eksdoc.addon_diff.terraform.generations import generations
 from kubectl_eksdoc.addon_diff.terraform.judging import judged, open_question, refused, unjudged
 from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind, requests
-from kubectl_eksdoc.addon_diff.terraform.result import Change, Judged, TerraformJudgement
-from kubectl_eksdoc.addon_diff.terraform.whole import Scope, scope_of, whole
+from kubectl_eksdoc.addon_diff.terraform.result import JudgedAddonChange, PlannedAddonChange, TerraformJudgement
+from kubectl_eksdoc.addon_diff.terraform.whole import RequestScope, scope_of, whole
 from kubectl_eksdoc.addon_diff.usage import USED_BY, usage
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.addon_past import addon_past
@@ -33,7 +33,7 @@ from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, Named, at, named
+from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ObjectName, at, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonPast, AddonSide, VersionSide
 from kubectl_eksdoc.model.findings import Finding, Remedy
@@ -93,7 +93,7 @@ def versions_of(session: ClusterSession, name: str, versions: Sequence[str]) -> 
     return tuple(found[version] for version in versions)
 
 
-def plan_addon(session: ClusterSession, side: AddonSide, asked: Asked) -> AddonPlan:
+def plan_addon(session: ClusterSession, side: AddonSide, asked: AddonUpdateRequest) -> AddonPlan:
     """
     Raises:
         ClusterError: the cluster cannot be talked to.
@@ -110,7 +110,7 @@ def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide]) -> tuple[AddonP
     for version in versions:
         manifest = plan.facts.manifest if version is versions[-1] else None
         facts = replace(facts, target=_version(version), offered=True, steps=(version.version,), manifest=manifest)
-        asked = plan.asked if not found else Asked(plan.asked.mode)
+        asked = plan.asked if not found else AddonUpdateRequest(plan.asked.mode)
         step = plan_update(facts, asked, judge_of(version))
         found.append(step)
         values = step.way_out.values if step.way_out is not None else asked.values
@@ -120,7 +120,7 @@ def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide]) -> tuple[AddonP
 
 def first_owned(
     plan: AddonPlan, versions: Sequence[str], ask: Callable[[Sequence[str]], Sequence[VersionSide]]
-) -> tuple[Since, ...]:
+) -> tuple[SchemaSince, ...]:
     """`versions` of the way after the installed one, the oldest first; each is asked for once at most."""
     known: dict[str, OfVersion] = {of.version: of for of in (plan.facts.now, plan.facts.target)}
 
@@ -132,14 +132,14 @@ def first_owned(
     return since(plan.changes, (plan.facts.now.version, *versions), schema_of)
 
 
-def addon_facts(session: ClusterSession, side: AddonSide, manifest: Known | None = None) -> AddonFacts:
+def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManifest | None = None) -> AddonFacts:
     """An add-on without a version is not installed yet. The objects of a `manifest` that a user gives are read, too.
 
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
     live: list[Doc] = []
-    unread: list[tuple[Named, Unknown]] = []
+    unread: list[tuple[ObjectName, Unknown]] = []
     for of in dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))):
         read = of.kind in _READ
         found = session.objects.one(of) if read else _NOT_RENDERED if of.kind == HELM_TEMPLATE else _not_read(of)
@@ -167,7 +167,7 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: Known | None
     )
 
 
-def _not_read(of: Named) -> Unknown:
+def _not_read(of: ObjectName) -> Unknown:
     return Unknown(f"objects of the kind {of.kind} are not read here")
 
 
@@ -198,7 +198,7 @@ def _version(side: VersionSide) -> OfVersion:
 # What an update has changed: its revisions, AWS's side, the live objects and who uses them.
 
 
-def look_back_on(session: ClusterSession, past: AddonPast) -> Aftermath:
+def look_back_on(session: ClusterSession, past: AddonPast) -> UpdateReview:
     """
     Raises:
         ClusterError: the cluster cannot be talked to.
@@ -231,13 +231,13 @@ def _applied(live: Doc) -> Doc | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedAddonUpdate:
     """`plan` is of what is sent, which is what was asked for or `sending.asked`; `guards`: why it must not be."""
 
     plan: AddonPlan
     sending: Sending
     guards: tuple[Guard, ...]
-    back: WayBack | Unknown
+    back: AddonRollback | Unknown
 
     @property
     def same(self) -> tuple[object, ...]:
@@ -249,7 +249,9 @@ class Prepared:
         return addon, self.plan.asked, fields, found, [each.why for each in self.guards]
 
 
-def prepared(session: ClusterSession, side: AddonSide, asked: Asked, as_asked: bool) -> Prepared:
+def prepared(
+    session: ClusterSession, side: AddonSide, asked: AddonUpdateRequest, as_asked: bool
+) -> PreparedAddonUpdate:
     """`as_asked`: no values are sent that nobody gave.
 
     Raises:
@@ -258,7 +260,7 @@ def prepared(session: ClusterSession, side: AddonSide, asked: Asked, as_asked: b
     first = plan_addon(session, side, asked)
     what = sending(first, as_asked)
     plan = first if what.asked == asked else plan_addon(session, side, what.asked)
-    return Prepared(plan, what, refusals(plan, what.on_purpose), way_back(first))
+    return PreparedAddonUpdate(plan, what, refusals(plan, what.on_purpose), way_back(first))
 
 
 # What the add-on changes of a Terraform plan would do to the cluster: each is asked for, read and judged.
@@ -272,21 +274,21 @@ def judge_terraform(plan: TerraformPlan, session: ClusterSession, addon: str = "
     """
     asked = [each for each in requests(plan) if not addon or each.addon == addon or isinstance(each.addon, Unknown)]
     scopes = [scope_of(each, session.believed.cluster) for each in asked]
-    elsewhere = tuple(each for each, scope in zip(asked, scopes, strict=True) if scope is Scope.ELSEWHERE)
-    here = [each for each, scope in zip(asked, scopes, strict=True) if scope is not Scope.ELSEWHERE]
+    elsewhere = tuple(each for each, scope in zip(asked, scopes, strict=True) if scope is RequestScope.ELSEWHERE)
+    here = [each for each, scope in zip(asked, scopes, strict=True) if scope is not RequestScope.ELSEWHERE]
     changes = tuple(_judged(_change(plan, each), session) for each in here)
     return TerraformJudgement(
         plan, changes, elsewhere, tuple(whole(plan, session.believed.cluster, here, elsewhere, addon)), addon
     )
 
 
-def _change(plan: TerraformPlan, request: AddonRequest) -> Change:
-    return Change(request, declared(plan, request), generations(plan, request.resource))
+def _change(plan: TerraformPlan, request: AddonRequest) -> PlannedAddonChange:
+    return PlannedAddonChange(request, declared(plan, request), generations(plan, request.resource))
 
 
-def _judged(change: Change, session: ClusterSession) -> Judged:
+def _judged(change: PlannedAddonChange, session: ClusterSession) -> JudgedAddonChange:
     request = change.request
-    if scope_of(request, session.believed.cluster) is Scope.UNKNOWN:
+    if scope_of(request, session.believed.cluster) is RequestScope.UNKNOWN:
         what = f"whether {change.addon} is of {session.believed.cluster.name}, which was read, is not known"
         return unjudged(change, open_question(change, what, "cluster_name, which is known after apply only"))
     if isinstance(request.addon, Unknown) or not request.addon:
@@ -307,7 +309,7 @@ def _judged(change: Change, session: ClusterSession) -> Judged:
         return unjudged(change, open_question(change, error.message, missing or error.message, Remedy(told)))
 
 
-def _asked_for(change: Change, name: str, session: ClusterSession) -> Judged:
+def _asked_for(change: PlannedAddonChange, name: str, session: ClusterSession) -> JudgedAddonChange:
     """
     Raises:
         ValuesError: its values are none.
@@ -352,7 +354,7 @@ def _creation(name: str, request: AddonRequest, session: ClusterSession) -> Addo
     return None
 
 
-def _missing(change: Change, error: AwsMissing) -> Finding:
+def _missing(change: PlannedAddonChange, error: AwsMissing) -> Finding:
     if change.request.kind is Kind.CREATE:
         return refused(change, error.message, Remedy("name one that EKS offers: aws eks describe-addon-versions"))
     what = f"EKS does not manage {change.addon} in this cluster, so that it cannot be updated"

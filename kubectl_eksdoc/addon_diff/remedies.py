@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubectl_eksdoc.model.aws.configuration import Broken, shown
+from kubectl_eksdoc.model.aws.configuration import SchemaViolation, shown
 
 _WORDS = {
     "string": "a text",
@@ -17,13 +17,13 @@ _WORDS = {
 _SCALARS = ("boolean", "integer", "number")
 
 
-def remedy(broken: Broken, version: str) -> str:
+def remedy(broken: SchemaViolation, version: str) -> str:
     """One sentence without its full stop. `version`: whose schema it is, ``vpc-cni v1.15.1-eksbuild.1``."""
     made = _BY_RULE.get(broken.rule, _anything)
     return made(broken, shown(broken.path), version)
 
 
-def _type(broken: Broken, where: str, version: str) -> str:
+def _type(broken: SchemaViolation, where: str, version: str) -> str:
     if broken.found in _SCALARS and "string" in broken.wanted:
         return f'quote {where}: {version} wants it as text, such as "true" or "1"'
     if broken.found == "string" and set(broken.wanted) & set(_SCALARS):
@@ -33,33 +33,33 @@ def _type(broken: Broken, where: str, version: str) -> str:
     return f"make {where} {_kinds(broken.wanted)}, as {version} wants"
 
 
-def _key(broken: Broken, where: str, version: str) -> str:
+def _key(broken: SchemaViolation, where: str, version: str) -> str:
     return f"remove {where}: {version} knows no such key there"
 
 
-def _required(broken: Broken, where: str, version: str) -> str:
+def _required(broken: SchemaViolation, where: str, version: str) -> str:
     return f"give {where}, or leave out what it belongs to: {version} wants it there"
 
 
-def _enum(broken: Broken, where: str, version: str) -> str:
+def _enum(broken: SchemaViolation, where: str, version: str) -> str:
     return f"set {where} to {_one_of(broken.wanted)}: {version} takes nothing else"
 
 
-def _format(broken: Broken, where: str, version: str) -> str:
+def _format(broken: SchemaViolation, where: str, version: str) -> str:
     written = {"boolean": 'to "true" or "false"', "integer": 'to a whole number as text, such as "1"'}
     wanted = next(iter(broken.wanted), "")
     return f"set {where} {written.get(wanted, f'to a text of the format {wanted}')}: {version} means that by it"
 
 
-def _pattern(broken: Broken, where: str, version: str) -> str:
+def _pattern(broken: SchemaViolation, where: str, version: str) -> str:
     return f"write {where} so that it matches {_one_of(broken.wanted)}, as {version} wants"
 
 
-def _anything(broken: Broken, where: str, version: str) -> str:
+def _anything(broken: SchemaViolation, where: str, version: str) -> str:
     return f"change {where} to what {version} allows: it {broken.what}"
 
 
-_BY_RULE: dict[str, Callable[[Broken, str, str], str]] = {
+_BY_RULE: dict[str, Callable[[SchemaViolation, str, str], str]] = {
     "type": _type,
     "additionalProperties": _key,
     "false": _key,

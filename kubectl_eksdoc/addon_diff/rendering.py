@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
-from kubectl_eksdoc.model.knowledge import Source, sections
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class Rendered:
     would make in its place. `config` is () for what no configuration value makes: the role."""
 
     config: ConfigPath
-    of: Named
+    of: ObjectName
     part: Doc
     plain: Doc
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class _Rule:
     """The `field` of the object `of` (``ConfigMap coredns``) that is made of what stands at `value`; where that ends
     with ``*``, of every key below it by itself. In a field ``containers[coredns]`` is the item of that name, and
     ``env[*]`` that of the key's."""
@@ -53,25 +53,25 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class RenderedAddon:
     """What EKS applies for the add-on `name`: `objects`, or some of them where they are not `complete`. `role_account`:
     the service account whose pods call AWS with the add-on's role, "" for none."""
 
     name: str
-    objects: tuple[Named, ...]
-    source: Source
+    objects: tuple[ObjectName, ...]
+    source: KnowledgeSource
     complete: bool = False
     role_account: str = ""
-    values: tuple[Rule, ...] = ()
+    values: tuple[_Rule, ...] = ()
 
-    def object(self, kind: str, name: str) -> Named:
+    def object(self, kind: str, name: str) -> ObjectName:
         return next(each for each in self.objects if (each.kind, each.name) == (kind, name))
 
 
-_APPLIED = {each.name: each for each in sections(Applied, "software", "applied")}
+_APPLIED = {each.name: each for each in sections(RenderedAddon, "software", "applied")}
 
 
-def _access(of: Applied, role: str) -> tuple[Named, Named, Named]:
+def _access(of: RenderedAddon, role: str) -> tuple[ObjectName, ObjectName, ObjectName]:
     account = of.object("ServiceAccount", role.rpartition(":")[2])
     return account, of.object("ClusterRole", role), of.object("ClusterRoleBinding", role)
 
@@ -98,7 +98,7 @@ def role_rendered(addon: str, role: str) -> tuple[Rendered, ...]:
     return (Rendered((), of.object("ServiceAccount", of.role_account), part, plain),)
 
 
-def stems(addon: str, of: Named) -> tuple[tuple[ConfigPath, Doc, bool], ...]:
+def stems(addon: str, of: ObjectName) -> tuple[tuple[ConfigPath, Doc, bool], ...]:
     """For each value that ends in that object: where it stands, what a plain value makes there, and whether it is one
     of many whose names are data (environment variables)."""
     rules = _APPLIED[addon].values if of in objects_of(addon) else ()
@@ -112,7 +112,7 @@ def ends_somewhere(addon: str, config: ConfigPath) -> bool:
     return any(config[: len(rule.at)] == rule.at for rule in rules)
 
 
-def objects_of(addon: str) -> tuple[Named, ...]:
+def objects_of(addon: str) -> tuple[ObjectName, ...]:
     """Those whose fields are looked at."""
     return _APPLIED[addon].objects if addon in _APPLIED else ()
 
@@ -130,12 +130,12 @@ def knows_all(addon: str) -> bool:
     return addon in _APPLIED and _APPLIED[addon].complete
 
 
-def every_object() -> tuple[Named, ...]:
+def every_object() -> tuple[ObjectName, ...]:
     """Of all the add-ons of which that is known."""
     return tuple(of for each in _APPLIED.values() for of in each.objects)
 
 
-def _by(applied: Applied, rule: Rule, values: Doc) -> Iterator[Rendered]:
+def _by(applied: RenderedAddon, rule: _Rule, values: Doc) -> Iterator[Rendered]:
     found: Any = values
     for key in rule.at:
         found = found.get(key) if isinstance(found, dict) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.addon_diff.fields import LiveField
+from kubectl_eksdoc.addon_diff.fields import AddonField
 from kubectl_eksdoc.addon_diff.prediction import FieldChange
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
 from kubectl_eksdoc.model.asked import Unknown
@@ -16,18 +16,18 @@ SchemaOf = Callable[[str], "SchemaPaths | Unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Since:
+class SchemaSince:
     """`has` is the first version known to have the path in its schema, `lacks` the last one before it known not to, ""
     if there is none. `exact`: no version in between is unknown."""
 
-    field: LiveField
+    field: AddonField
     config: ConfigPath
     lacks: str
     has: str
     exact: bool
 
 
-def since(changes: Iterable[FieldChange], versions: Sequence[str], schema_of: SchemaOf) -> tuple[Since, ...]:
+def since(changes: Iterable[FieldChange], versions: Sequence[str], schema_of: SchemaOf) -> tuple[SchemaSince, ...]:
     """Of each field at risk that a configuration value leads to and that the last of `versions` (the oldest first) has.
 
     Halved again and again, so that of thirty versions five are asked for: a path that has come is taken to stay.
@@ -39,7 +39,7 @@ def since(changes: Iterable[FieldChange], versions: Sequence[str], schema_of: Sc
     return tuple(found)
 
 
-def _first(change: FieldChange, versions: Sequence[str], schema_of: SchemaOf) -> Since:
+def _first(change: FieldChange, versions: Sequence[str], schema_of: SchemaOf) -> SchemaSince:
     below, above = -1, len(versions) - 1  # known to lack it, known to have it
     left = set(range(above))  # of which nothing is known, and which were not found unknown
     while candidates := [at for at in left if below < at < above]:
@@ -51,7 +51,7 @@ def _first(change: FieldChange, versions: Sequence[str], schema_of: SchemaOf) ->
             case False:
                 below = at
     lacks = versions[below] if below >= 0 else ""
-    return Since(change.field, change.config, lacks, versions[above], above == below + 1)
+    return SchemaSince(change.field, change.config, lacks, versions[above], above == below + 1)
 
 
 def _has(schema: SchemaPaths | Unknown, path: ConfigPath) -> bool | None:

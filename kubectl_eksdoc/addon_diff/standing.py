@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_eksdoc.addon_diff.expected import EKS, EMPTY, Expected, Update, Witness, applies, config_of, leaves_of
+from kubectl_eksdoc.addon_diff.expected import (
+    EKS,
+    EMPTY,
+    ExpectedApply,
+    ExpectedConfig,
+    Witness,
+    applies,
+    config_of,
+    leaves_of,
+)
 from kubectl_eksdoc.addon_diff.fields import value_at
-from kubectl_eksdoc.addon_diff.merging import MISSING, Missing
+from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
 from kubectl_eksdoc.addon_diff.rendering import (
     AWS_NODE,
     CNI_ACCESS,
@@ -21,16 +30,16 @@ from kubectl_eksdoc.addon_diff.rendering import (
     KUBE_DNS,
     KUBE_PROXY,
 )
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
 from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.versions import Version, parse
 
 
-def missing(of: Named, live: Doc, will: Expected, update: Update, schema: Schema) -> dict[Path, bool]:
+def missing(of: ObjectName, live: Doc, will: ExpectedConfig, update: ExpectedApply, schema: Schema) -> dict[Path, bool]:
     """Fields that EKS has applied, and that are empty or not there: a user has emptied or removed them, as nobody owns
     them any more, so they come back in every mode. With each whether it is certain that EKS applies it again."""
     now, target = ({}, {}) if update.manifests is not None and update.manifests.far else update.values_of(of)
@@ -72,7 +81,7 @@ def _values(part: Doc, schema: Schema) -> Iterator[tuple[Path, object]]:
     return ((path, value_at(part, path, schema.root)) for path in leaves_of(part, schema))
 
 
-def _emptied(live: Doc, will: Expected, schema: Schema) -> Iterator[Path]:
+def _emptied(live: Doc, will: ExpectedConfig, schema: Schema) -> Iterator[Path]:
     """Values of environment variables whose entries EKS owns: ``kubectl set env NAME=`` leaves the name."""
     mine = will.owners.get(EKS, NONE)
     for path in mine:
@@ -100,27 +109,27 @@ _DEFAULTED = (
 """The API server gives these a value where they are removed, or refuses to remove them: they are never missing."""
 
 
-def _was_not_allowed(path: Path, of: Named, update: Update, schema: Schema) -> bool:
+def _was_not_allowed(path: Path, of: ObjectName, update: ExpectedApply, schema: Schema) -> bool:
     """Today's schema has no such value: EKS's chart of that version has not, either."""
     config = config_of(update.addon, of, path, schema)
     return bool(config) and update.schema_now is not None and update.schema_now.of(config) is None
 
 
 def _stands(live: Doc, path: Path, schema: Schema) -> bool:
-    return not isinstance(value_at(live, path, schema.root), Missing)
+    return not isinstance(value_at(live, path, schema.root), MissingValue)
 
 
 _PROBES = tuple(map(field_step, ("exec", "grpc", "httpGet", "tcpSocket")))
 
 
-def _is_instead(path: Path, mine: Fields) -> bool:
+def _is_instead(path: Path, mine: FieldSet) -> bool:
     """A probe for which EKS itself applies another kind of question."""
     at = next((at for at, step in enumerate(path) if step in _PROBES), 0)
     others = [each for each in mine if at and each[:at] == path[:at] and len(each) > at]
     return any(each[at] in _PROBES and each[at] != path[at] for each in others)
 
 
-def standing(of: Named, version: str, agent: bool) -> Doc:
+def standing(of: ObjectName, version: str, agent: bool) -> Doc:
     """The fields of that object that EKS applies with the add-on's `version`, whatever the values are, as a part of it;
     what stands in them varies. `agent`: the values leave vpc-cni's network policy agent on."""
     installed = parse(version)
@@ -258,7 +267,9 @@ _PROXY = _pod(
 _Parts = tuple[tuple[Version | None, Doc], ...]
 
 
-def _access(labels: str, account: Named, role: Named, binding: Named, of_role: str = "") -> dict[Named, _Parts]:
+def _access(
+    labels: str, account: ObjectName, role: ObjectName, binding: ObjectName, of_role: str = ""
+) -> dict[ObjectName, _Parts]:
     return {
         account: ((None, _labelled(labels, {})),),
         role: ((None, _labelled(f"{labels} {of_role}", _some("rules"))),),
@@ -266,7 +277,7 @@ def _access(labels: str, account: Named, role: Named, binding: Named, of_role: s
     }
 
 
-_STANDING: Mapping[Named, _Parts] = {
+_STANDING: Mapping[ObjectName, _Parts] = {
     AWS_NODE: (
         (None, _both_labelled(_OF_CNI, _OF_CNI.replace("app.kubernetes.io/version ", ""), _AWS_NODE)),
         (Version(1, 14, 0), _WITH_AGENT[0]),

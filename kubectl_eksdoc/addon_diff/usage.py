@@ -17,7 +17,7 @@ USED_BY = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS, kinds.SECURITY_GROUP_POLI
 
 
 @dataclass(frozen=True, slots=True)
-class Fullest:
+class FullestNode:
     """The node with the most pods of its own address; `room` is its allocatable number of pods."""
 
     node: str
@@ -33,7 +33,7 @@ class Usage:
 
     branched: tuple[Pod, ...] | Unknown
     target_groups: tuple[str, ...] | Unknown = ()
-    fullest: Fullest | Unknown | None = None
+    fullest: FullestNode | Unknown | None = None
     policies: tuple[str, ...] | Unknown = ()
     eni_configs: tuple[str, ...] | Unknown = ()
 
@@ -91,8 +91,8 @@ def _target_groups(cluster: Cluster, branched: tuple[Pod, ...]) -> tuple[str, ..
     return tuple(sorted(found))
 
 
-def _fullest(cluster: Cluster) -> Fullest | None:
+def _fullest(cluster: Cluster) -> FullestNode | None:
     """Pods of the host network count, too: without reading more of each pod they cannot be told from the others."""
     running = Counter(pod.node for pod in cluster.pods if not pod.finished)
-    found = [Fullest(node.name, running[node.name], node.pods_allocatable) for node in cluster.nodes]
+    found = [FullestNode(node.name, running[node.name], node.pods_allocatable) for node in cluster.nodes]
     return max(found, key=lambda each: (each.pods, each.node), default=None)

@@ -23,7 +23,7 @@ from kubectl_eksdoc.model.aws.clusters import partition_of
 # not match: the answer is UNKNOWN then, unless it does not matter.
 
 
-class Says(Enum):
+class PolicyDecision(Enum):
     """Of a request. NOTHING is a refusal, too: nothing allows it."""
 
     ALLOWED = "allowed"
@@ -32,7 +32,7 @@ class Says(Enum):
     UNKNOWN = "unknown"
 
 
-class Fits(Enum):
+class IamMatch(Enum):
     """Whether a part of a statement is about the request."""
 
     YES = "yes"
@@ -41,7 +41,7 @@ class Fits(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class IamRequest:
     """A request. `principals`: every name by which policies may mean who asks, as (``Service``,
     ``events.amazonaws.com``); () where the policies are its own and name nobody. `context`: what its condition keys
     are, names in lower case; a key that is not in it is not known."""
@@ -56,28 +56,28 @@ class Asked:
 class Ruling:
     """`why` in a clause: which statement decides."""
 
-    says: Says
+    says: PolicyDecision
     why: str = ""
 
 
-def judged(documents: Iterable[Doc], asked: Asked) -> Ruling:
+def judged(documents: Iterable[Doc], asked: IamRequest) -> Ruling:
     """What all of them say together."""
-    found: dict[tuple[str, Fits], str] = {}
+    found: dict[tuple[str, IamMatch], str] = {}
     for number, statement in enumerate((each for doc in documents for each in statements(doc)), 1):
         fits = _fits(statement, asked)
-        if fits is not Fits.NO:
+        if fits is not IamMatch.NO:
             effect = statement.get("Effect") if isinstance(statement, dict) else None
             known = effect if effect in ("Allow", "Deny") else "Deny"  # whatever it is, it may forbid
-            found.setdefault((str(known), fits if effect == known else Fits.MAYBE), _named(statement, number))
-    if (by := found.get(("Deny", Fits.YES))) is not None:
-        return Ruling(Says.DENIED, f"{by} denies it")
-    if (by := found.get(("Deny", Fits.MAYBE))) is not None:
-        return Ruling(Says.UNKNOWN, f"{by} may deny it: what it says is not understood here")
-    if (by := found.get(("Allow", Fits.YES))) is not None:
-        return Ruling(Says.ALLOWED, f"{by} allows it")
-    if (by := found.get(("Allow", Fits.MAYBE))) is not None:
-        return Ruling(Says.UNKNOWN, f"{by} may allow it: what it says is not understood here")
-    return Ruling(Says.NOTHING, "no statement allows it")
+            found.setdefault((str(known), fits if effect == known else IamMatch.MAYBE), _named(statement, number))
+    if (by := found.get(("Deny", IamMatch.YES))) is not None:
+        return Ruling(PolicyDecision.DENIED, f"{by} denies it")
+    if (by := found.get(("Deny", IamMatch.MAYBE))) is not None:
+        return Ruling(PolicyDecision.UNKNOWN, f"{by} may deny it: what it says is not understood here")
+    if (by := found.get(("Allow", IamMatch.YES))) is not None:
+        return Ruling(PolicyDecision.ALLOWED, f"{by} allows it")
+    if (by := found.get(("Allow", IamMatch.MAYBE))) is not None:
+        return Ruling(PolicyDecision.UNKNOWN, f"{by} may allow it: what it says is not understood here")
+    return Ruling(PolicyDecision.NOTHING, "no statement allows it")
 
 
 def statements(document: Any) -> tuple[Any, ...]:
@@ -91,39 +91,39 @@ def _named(statement: Any, number: int) -> str:
     return f"statement {sid}" if isinstance(sid, str) and sid else f"statement {number}"
 
 
-def _fits(statement: Any, asked: Asked) -> Fits:
+def _fits(statement: Any, asked: IamRequest) -> IamMatch:
     if not isinstance(statement, dict):
-        return Fits.MAYBE
+        return IamMatch.MAYBE
     parts = (
         _of_list(statement, "Action", lambda pattern: _action(pattern, asked.action)),
         _of_list(statement, "Resource", lambda pattern: _like(pattern, asked.resource)),
         _principal(statement, asked),
     )
-    if Fits.NO in parts:
-        return Fits.NO
+    if IamMatch.NO in parts:
+        return IamMatch.NO
     conditions = _conditions(statement.get("Condition"), asked)
     return _all((*parts, conditions))
 
 
-def _all(parts: Iterable[Fits]) -> Fits:
+def _all(parts: Iterable[IamMatch]) -> IamMatch:
     found = set(parts)
-    return Fits.NO if Fits.NO in found else Fits.MAYBE if Fits.MAYBE in found else Fits.YES
+    return IamMatch.NO if IamMatch.NO in found else IamMatch.MAYBE if IamMatch.MAYBE in found else IamMatch.YES
 
 
-def _any(parts: Iterable[Fits]) -> Fits:
+def _any(parts: Iterable[IamMatch]) -> IamMatch:
     found = set(parts)
-    return Fits.YES if Fits.YES in found else Fits.MAYBE if Fits.MAYBE in found else Fits.NO
+    return IamMatch.YES if IamMatch.YES in found else IamMatch.MAYBE if IamMatch.MAYBE in found else IamMatch.NO
 
 
-_NOT = {Fits.YES: Fits.NO, Fits.NO: Fits.YES, Fits.MAYBE: Fits.MAYBE}
+_NOT = {IamMatch.YES: IamMatch.NO, IamMatch.NO: IamMatch.YES, IamMatch.MAYBE: IamMatch.MAYBE}
 
 
-def _of_list(statement: Mapping[str, Any], name: str, fits: Any) -> Fits:
+def _of_list(statement: Mapping[str, Any], name: str, fits: Any) -> IamMatch:
     """`name` or its negation (NotAction …); exactly one of the two must be there."""
     said, negated = statement.get(name), statement.get(f"Not{name}")
     if (said is None) == (negated is None):
-        return Fits.MAYBE
-    each = _any(fits(pattern) if isinstance(pattern, str) else Fits.MAYBE for pattern in _list(said or negated))
+        return IamMatch.MAYBE
+    each = _any(fits(pattern) if isinstance(pattern, str) else IamMatch.MAYBE for pattern in _list(said or negated))
     return each if negated is None else _NOT[each]
 
 
@@ -131,16 +131,16 @@ def _list(said: Any) -> Sequence[Any]:
     return said if isinstance(said, (list, tuple)) else (said,)
 
 
-def _action(pattern: str, action: str) -> Fits:
+def _action(pattern: str, action: str) -> IamMatch:
     return _like(pattern.lower(), action.lower())
 
 
-def _like(pattern: str, value: str) -> Fits:
+def _like(pattern: str, value: str) -> IamMatch:
     """``*`` and ``?`` stand for anything; a variable (``${aws:username}``) may be anything, too."""
     if "${" in pattern:
         parts = re.split(r"\$\{[^}]*\}", pattern)
-        return Fits.MAYBE if _glob("*".join(parts), value) else Fits.NO
-    return Fits.YES if _glob(pattern, value) else Fits.NO
+        return IamMatch.MAYBE if _glob("*".join(parts), value) else IamMatch.NO
+    return IamMatch.YES if _glob(pattern, value) else IamMatch.NO
 
 
 def _glob(pattern: str, value: str) -> bool:
@@ -161,55 +161,55 @@ def _glob(pattern: str, value: str) -> bool:
     return all(each == "*" for each in pattern[at:])
 
 
-def _principal(statement: Mapping[str, Any], asked: Asked) -> Fits:
+def _principal(statement: Mapping[str, Any], asked: IamRequest) -> IamMatch:
     if not asked.principals:
-        return Fits.YES if not {"Principal", "NotPrincipal"} & statement.keys() else Fits.MAYBE
+        return IamMatch.YES if not {"Principal", "NotPrincipal"} & statement.keys() else IamMatch.MAYBE
     if "NotPrincipal" in statement or "Principal" not in statement:
-        return Fits.MAYBE
+        return IamMatch.MAYBE
     said = statement["Principal"]
     if said == "*":
-        return Fits.YES
+        return IamMatch.YES
     if not isinstance(said, dict):
-        return Fits.MAYBE
+        return IamMatch.MAYBE
     return _any(_named_so(kind, name, asked) for kind, names in said.items() for name in _list(names))
 
 
-def _named_so(kind: str, name: Any, asked: Asked) -> Fits:
+def _named_so(kind: str, name: Any, asked: IamRequest) -> IamMatch:
     if not isinstance(name, str):
-        return Fits.MAYBE
+        return IamMatch.MAYBE
     if (kind, name) in asked.principals:
-        return Fits.YES
+        return IamMatch.YES
     mine = {each for each, _ in asked.principals}
     if kind in mine:
-        return Fits.YES if name == "*" else Fits.NO
+        return IamMatch.YES if name == "*" else IamMatch.NO
     if name == "*" and kind == "AWS":  # whether services are meant by it, too, is not said anywhere
-        return Fits.MAYBE
-    return Fits.NO if kind in ("AWS", "Service", "Federated", "CanonicalUser") else Fits.MAYBE
+        return IamMatch.MAYBE
+    return IamMatch.NO if kind in ("AWS", "Service", "Federated", "CanonicalUser") else IamMatch.MAYBE
 
 
-def _conditions(said: Any, asked: Asked) -> Fits:
+def _conditions(said: Any, asked: IamRequest) -> IamMatch:
     """All of them must hold; of the values of one, any."""
     if said is None:
-        return Fits.YES
+        return IamMatch.YES
     if not isinstance(said, dict):
-        return Fits.MAYBE
+        return IamMatch.MAYBE
     return _all(_each_condition(said, asked))
 
 
-def _each_condition(said: Mapping[str, Any], asked: Asked) -> Iterator[Fits]:
+def _each_condition(said: Mapping[str, Any], asked: IamRequest) -> Iterator[IamMatch]:
     for operator, of in said.items():
         if not isinstance(of, dict):
-            yield Fits.MAYBE
+            yield IamMatch.MAYBE
             continue
         for key, wanted in of.items():
             yield _condition(str(operator), str(key).lower(), _list(wanted), asked)
 
 
-def _condition(operator: str, key: str, wanted: Sequence[Any], asked: Asked) -> Fits:
+def _condition(operator: str, key: str, wanted: Sequence[Any], asked: IamRequest) -> IamMatch:
     name = operator.removesuffix("IfExists")
     value = asked.context.get(key)
     if value is None or name not in _OPERATORS:
-        return Fits.MAYBE
+        return IamMatch.MAYBE
     compare, negated = _OPERATORS[name]
     found = _any(compare(_text(each), value) for each in wanted)
     return _NOT[found] if negated else found
@@ -220,13 +220,13 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _same(wanted: str, value: str) -> Fits:
+def _same(wanted: str, value: str) -> IamMatch:
     if "${" in wanted:
-        return Fits.MAYBE
-    return Fits.YES if wanted == value else Fits.NO
+        return IamMatch.MAYBE
+    return IamMatch.YES if wanted == value else IamMatch.NO
 
 
-def _same_case(wanted: str, value: str) -> Fits:
+def _same_case(wanted: str, value: str) -> IamMatch:
     return _same(wanted.lower(), value.lower())
 
 
@@ -333,7 +333,7 @@ BY_ACTION: Mapping[str, _Types] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class IamPlace:
     """Where the cluster is; "" for what is not known."""
 
     region: str = ""
@@ -350,7 +350,7 @@ def types(action: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name, _ in BY_ACTION.get(action, ())))
 
 
-def resources(action: str, place: Place) -> tuple[str, ...]:
+def resources(action: str, place: IamPlace) -> tuple[str, ...]:
     """ARNs with ``*`` for what is not known. Without a region not even the partition is known, and all is ``*``."""
     known = BY_ACTION.get(action, ())
     if not known or not place.region:

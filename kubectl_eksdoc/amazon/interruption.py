@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.amazon.iam import Fits
+from kubectl_eksdoc.amazon.iam import IamMatch
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.versions import Version
 
@@ -19,35 +19,35 @@ from kubectl_eksdoc.model.versions import Version
 _OF_KIND = ("source", "detail-type")
 
 
-def matches(pattern: Doc, known: Mapping[str, str]) -> Fits:
+def matches(pattern: Doc, known: Mapping[str, str]) -> IamMatch:
     """`known`: what of the event's fields is the same in all of its kind (source, detail-type, account, region). MAYBE:
     it matches some of them, or what it says is not understood here."""
     parts = [_field(pattern[name], value) for name, value in known.items() if name in pattern]
-    if Fits.NO in parts:
-        return Fits.NO
+    if IamMatch.NO in parts:
+        return IamMatch.NO
     more = set(pattern) - set(known)
-    return Fits.MAYBE if more or Fits.MAYBE in parts else Fits.YES
+    return IamMatch.MAYBE if more or IamMatch.MAYBE in parts else IamMatch.YES
 
 
 def about(pattern: Doc, known: Mapping[str, str]) -> bool:
     """It may match some of them, and it is meant for this kind or this source: not one for whatever comes."""
-    return any(name in pattern for name in _OF_KIND) and matches(pattern, known) is not Fits.NO
+    return any(name in pattern for name in _OF_KIND) and matches(pattern, known) is not IamMatch.NO
 
 
-def _field(said: Any, value: str) -> Fits:
+def _field(said: Any, value: str) -> IamMatch:
     if not isinstance(said, list):
-        return Fits.MAYBE
+        return IamMatch.MAYBE
     found = {_one(each, value) for each in said}
-    return Fits.YES if Fits.YES in found else Fits.MAYBE if Fits.MAYBE in found else Fits.NO
+    return IamMatch.YES if IamMatch.YES in found else IamMatch.MAYBE if IamMatch.MAYBE in found else IamMatch.NO
 
 
-def _one(said: Any, value: str) -> Fits:
+def _one(said: Any, value: str) -> IamMatch:
     if isinstance(said, dict):
         prefix = said.get("prefix")
         if set(said) == {"prefix"} and isinstance(prefix, str):
-            return Fits.YES if value.startswith(prefix) else Fits.NO
-        return Fits.MAYBE
-    return Fits.YES if said == value else Fits.NO
+            return IamMatch.YES if value.startswith(prefix) else IamMatch.NO
+        return IamMatch.MAYBE
+    return IamMatch.YES if said == value else IamMatch.NO
 
 
 # What Karpenter does about interruptions, and since which version. Source: the tags of aws/karpenter-provider-aws

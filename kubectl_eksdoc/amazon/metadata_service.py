@@ -29,30 +29,30 @@ class Reach(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ImdsVerdict:
     """`why` in a clause."""
 
     reach: Reach
     why: str
 
 
-def verdict(options: MetadataOptions | Unknown | None, hops: int) -> Verdict:
+def verdict(options: MetadataOptions | Unknown | None, hops: int) -> ImdsVerdict:
     """For whoever is so many hops away. An instance always has options: None is an answer that lacks them."""
     if options is None or isinstance(options, Unknown):
-        return Verdict(Reach.UNKNOWN, "its options were not told" if options is None else options.why)
+        return ImdsVerdict(Reach.UNKNOWN, "its options were not told" if options is None else options.why)
     if options.pending:
-        return Verdict(Reach.UNKNOWN, "its options were changed, and EC2 has not applied them yet")
+        return ImdsVerdict(Reach.UNKNOWN, "its options were changed, and EC2 has not applied them yet")
     if not options.endpoint:
-        return Verdict(Reach.CUT_OFF, "its endpoint is disabled")
+        return ImdsVerdict(Reach.CUT_OFF, "its endpoint is disabled")
     limit = f"the hop limit is {options.hop_limit}"
     if options.hop_limit >= hops:
-        return Verdict(Reach.REACHABLE, f"{limit}, and {hops} {'is' if hops == 1 else 'are'} needed")
+        return ImdsVerdict(Reach.REACHABLE, f"{limit}, and {hops} {'is' if hops == 1 else 'are'} needed")
     if options.tokens == OPTIONAL:
-        return Verdict(Reach.V1_ONLY, f"{limit}, but {hops} are needed; IMDSv1 is allowed")
-    return Verdict(Reach.CUT_OFF, f"{limit}, but {hops} are needed, and IMDSv2 is required")
+        return ImdsVerdict(Reach.V1_ONLY, f"{limit}, but {hops} are needed; IMDSv1 is allowed")
+    return ImdsVerdict(Reach.CUT_OFF, f"{limit}, but {hops} are needed, and IMDSv2 is required")
 
 
-class Origin(str, Enum):
+class OptionsOrigin(str, Enum):
     """Who says what an instance gets at its launch, the strongest first."""
 
     TEMPLATE = "the launch template"
@@ -63,20 +63,20 @@ class Origin(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class _Said:
     """A value, and whose; `origin` is None where the value is not known."""
 
     value: str | int | bool | Unknown
-    origin: Origin | None
+    origin: OptionsOrigin | None
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """What an instance gets that is launched now."""
 
-    tokens: Said
-    hop_limit: Said
-    endpoint: Said
+    tokens: _Said
+    hop_limit: _Said
+    endpoint: _Said
 
     @property
     def options(self) -> MetadataOptions | Unknown:
@@ -119,26 +119,26 @@ def launch(template: Layer, account: Layer, image: Image | Unknown, instance_typ
     of_image: Layer = image if isinstance(image, Unknown) else _OF_IMAGE if image.v2 else SaidOptions()
     v2 = isinstance(account, SaidOptions) and account.tokens == REQUIRED
     layers = (
-        (Origin.TEMPLATE, template),
-        (Origin.ACCOUNT, account),
-        (Origin.ACCOUNT_V2, _HOPS_OF_V2 if v2 else SaidOptions()),
-        (Origin.IMAGE, of_image),
-        (Origin.EC2, _of_type(instance_type)),
+        (OptionsOrigin.TEMPLATE, template),
+        (OptionsOrigin.ACCOUNT, account),
+        (OptionsOrigin.ACCOUNT_V2, _HOPS_OF_V2 if v2 else SaidOptions()),
+        (OptionsOrigin.IMAGE, of_image),
+        (OptionsOrigin.EC2, _of_type(instance_type)),
     )
     return Launch(_first(layers, "tokens"), _first(layers, "hop_limit"), _first(layers, "endpoint"))
 
 
-def _first(layers: tuple[tuple[Origin, Layer], ...], name: str) -> Said:
+def _first(layers: tuple[tuple[OptionsOrigin, Layer], ...], name: str) -> _Said:
     for origin, layer in layers:
         if isinstance(layer, Unknown):
-            if origin is Origin.IMAGE and name == "endpoint":
+            if origin is OptionsOrigin.IMAGE and name == "endpoint":
                 continue  # no image says anything of it
-            if origin is Origin.EC2 and name == "endpoint":
-                return Said(True, origin)
-            return Said(layer, None)
+            if origin is OptionsOrigin.EC2 and name == "endpoint":
+                return _Said(True, origin)
+            return _Said(layer, None)
         value = getattr(layer, name)
         if value not in (None, ""):
-            return Said(value, origin)
+            return _Said(value, origin)
     raise AssertionError("EC2 says something of everything")
 
 

@@ -11,13 +11,13 @@ import sys
 import time
 from collections.abc import Sequence
 
-from kubectl_eksdoc.asker.asked import Asked, BadPlan, read
-from kubectl_eksdoc.asker.asking import Asking
-from kubectl_eksdoc.asker.printing import Printer
+from kubectl_eksdoc.asker.asked import BadPlan, LoadSettings, read
+from kubectl_eksdoc.asker.asking import LoadRun
+from kubectl_eksdoc.asker.printing import LinePrinter
 
 
 def main(argv: Sequence[str]) -> int:
-    printer = Printer(sys.stdout)
+    printer = LinePrinter(sys.stdout)
     try:
         if len(argv) != 2 or argv[0] != "--plan":
             raise BadPlan("usage: asker --plan JSON")
@@ -29,8 +29,8 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-async def _asked(asked: Asked, printer: Printer) -> None:
-    asking = Asking(asked, printer.second)
+async def _asked(asked: LoadSettings, printer: LinePrinter) -> None:
+    asking = LoadRun(asked, printer.second)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asking.stop)

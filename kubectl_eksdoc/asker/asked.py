@@ -24,7 +24,7 @@ class BadPlan(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class QueryStream:
     """One target over one transport."""
 
     target: str
@@ -38,10 +38,10 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LoadSettings:
     """Seconds, and questions a second in each stream."""
 
-    streams: tuple[Stream, ...]
+    streams: tuple[QueryStream, ...]
     rate: float
     seconds: float
     timeout: float
@@ -49,7 +49,7 @@ class Asked:
     question: str
 
 
-def read(text: str) -> Asked:
+def read(text: str) -> LoadSettings:
     """
     Raises:
         BadPlan: it is no plan, or asks for what cannot be.
@@ -57,7 +57,7 @@ def read(text: str) -> Asked:
     try:
         found = json.loads(text)
         streams = tuple(_streams(found))
-        asked = Asked(
+        asked = LoadSettings(
             streams,
             float(found["rate"]),
             float(found["seconds"]),
@@ -78,7 +78,7 @@ def read(text: str) -> Asked:
     return asked
 
 
-def _streams(plan: dict[str, Any]) -> list[Stream]:
+def _streams(plan: dict[str, Any]) -> list[QueryStream]:
     transports = plan["transports"]
     if set(transports) - {UDP, TCP}:
         raise ValueError(f"transports are {UDP} and {TCP}")
@@ -86,5 +86,5 @@ def _streams(plan: dict[str, Any]) -> list[Stream]:
     for target in plan["targets"]:
         ipaddress.ip_address(target["address"])  # names would be resolved by what is measured
         for transport in (*transports, *((KEPT,) if target.get("kept") else ())):
-            made.append(Stream(str(target["name"]), transport, target["address"], int(target.get("port", 53))))
+            made.append(QueryStream(str(target["name"]), transport, target["address"], int(target.get("port", 53))))
     return made

@@ -5,30 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kubectl_eksdoc.asker.asked import KEPT, Asked, Stream
-from kubectl_eksdoc.asker.exchanges import End, Kept, ask
-from kubectl_eksdoc.asker.questions import Question
-from kubectl_eksdoc.asker.tally import STALL_S, Ended, Second, Tally
+from kubectl_eksdoc.asker.asked import KEPT, LoadSettings, QueryStream
+from kubectl_eksdoc.asker.exchanges import PersistentSocket, QueryResult, ask
+from kubectl_eksdoc.asker.questions import DnsQuery
+from kubectl_eksdoc.asker.tally import STALL_S, FinishedQuery, TalliedSecond, Tally
 
 _BEAT_S = 0.05
 _AFTER_S = 0.5
 """A second is told so long after its last question must be over."""
 
-Tell = Callable[[int, dict[Stream, Second]], object]
+Tell = Callable[[int, dict[QueryStream, TalliedSecond]], object]
 
 
-class Asking:
+class LoadRun:
     """One run of a plan. Mutable."""
 
-    def __init__(self, asked: Asked, tell: Tell) -> None:
+    def __init__(self, asked: LoadSettings, tell: Tell) -> None:
         self._asked = asked
         self._tell = tell
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self.tally = Tally(asked, self._began)
         self._stop, self._give_up = asyncio.Event(), asyncio.Event()
-        self._open: dict[asyncio.Task[None], tuple[Stream, float, float]] = {}
-        self._kept = {stream: Kept() for stream in asked.streams if stream.transport == KEPT}
+        self._open: dict[asyncio.Task[None], tuple[QueryStream, float, float]] = {}
+        self._kept = {stream: PersistentSocket() for stream in asked.streams if stream.transport == KEPT}
 
     def stop(self) -> None:
         """No more questions; those that are open get their time. The second time they are given up."""
@@ -53,7 +53,7 @@ class Asking:
             beat.cancel()
             for task, (stream, due, sent) in list(self._open.items()):
                 task.cancel()
-                self.tally.hear(stream, Ended(due, sent, self._loop.time(), None))
+                self.tally.hear(stream, FinishedQuery(due, sent, self._loop.time(), None))
             self._open.clear()
             for kept in self._kept.values():
                 kept.close()
@@ -85,25 +85,25 @@ class Asking:
         except (asyncio.TimeoutError, TimeoutError):
             return
 
-    def _one(self, stream: Stream, due: float) -> None:
+    def _one(self, stream: QueryStream, due: float) -> None:
         now = self._loop.time()
         if now - due >= STALL_S:
-            self.tally.hear(stream, Ended(due, None, now, None))
+            self.tally.hear(stream, FinishedQuery(due, None, now, None))
             return
         task = self._loop.create_task(self._asked_one(stream, due, now))
         self._open[task] = (stream, due, now)
         task.add_done_callback(lambda done: self._open.pop(done, None))
 
-    async def _asked_one(self, stream: Stream, due: float, sent: float) -> None:
-        end: End | None = None
+    async def _asked_one(self, stream: QueryStream, due: float, sent: float) -> None:
+        end: QueryResult | None = None
         why = ""
         try:
-            question, kept = Question(self._asked.question, stream.v6), self._kept.get(stream)
+            question, kept = DnsQuery(self._asked.question, stream.v6), self._kept.get(stream)
             end, why = await ask(stream, question, self._asked.timeout, kept)
         except OSError as error:
             why = f"this machine: {error.strerror or error}"
         if asyncio.current_task() in self._open:
-            self.tally.hear(stream, Ended(due, sent, self._loop.time(), end, why))
+            self.tally.hear(stream, FinishedQuery(due, sent, self._loop.time(), end, why))
 
     async def _beat(self) -> None:
         """Notices when nobody was awake, and tells of what is settled."""

@@ -1,7 +1,8 @@
 """One question and what comes back, over UDP or TCP, each from a socket of its own, as a resolver of libc has it.
 
-A port that is used again would be a flow that kube-proxy already knows, and go where the last one went. `Kept` does
-that on purpose, as Envoy and other resolvers that keep their socket (kubernetes/kubernetes#125467).
+A port that is used again would be a flow that kube-proxy already knows, and go where the last one went.
+`PersistentSocket` does that on purpose, as Envoy and other resolvers that keep their socket
+(kubernetes/kubernetes#125467).
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import socket
 from collections.abc import Iterator
 from enum import Enum
 
-from kubectl_eksdoc.asker.asked import UDP, Stream
-from kubectl_eksdoc.asker.questions import Question
+from kubectl_eksdoc.asker.asked import UDP, QueryStream
+from kubectl_eksdoc.asker.questions import DnsQuery
 
 _LARGEST = 65535
 
 
-class End(str, Enum):
+class QueryResult(str, Enum):
     """What became of a question."""
 
     ANSWERED = "answered"
@@ -39,15 +40,15 @@ _CLOSED = {
 """What the other side, or somebody on the way, tells. A network without a route (ENETUNREACH) is our own fault."""
 
 
-class Kept(asyncio.DatagramProtocol):
+class PersistentSocket(asyncio.DatagramProtocol):
     """One UDP socket for all questions of a stream. Mutable."""
 
     def __init__(self) -> None:
-        self._open: dict[asyncio.Future[str], Question] = {}
+        self._open: dict[asyncio.Future[str], DnsQuery] = {}
         self._transport: asyncio.DatagramTransport | None = None
         self._opening = asyncio.Lock()
 
-    async def exchange(self, stream: Stream, question: Question) -> str:
+    async def exchange(self, stream: QueryStream, question: DnsQuery) -> str:
         """As `_udp`; the socket is opened with the first question."""
         loop = asyncio.get_running_loop()
         async with self._opening:  # a question that is due meanwhile opens no second one
@@ -78,7 +79,9 @@ class Kept(asyncio.DatagramProtocol):
             self._transport.close()
 
 
-async def ask(stream: Stream, question: Question, timeout_s: float, kept: Kept | None = None) -> tuple[End, str]:
+async def ask(
+    stream: QueryStream, question: DnsQuery, timeout_s: float, kept: PersistentSocket | None = None
+) -> tuple[QueryResult, str]:
     """What became of it, and the reason if it was `FAILED` or `REFUSED`. `kept`: by which it is asked, if any.
 
     Raises:
@@ -88,26 +91,26 @@ async def ask(stream: Stream, question: Question, timeout_s: float, kept: Kept |
     try:
         said = await asyncio.wait_for(how(stream, question), timeout_s)
     except (asyncio.TimeoutError, TimeoutError):
-        return End.LOST, ""
+        return QueryResult.LOST, ""
     except EOFError:
-        return End.REFUSED, "closed without an answer"
+        return QueryResult.REFUSED, "closed without an answer"
     except OSError as error:
         if error.errno == errno.ETIMEDOUT:
-            return End.LOST, ""
+            return QueryResult.LOST, ""
         if error.errno not in _CLOSED:
             raise
-        return End.REFUSED, _CLOSED[error.errno]
-    return (End.FAILED, said) if said else (End.ANSWERED, "")
+        return QueryResult.REFUSED, _CLOSED[error.errno]
+    return (QueryResult.FAILED, said) if said else (QueryResult.ANSWERED, "")
 
 
 @contextlib.contextmanager
-def _socket(stream: Stream, kind: socket.SocketKind) -> Iterator[socket.socket]:
+def _socket(stream: QueryStream, kind: socket.SocketKind) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_INET6 if stream.v6 else socket.AF_INET, kind) as made:
         made.setblocking(False)
         yield made
 
 
-async def _udp(stream: Stream, question: Question) -> str:
+async def _udp(stream: QueryStream, question: DnsQuery) -> str:
     loop = asyncio.get_running_loop()
     with _socket(stream, socket.SOCK_DGRAM) as sock:
         sock.connect((stream.address, stream.port))
@@ -118,7 +121,7 @@ async def _udp(stream: Stream, question: Question) -> str:
                 return judged
 
 
-async def _tcp(stream: Stream, question: Question) -> str:
+async def _tcp(stream: QueryStream, question: DnsQuery) -> str:
     loop = asyncio.get_running_loop()
     with _socket(stream, socket.SOCK_STREAM) as sock:
         await loop.sock_connect(sock, (stream.address, stream.port))

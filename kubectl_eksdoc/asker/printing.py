@@ -13,29 +13,29 @@ import math
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from kubectl_eksdoc.asker.asked import Asked, Stream
-from kubectl_eksdoc.asker.exchanges import End
-from kubectl_eksdoc.asker.tally import Second
+from kubectl_eksdoc.asker.asked import LoadSettings, QueryStream
+from kubectl_eksdoc.asker.exchanges import QueryResult
+from kubectl_eksdoc.asker.tally import TalliedSecond
 
 NAME, VERSION = "eksdoc-dns-asker", 1
 _QUANTILES = (0.5, 0.99, 1.0)
 
 
-class Printer:
+class LinePrinter:
     """Mutable: it writes to a stream, a whole line at a time."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
 
-    def begun(self, asked: Asked, wall_s: float) -> None:
+    def begun(self, asked: LoadSettings, wall_s: float) -> None:
         """`wall_s`: seconds since 1970, UTC."""
         self._line({"asker": NAME, "version": VERSION, "began": round(wall_s, 3), "seconds": asked.seconds})
 
-    def second(self, number: int, of: dict[Stream, Second]) -> None:
+    def second(self, number: int, of: dict[QueryStream, TalliedSecond]) -> None:
         for stream, second in of.items():
             self._line({"t": number, **_named(stream), **counts(second)})
 
-    def over(self, told: bool, sums: dict[Stream, Second]) -> None:
+    def over(self, told: bool, sums: dict[QueryStream, TalliedSecond]) -> None:
         """`told` to end, not by its deadline."""
         ending = "told" if told else "deadline"
         self._line({"end": ending, "sum": [{**_named(stream), **counts(sums[stream])} for stream in sums]})
@@ -48,14 +48,14 @@ class Printer:
         self._out.flush()
 
 
-def _named(stream: Stream) -> dict[str, Any]:
+def _named(stream: QueryStream) -> dict[str, Any]:
     return {"to": stream.target, "by": stream.transport}
 
 
-def counts(second: Second) -> dict[str, Any]:
+def counts(second: TalliedSecond) -> dict[str, Any]:
     return {
         "sent": second.sent,
-        **{end.value: second.ends.get(end, 0) for end in End},
+        **{end.value: second.ends.get(end, 0) for end in QueryResult},
         "unsure": second.unsure,
         "unsent": second.unsent,
         "ms": quantiles(second.latencies),

@@ -14,7 +14,7 @@ import dns.rdatatype
 _GOOD = (dns.rcode.NOERROR, dns.rcode.NXDOMAIN)
 
 
-class Question:
+class DnsQuery:
     """One of its own kind: with an id and a name that nobody has asked before, so that no answer of before fits it and
     no cache knows it. The name is below one that the cluster's DNS answers itself, so what is upstream is not measured.
     """

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.asker.asked import Asked, Stream
-from kubectl_eksdoc.asker.exchanges import End
+from kubectl_eksdoc.asker.asked import LoadSettings, QueryStream
+from kubectl_eksdoc.asker.exchanges import QueryResult
 
 STALL_S = 0.2
 """Sent so much after it was due, a question is one of another second; awake so much too late, answers were not seen."""
@@ -21,13 +21,13 @@ _ROUNDING_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class FinishedQuery:
     """One question: when it was due, sent and over, in the loop's seconds; `sent` None: it was not, by our fault."""
 
     due: float
     sent: float | None
     over: float
-    end: End | None
+    end: QueryResult | None
     why: str = ""
 
 
@@ -53,18 +53,18 @@ class Stalls:
 
 
 @dataclass
-class Second:
+class TalliedSecond:
     """Of one stream. `unsure`: sent, but what became of it is our own fault as likely as not; `unsent`: due, but this
     machine was too busy. Mutable."""
 
     sent: int = 0
-    ends: dict[End, int] = field(default_factory=lambda: defaultdict(int))
+    ends: dict[QueryResult, int] = field(default_factory=lambda: defaultdict(int))
     unsure: int = 0
     unsent: int = 0
     reasons: set[str] = field(default_factory=set)
     latencies: list[float] = field(default_factory=list)
 
-    def add(self, other: Second) -> None:
+    def add(self, other: TalliedSecond) -> None:
         self.sent += other.sent
         self.unsure += other.unsure
         self.unsent += other.unsent
@@ -77,20 +77,20 @@ class Second:
 class Tally:
     """Mutable: it hears of every question when it is over, and tells of each second once."""
 
-    def __init__(self, asked: Asked, began: float) -> None:
+    def __init__(self, asked: LoadSettings, began: float) -> None:
         self._asked = asked
         self._began = began
         self.stalls = Stalls()
-        self._ended: dict[int, dict[Stream, list[Ended]]] = defaultdict(lambda: defaultdict(list))
-        self._sums = {stream: Second() for stream in asked.streams}
+        self._ended: dict[int, dict[QueryStream, list[FinishedQuery]]] = defaultdict(lambda: defaultdict(list))
+        self._sums = {stream: TalliedSecond() for stream in asked.streams}
 
     def second_of(self, due: float) -> int:
         return int(due - self._began + _ROUNDING_S)
 
-    def hear(self, stream: Stream, ended: Ended) -> None:
+    def hear(self, stream: QueryStream, ended: FinishedQuery) -> None:
         self._ended[self.second_of(ended.due)][stream].append(ended)
 
-    def take(self, number: int) -> dict[Stream, Second]:
+    def take(self, number: int) -> dict[QueryStream, TalliedSecond]:
         """Of one second, in which nothing is open any more; it is forgotten but for the sum."""
         heard = self._ended.pop(number, {})
         found = {stream: self._counted(heard[stream]) for stream in self._asked.streams if stream in heard}
@@ -104,11 +104,11 @@ class Tally:
         return sorted(self._ended)
 
     @property
-    def sums(self) -> dict[Stream, Second]:
+    def sums(self) -> dict[QueryStream, TalliedSecond]:
         return self._sums
 
-    def _counted(self, every: Iterable[Ended]) -> Second:
-        second = Second()
+    def _counted(self, every: Iterable[FinishedQuery]) -> TalliedSecond:
+        second = TalliedSecond()
         for one in every:
             if one.sent is None:
                 second.unsent += 1
@@ -121,17 +121,17 @@ class Tally:
             second.ends[end] += 1
             if one.why:
                 second.reasons.add(one.why)
-            if end in (End.ANSWERED, End.LATE):
+            if end in (QueryResult.ANSWERED, QueryResult.LATE):
                 second.latencies.append(one.over - one.sent)
         return second
 
-    def _believed(self, one: Ended, sent: float) -> End | None:
+    def _believed(self, one: FinishedQuery, sent: float) -> QueryResult | None:
         """None: it cannot be told. Who refuses or answers badly does so whoever is busy."""
-        if one.end in (None, End.REFUSED, End.FAILED):
+        if one.end in (None, QueryResult.REFUSED, QueryResult.FAILED):
             return one.end
         awake_s = one.over - sent - self.stalls.within(sent, one.over)
-        if one.end is End.LOST:
-            return End.LOST if awake_s >= self._asked.timeout / 2 else None
+        if one.end is QueryResult.LOST:
+            return QueryResult.LOST if awake_s >= self._asked.timeout / 2 else None
         if one.over - sent <= self._asked.late:
-            return End.ANSWERED
-        return End.LATE if awake_s > self._asked.late else None
+            return QueryResult.ANSWERED
+        return QueryResult.LATE if awake_s > self._asked.late else None

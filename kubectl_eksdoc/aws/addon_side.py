@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import at_once
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.values import kept_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, AddonVersions, VersionSide
 
 
-def installed(of: Believed, name: str, told: object) -> Addon:
+def installed(of: VerifiedCluster, name: str, told: object) -> Addon:
     """Of what EKS says of an add-on, without which nothing can be said at all.
 
     Raises:
@@ -32,7 +32,7 @@ def installed(of: Believed, name: str, told: object) -> Addon:
     return told
 
 
-def addon_side(of: Believed, name: str, wish: str | None) -> AddonSide:
+def addon_side(of: VerifiedCluster, name: str, wish: str | None) -> AddonSide:
     """`wish`: a version, ``latest``, "" for the one that EKS marks as default, or None for the one that is installed.
 
     Raises:
@@ -63,7 +63,7 @@ def addon_side(of: Believed, name: str, wish: str | None) -> AddonSide:
     )
 
 
-def installed_side(of: Believed, name: str, wish: str | None = None) -> AddonSide | Absent | Unknown:
+def installed_side(of: VerifiedCluster, name: str, wish: str | None = None) -> AddonSide | Absent | Unknown:
     """As it is installed; Absent where EKS does not manage it. `wish`: as `addon_side`.
 
     Raises:
@@ -77,7 +77,7 @@ def installed_side(of: Believed, name: str, wish: str | None = None) -> AddonSid
         return Unknown(error.message, error.missing)
 
 
-def creation_side(of: Believed, name: str, wish: str) -> AddonSide:
+def creation_side(of: VerifiedCluster, name: str, wish: str) -> AddonSide:
     """Of an add-on that EKS does not manage yet: it has no version and no values. `wish` as `addon_side`.
 
     Raises:
@@ -105,7 +105,7 @@ def creation_side(of: Believed, name: str, wish: str) -> AddonSide:
     )
 
 
-def _asked(of: Believed, name: str, what: str) -> Addon | AddonVersions | Unknown | Absent:
+def _asked(of: VerifiedCluster, name: str, what: str) -> Addon | AddonVersions | Unknown | Absent:
     if what == "addon":
         return eks.addon(of, name)
     told = eks.addon_versions(of, name)
@@ -114,7 +114,7 @@ def _asked(of: Believed, name: str, what: str) -> Addon | AddonVersions | Unknow
     return told if isinstance(told, Unknown) else Unknown(told.said)
 
 
-def _target(of: Believed, offered: object, name: str, wish: str) -> str:
+def _target(of: VerifiedCluster, offered: object, name: str, wish: str) -> str:
     kubernetes = of.cluster.version
     if isinstance(offered, AddonVersions):
         target = addon_versions.target(offered, kubernetes, wish)
@@ -130,7 +130,7 @@ def _target(of: Believed, offered: object, name: str, wish: str) -> str:
     return target
 
 
-def version_side(of: Believed, name: str, version: str) -> VersionSide:
+def version_side(of: VerifiedCluster, name: str, version: str) -> VersionSide:
     """One question."""
     told = eks.addon_configuration(of, name, version)
     schema: Doc | Unknown

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, Update, UpdateCall
+from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate, UpdateCall
 
 
 class AddonUpdates:
     """A `flows.ports.AddonEks` of the add-on `name`."""
 
-    def __init__(self, of: Believed, name: str) -> None:
+    def __init__(self, of: VerifiedCluster, name: str) -> None:
         self._of = of
         self._name = name
 
-    def begin(self, call: UpdateCall) -> Update:
+    def begin(self, call: UpdateCall) -> EksAddonUpdate:
         """As `flows.ports.AddonEks.begin`."""
         try:
             return eks.begin_update(self._of, call)
@@ -27,7 +27,7 @@ class AddonUpdates:
                 raise AwsError(error.message, error.hint) from error
             raise _in_words(error, call) from error
 
-    def update(self, ident: str) -> Update | Unknown | Absent:
+    def update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
         """As `flows.ports.AddonEks.update`."""
         return eks.update_of_addon(self._of, self._name, ident)
 

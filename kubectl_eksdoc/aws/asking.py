@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsRefused, AwsThrottled
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -19,10 +19,10 @@ AT_ONCE = 8
 """So many requests are under way: fewer than EKS throttles at (10 a second for most of what it describes)."""
 
 
-class Aws(Protocol):
+class AwsClient(Protocol):
     """Answers as botocore shapes them, of all pages, without ``ResponseMetadata``; times have a time zone."""
 
-    def ask(self, question: Question, parameters: Mapping[str, Any]) -> Json:
+    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
         """
         Raises:
             AwsDenied: IAM does not allow it.
@@ -34,12 +34,12 @@ class Aws(Protocol):
         ...
 
 
-def answered(aws: Aws, question: Question, parameters: Mapping[str, Any], made: Callable[[Json], T]) -> T:
+def answered(aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]) -> T:
     """What is `made` of the answer.
 
     Raises:
         AwsRefused: also where the answer is not what it should be, as in a snapshot that somebody has edited.
-        AwsDenied, AwsMissing, AwsThrottled, AwsError: as `Aws.ask`.
+        AwsDenied, AwsMissing, AwsThrottled, AwsError: as `AwsClient.ask`.
     """
     answer = aws.ask(question, parameters)
     try:
@@ -49,11 +49,13 @@ def answered(aws: Aws, question: Question, parameters: Mapping[str, Any], made: 
         raise AwsRefused(f"the answer to {what} is not what it should be: {error!r}") from error
 
 
-def known(aws: Aws, question: Question, parameters: Mapping[str, Any], made: Callable[[Json], T]) -> T | Unknown:
+def known(
+    aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]
+) -> T | Unknown:
     """What is `made` of the answer. What may not be asked, or not now, or is not answered, is unknown.
 
     Raises:
-        AwsMissing, AwsError: as `Aws.ask`.
+        AwsMissing, AwsError: as `AwsClient.ask`.
     """
     try:
         return answered(aws, question, parameters, made)
@@ -64,7 +66,7 @@ def known(aws: Aws, question: Question, parameters: Mapping[str, Any], made: Cal
 
 
 def found(
-    aws: Aws, question: Question, parameters: Mapping[str, Any], made: Callable[[Json], T]
+    aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]
 ) -> T | Unknown | Absent:
     """As `known`; that there is no such thing is an answer, too."""
     try:
@@ -73,7 +75,9 @@ def found(
         return Absent(error.message)
 
 
-def there(aws: Aws, question: Question, parameters: Mapping[str, Any], made: Callable[[Json], T]) -> T | Unknown:
+def there(
+    aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]
+) -> T | Unknown:
     """As `known`, of what is nothing by itself: where there is no such thing, that is why it is unknown."""
     told = found(aws, question, parameters, made)
     return Unknown(told.said) if isinstance(told, Absent) else told

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from kubectl_eksdoc.aws.asking import Aws, Json, answered, moment, name_of, parts, text, texts
+from kubectl_eksdoc.aws.asking import AwsClient, Json, answered, moment, name_of, parts, text, texts
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, UsageError
 from kubectl_eksdoc.kubernetes.keeping import hidden
 from kubectl_eksdoc.model.aws import questions
@@ -43,19 +43,19 @@ def issue(said: Json, code: str, message: str) -> Issue:
 # Whose credentials are used, and which cluster they see: all that may be asked before anything is believed.
 
 
-def caller_of(aws: Aws) -> Caller:
+def caller_of(aws: AwsClient) -> Caller:
     """
     Raises:
-        AwsError: as `Aws.ask`.
+        AwsError: as `AwsClient.ask`.
     """
     return answered(aws, questions.CALLER, {}, lambda said: Caller(text(said, "Account"), text(said, "Arn")))
 
 
-def cluster_named(aws: Aws, name: str) -> EksCluster:
+def cluster_named(aws: AwsClient, name: str) -> EksCluster:
     """
     Raises:
         AwsMissing: there is none of that name in the account and region.
-        AwsError: as `Aws.ask`.
+        AwsError: as `AwsClient.ask`.
     """
     return answered(aws, questions.CLUSTER, {"name": name}, lambda said: _cluster(said["cluster"]))
 
@@ -91,23 +91,23 @@ _NOT_BELIEVED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Believed:
+class VerifiedCluster:
     """The cluster, and whose credentials see it: what any other question needs. `by`: how it was recognised, a
     clause."""
 
-    aws: Aws = field(repr=False, compare=False)
+    aws: AwsClient = field(repr=False, compare=False)
     cluster: EksCluster
     caller: Caller
     by: str
 
 
-def believed(aws: Aws, access: AwsAccess) -> Believed:
+def believed(aws: AwsClient, access: AwsAccess) -> VerifiedCluster:
     """
     Raises:
         UsageError: nothing says which cluster is meant.
         AwsOtherCluster: it is another account, or another cluster.
         AwsMissing: there is no cluster of that name.
-        AwsError: as `Aws.ask`.
+        AwsError: as `AwsClient.ask`.
     """
     if not access.cluster:
         raise UsageError(
@@ -130,7 +130,7 @@ def believed(aws: Aws, access: AwsAccess) -> Believed:
             error.code,
         ) from error
     _check_arn(cluster, caller, access)
-    return Believed(aws, cluster, caller, _recognised(cluster, access))
+    return VerifiedCluster(aws, cluster, caller, _recognised(cluster, access))
 
 
 def _check_arn(cluster: EksCluster, caller: Caller, access: AwsAccess) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, text
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.machines import (
@@ -22,14 +22,14 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 
 T = TypeVar("T")
 
 _GONE = Absent("EC2 knows no such instance (any more)")
 
 
-def instances(of: Believed, ids: Iterable[str]) -> Mapping[str, Instance | Absent | Unknown]:
+def instances(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Instance | Absent | Unknown]:
     """By id. Those of EKS Auto Mode are asked for by name, as an account may hide them (IncludeManagedResources)."""
 
     def made(said: Json) -> tuple[Instance, ...]:
@@ -42,7 +42,7 @@ def instances(of: Believed, ids: Iterable[str]) -> Mapping[str, Instance | Absen
     return by_key(questions.INSTANCES, ids, asked, lambda each: each.id, _GONE)
 
 
-def images(of: Believed, ids: Iterable[str]) -> Mapping[str, Image | Absent | Unknown]:
+def images(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Image | Absent | Unknown]:
     """By id. One that its owner has taken back is absent."""
 
     def made(said: Json) -> tuple[Image, ...]:
@@ -55,7 +55,7 @@ def images(of: Believed, ids: Iterable[str]) -> Mapping[str, Image | Absent | Un
     return by_key(questions.IMAGES, ids, asked, lambda each: each.id, Absent("EC2 knows no such image (any more)"))
 
 
-def template_version(of: Believed, ref: TemplateRef) -> TemplateVersion | Absent | Unknown:
+def template_version(of: VerifiedCluster, ref: TemplateRef) -> TemplateVersion | Absent | Unknown:
     """The one that `ref` means now: ``$Latest`` and ``$Default`` move."""
     which = {"LaunchTemplateId": ref.id} if ref.id else {"LaunchTemplateName": ref.name}
     wanted = {**which, "Versions": [ref.version], "IncludeManagedResources": True}
@@ -63,18 +63,18 @@ def template_version(of: Believed, ref: TemplateRef) -> TemplateVersion | Absent
 
 
 def template_versions(
-    of: Believed, refs: Iterable[TemplateRef]
+    of: VerifiedCluster, refs: Iterable[TemplateRef]
 ) -> Mapping[TemplateRef, TemplateVersion | Absent | Unknown]:
     """One question for each that differs."""
     return dict(at_once(dict.fromkeys(refs), lambda ref: template_version(of, ref)))
 
 
-def account_defaults(of: Believed) -> SaidOptions | Unknown:
+def account_defaults(of: VerifiedCluster) -> SaidOptions | Unknown:
     """What the account says of launches in this region that say nothing themselves."""
     return known(of.aws, questions.METADATA_DEFAULTS, {}, lambda said: _said(said.get("AccountLevel", {})))
 
 
-def scaling_groups(of: Believed, names: Iterable[str]) -> Mapping[str, ScalingGroup | Absent | Unknown]:
+def scaling_groups(of: VerifiedCluster, names: Iterable[str]) -> Mapping[str, ScalingGroup | Absent | Unknown]:
     """By name."""
 
     def made(said: Json) -> tuple[ScalingGroup, ...]:
@@ -87,7 +87,9 @@ def scaling_groups(of: Believed, names: Iterable[str]) -> Mapping[str, ScalingGr
     return by_key(questions.SCALING_GROUPS, names, asked, lambda each: each.name, gone)
 
 
-def launch_configurations(of: Believed, names: Iterable[str]) -> Mapping[str, TemplateVersion | Absent | Unknown]:
+def launch_configurations(
+    of: VerifiedCluster, names: Iterable[str]
+) -> Mapping[str, TemplateVersion | Absent | Unknown]:
     """By name."""
 
     def made(said: Json) -> tuple[TemplateVersion, ...]:
@@ -106,13 +108,13 @@ def _configuration(said: Json) -> TemplateVersion:
 
 
 def by_key(
-    question: Question,
+    question: AwsOperation,
     keys: Iterable[str],
     asked: Callable[[Sequence[str]], tuple[T, ...] | Unknown],
     key_of: Callable[[T], str],
     gone: Absent,
 ) -> dict[str, T | Absent | Unknown]:
-    """Asked for `Question.at_once` at a time; a part that is not answered leaves the others as they are."""
+    """Asked for `AwsOperation.at_once` at a time; a part that is not answered leaves the others as they are."""
     wanted = list(dict.fromkeys(keys))
     parts = [tuple(wanted[at : at + question.at_once]) for at in range(0, len(wanted), question.at_once)]
     whole: dict[str, T | Absent | Unknown] = {}

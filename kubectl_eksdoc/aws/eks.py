@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from kubectl_eksdoc.amazon.upgrades.amis import AMIS
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, moment, name_of, parts, text, texts
-from kubectl_eksdoc.aws.believing import Believed, issue, issues
+from kubectl_eksdoc.aws.believing import VerifiedCluster, issue, issues
 from kubectl_eksdoc.aws.values import schema_of
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
@@ -16,15 +16,15 @@ from kubectl_eksdoc.model.aws.addons import (
     AddonConfiguration,
     AddonVersion,
     AddonVersions,
-    Fits,
-    Update,
+    CompatibleVersion,
+    EksAddonUpdate,
     UpdateCall,
     UpdateHistory,
 )
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion
 
 
-def cluster_versions(of: Believed) -> tuple[ClusterVersion, ...] | Unknown:
+def cluster_versions(of: VerifiedCluster) -> tuple[ClusterVersion, ...] | Unknown:
     """Those that EKS supports, and how long."""
 
     def made(said: Json) -> tuple[ClusterVersion, ...]:
@@ -44,13 +44,13 @@ def _version(said: Json) -> ClusterVersion:
     )
 
 
-def addon_names(of: Believed) -> tuple[str, ...] | Unknown:
+def addon_names(of: VerifiedCluster) -> tuple[str, ...] | Unknown:
     """Of those that EKS manages, sorted."""
     wanted = {"clusterName": of.cluster.name}
     return known(of.aws, questions.ADDONS, wanted, lambda said: tuple(sorted(said["addons"])))
 
 
-def addons(of: Believed) -> tuple[Addon | Unknown, ...] | Unknown:
+def addons(of: VerifiedCluster) -> tuple[Addon | Unknown, ...] | Unknown:
     """All of them, by name; what of them may not be asked is unknown each."""
     names = addon_names(of)
     if isinstance(names, Unknown):
@@ -59,7 +59,7 @@ def addons(of: Believed) -> tuple[Addon | Unknown, ...] | Unknown:
     return tuple(each for _, each in told if not isinstance(each, Absent))  # it was taken away meanwhile
 
 
-def addon(of: Believed, name: str) -> Addon | Unknown | Absent:
+def addon(of: VerifiedCluster, name: str) -> Addon | Unknown | Absent:
     wanted = {"clusterName": of.cluster.name, "addonName": name}
     return found(of.aws, questions.ADDON, wanted, lambda said: _addon(said["addon"]))
 
@@ -77,7 +77,9 @@ def _addon(said: Json) -> Addon:
     )
 
 
-def addon_versions(of: Believed, name: str = "", kubernetes: str = "") -> tuple[AddonVersions, ...] | Unknown | Absent:
+def addon_versions(
+    of: VerifiedCluster, name: str = "", kubernetes: str = ""
+) -> tuple[AddonVersions, ...] | Unknown | Absent:
     """Those of an add-on ("": of all), for a Kubernetes version ("": for any)."""
     wanted = {"addonName": name, "kubernetesVersion": kubernetes}
 
@@ -96,7 +98,7 @@ def _addon_versions(said: Json) -> AddonVersions:
             AddonVersion(
                 each.get("addonVersion", ""),
                 tuple(
-                    Fits(fit.get("clusterVersion", ""), bool(fit.get("defaultVersion", False)))
+                    CompatibleVersion(fit.get("clusterVersion", ""), bool(fit.get("defaultVersion", False)))
                     for fit in each.get("compatibilities", ())
                 ),
             )
@@ -105,7 +107,7 @@ def _addon_versions(said: Json) -> AddonVersions:
     )
 
 
-def addon_configuration(of: Believed, name: str, version: str) -> AddonConfiguration | Unknown | Absent:
+def addon_configuration(of: VerifiedCluster, name: str, version: str) -> AddonConfiguration | Unknown | Absent:
     """What may be configured of a version."""
     wanted = {"addonName": name, "addonVersion": version}
 
@@ -123,18 +125,18 @@ MOST_SEARCHED = 25
 """So many where the latest has to be looked for."""
 
 
-def updates_of_addons(of: Believed) -> Mapping[str, UpdateHistory | Unknown | Absent] | Unknown:
+def updates_of_addons(of: VerifiedCluster) -> Mapping[str, UpdateHistory | Unknown | Absent] | Unknown:
     """Of every add-on by its name."""
     names = addon_names(of)
     return names if isinstance(names, Unknown) else dict(at_once(names, lambda name: updates_of_addon(of, name)))
 
 
-def updates_of_addon(of: Believed, name: str, most: int = MOST_UPDATES) -> UpdateHistory | Unknown | Absent:
+def updates_of_addon(of: VerifiedCluster, name: str, most: int = MOST_UPDATES) -> UpdateHistory | Unknown | Absent:
     """As `updates`, of an add-on."""
     return updates(of, {"addonName": name}, most)
 
 
-def updates(of: Believed, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown | Absent:
+def updates(of: VerifiedCluster, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown | Absent:
     """Of the cluster itself, or of `what`: ``{"nodegroupName": "blue"}``. The latest first: of those that EKS lists,
     the first `most`, as long as these are in the order of time. EKS promises no order: where it keeps none, the
     latest may be any of them, and up to `MOST_SEARCHED` are described."""
@@ -149,22 +151,22 @@ def updates(of: Believed, what: Mapping[str, str], most: int) -> UpdateHistory |
     return UpdateHistory(seen, max(0, len(ids) - len(told)))
 
 
-def _newest_first(told: Sequence[Update | Unknown | Absent]) -> bool:
+def _newest_first(told: Sequence[EksAddonUpdate | Unknown | Absent]) -> bool:
     """Whether EKS lists them so; what does not say when it began tells nothing of it."""
-    begun = [each.begun for each in told if isinstance(each, Update) and each.begun is not None]
+    begun = [each.begun for each in told if isinstance(each, EksAddonUpdate) and each.begun is not None]
     return all(earlier <= later for later, earlier in pairwise(begun))
 
 
-def update_of_addon(of: Believed, name: str, ident: str) -> Update | Unknown | Absent:
+def update_of_addon(of: VerifiedCluster, name: str, ident: str) -> EksAddonUpdate | Unknown | Absent:
     """One of them, by EKS's own id."""
     return _update(of, {"addonName": name}, ident)
 
 
-def _update(of: Believed, what: Mapping[str, str], ident: str) -> Update | Unknown | Absent:
+def _update(of: VerifiedCluster, what: Mapping[str, str], ident: str) -> EksAddonUpdate | Unknown | Absent:
     return found(of.aws, questions.UPDATE, {"name": of.cluster.name, **what, "updateId": ident}, update_of)
 
 
-def begin_update(of: Believed, call: UpdateCall) -> Update:
+def begin_update(of: VerifiedCluster, call: UpdateCall) -> EksAddonUpdate:
     """
     Raises:
         AwsDenied, AwsMissing, AwsThrottled, AwsRefused, AwsError: as `Aws.ask`.
@@ -181,16 +183,16 @@ def begin_update(of: Believed, call: UpdateCall) -> Update:
     return answered(of.aws, questions.UPDATE_ADDON, wanted, update_of)
 
 
-def _latest_first(told: Sequence[Update | Unknown]) -> tuple[Update | Unknown, ...]:
+def _latest_first(told: Sequence[EksAddonUpdate | Unknown]) -> tuple[EksAddonUpdate | Unknown, ...]:
     """What is unknown comes last."""
-    seen = [each for each in told if isinstance(each, Update)]
+    seen = [each for each in told if isinstance(each, EksAddonUpdate)]
     seen.sort(key=lambda each: (each.begun.timestamp() if each.begun is not None else 0.0, each.id), reverse=True)
     return (*seen, *(each for each in told if isinstance(each, Unknown)))
 
 
-def update_of(said: Json) -> Update:
+def update_of(said: Json) -> EksAddonUpdate:
     update = said["update"]
-    return Update(
+    return EksAddonUpdate(
         id=text(update, "id"),
         type=text(update, "type"),
         status=text(update, "status"),
@@ -211,7 +213,7 @@ def parameter_of(ami_type: str, version: str) -> str:
     return _PARAMETERS.get(ami_type, "").format(version=version)
 
 
-def release(of: Believed, ami_type: str, version: str) -> str | Absent | Unknown:
+def release(of: VerifiedCluster, ami_type: str, version: str) -> str | Absent | Unknown:
     """As node groups call it: ``1.33.5-20251106``."""
     name = parameter_of(ami_type, version)
     if not name:

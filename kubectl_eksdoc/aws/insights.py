@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, moment, name_of, number, parts, text, texts, there
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.insights import (
@@ -19,24 +19,24 @@ from kubectl_eksdoc.model.aws.insights import (
     Deprecation,
     Insight,
     InsightDetail,
-    Misfit,
     Refresh,
+    UnfitAddon,
 )
 
 Told = tuple[Insight, ...] | Unknown
 
 
-def readiness(of: Believed, versions: Sequence[str]) -> Told:
+def readiness(of: VerifiedCluster, versions: Sequence[str]) -> Told:
     """About an upgrade to each of `versions`."""
     return _told(of, {"categories": [READINESS], "kubernetesVersions": list(versions)}) if versions else ()
 
 
-def others(of: Believed) -> Told:
+def others(of: VerifiedCluster) -> Told:
     """About misconfigurations, and the way back. A filter for versions might hide them, as they are about none."""
     return _told(of, {"categories": [MISCONFIGURATION, ROLLBACK]})
 
 
-def _told(of: Believed, kept: Json) -> Told:
+def _told(of: VerifiedCluster, kept: Json) -> Told:
     def made(said: Json) -> tuple[Insight, ...]:
         return tuple(_insight(each) for each in parts(said, "insights"))
 
@@ -46,7 +46,7 @@ def _told(of: Believed, kept: Json) -> Told:
     return tuple(told for _, told in at_once(listed, lambda each: _in_full(of, each)))
 
 
-def _in_full(of: Believed, each: Insight) -> Insight:
+def _in_full(of: VerifiedCluster, each: Insight) -> Insight:
     if each.status == PASSING:
         return each
     wanted = {"clusterName": of.cluster.name, "id": each.id}
@@ -73,7 +73,7 @@ def _detail(said: Json) -> InsightDetail:
         text(said, "recommendation"),
         tuple(_deprecation(each) for each in parts(summary, "deprecationDetails")),
         tuple(
-            Misfit(text(each, "name"), texts(each, "compatibleVersions"))
+            UnfitAddon(text(each, "name"), texts(each, "compatibleVersions"))
             for each in parts(summary, "addonCompatibilityDetails")
         ),
         tuple(
@@ -95,7 +95,7 @@ def _deprecation(said: Json) -> Deprecation:
 class InsightRefresh:
     """A refresh that `check.read.refreshed` waits for."""
 
-    def __init__(self, of: Believed) -> None:
+    def __init__(self, of: VerifiedCluster) -> None:
         self._of = of
 
     def begin(self) -> Refresh:

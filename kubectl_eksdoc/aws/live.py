@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.aws.asking import AT_ONCE, Json
 from kubectl_eksdoc.aws.refusals import shown
-from kubectl_eksdoc.bounds import Bounds, Late, ReadTime, in_time
+from kubectl_eksdoc.bounds import AnswerLimits, DeadlineExceeded, ReadTime, in_time
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused, UsageError
 from kubectl_eksdoc.model.aws.access import AwsAccess
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.sessions import Clients
@@ -78,7 +78,7 @@ class LiveAws:
         each = ", ".join(f"{name} {count}" for name, count in calls)
         return f"{sum(count for _, count in calls)} calls of AWS{f': {each}' if each else ''}"
 
-    def ask(self, question: Question, parameters: Mapping[str, Any]) -> Json:
+    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
         """As `asking.Aws.ask`."""
         from botocore.exceptions import BotoCoreError, ClientError
 
@@ -97,12 +97,12 @@ class LiveAws:
         except ValueError as error:  # an endpoint or a region that is no name at all
             raise AwsError(f"cannot ask {question.service} in {self.access.region}: {shown(str(error))}") from error
 
-    def _in_time(self, question: Question, parameters: dict[str, Any]) -> Json:
+    def _in_time(self, question: AwsOperation, parameters: dict[str, Any]) -> Json:
         """In a thread of its own: botocore also waits between tries, and for programs that print credentials."""
         left_s = self._left_s()
         if left_s <= 0:
             raise self._too_long()
-        bounds = Bounds(monotonic, SILENCE_S, monotonic() + left_s)
+        bounds = AnswerLimits(monotonic, SILENCE_S, monotonic() + left_s)
         bounds.body(ANSWER_BYTES)
         try:
             return in_time(bounds, lambda: self._asked(question, parameters))
@@ -111,7 +111,7 @@ class LiveAws:
                 what = f"{question.service}:{question.operation}"
                 more = f"the answer to {what} has more than {ANSWER_BYTES >> 20} MiB"
                 raise AwsError(more, _NO_AWS) from error
-            if bounds.over or isinstance(error, Late):
+            if bounds.over or isinstance(error, DeadlineExceeded):
                 raise self._too_long() from error
             raise
 
@@ -134,7 +134,7 @@ class LiveAws:
         with self._lock:
             self._denied |= {action} - {""}
 
-    def _asked(self, question: Question, parameters: dict[str, Any]) -> Json:
+    def _asked(self, question: AwsOperation, parameters: dict[str, Any]) -> Json:
         from botocore import xform_name
         from botocore.parsers import ResponseParserError
 

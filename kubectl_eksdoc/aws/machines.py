@@ -9,29 +9,29 @@ from typing import Any
 
 from kubectl_eksdoc.aws import ec2
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, parts, text, texts, there
-from kubectl_eksdoc.aws.believing import Believed, issues
+from kubectl_eksdoc.aws.believing import VerifiedCluster, issues
 from kubectl_eksdoc.aws.ec2 import by_key, template_ref
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.capacity import QUOTAS, Quota, QuotaOf, Subnet, UsageMetric
-from kubectl_eksdoc.model.aws.machines import MachineKeys, MachinesTold, NodeGroup, PodIdentity
+from kubectl_eksdoc.model.aws.machines import MachineFacts, MachineKeys, NodeGroup, PodIdentity
 
 # What EKS says of managed node groups, and of roles that pods have by EKS Pod Identity. Source of the shapes: botocore
 # 1.44.5, eks/2017-11-01.
 
 
-def names(of: Believed) -> tuple[str, ...] | Unknown:
+def names(of: VerifiedCluster) -> tuple[str, ...] | Unknown:
     """Sorted."""
     wanted = {"clusterName": of.cluster.name}
     return there(of.aws, questions.NODE_GROUPS, wanted, lambda said: tuple(sorted(texts(said, "nodegroups"))))
 
 
-def node_groups(of: Believed, wanted: tuple[str, ...]) -> Mapping[str, NodeGroup | Absent | Unknown]:
+def node_groups(of: VerifiedCluster, wanted: tuple[str, ...]) -> Mapping[str, NodeGroup | Absent | Unknown]:
     """By name; one question each."""
     return dict(at_once(wanted, lambda name: node_group(of, name)))
 
 
-def node_group(of: Believed, name: str) -> NodeGroup | Absent | Unknown:
+def node_group(of: VerifiedCluster, name: str) -> NodeGroup | Absent | Unknown:
     wanted = {"clusterName": of.cluster.name, "nodegroupName": name}
     return found(of.aws, questions.NODE_GROUP, wanted, lambda said: _group(said["nodegroup"]))
 
@@ -67,7 +67,7 @@ def _at_once(said: Json) -> str:
     return f"{part} %" if part is not None else str(said.get("maxUnavailable", ""))
 
 
-def pod_identities(of: Believed) -> tuple[PodIdentity, ...] | Unknown:
+def pod_identities(of: VerifiedCluster) -> tuple[PodIdentity, ...] | Unknown:
     """Of all service accounts that have a role so, sorted."""
 
     def made(said: Json) -> tuple[PodIdentity, ...]:
@@ -81,7 +81,7 @@ def pod_identities(of: Believed) -> tuple[PodIdentity, ...] | Unknown:
     return known(of.aws, questions.POD_IDENTITIES, {"clusterName": of.cluster.name}, made)
 
 
-def machines_told(of: Believed, keys: MachineKeys) -> MachinesTold:
+def machines_told(of: VerifiedCluster, keys: MachineKeys) -> MachineFacts:
     """What is not answered is unknown, and takes nothing else with it.
 
     Raises:
@@ -103,17 +103,17 @@ def machines_told(of: Believed, keys: MachineKeys) -> MachinesTold:
     if keys.account:
         asked["account"] = lambda: ec2.account_defaults(of)
         asked["identities"] = lambda: _identities(of)
-    return MachinesTold(**dict(at_once(asked, lambda name: asked[name]())))
+    return MachineFacts(**dict(at_once(asked, lambda name: asked[name]())))
 
 
-def _identities(of: Believed) -> object:
+def _identities(of: VerifiedCluster) -> object:
     found = pod_identities(of)
     return found if isinstance(found, Unknown) else frozenset(found)
 
 
-def nothing_told(why: Unknown, keys: MachineKeys) -> MachinesTold:
+def nothing_told(why: Unknown, keys: MachineKeys) -> MachineFacts:
     """Where AWS is not asked at all."""
-    return MachinesTold(
+    return MachineFacts(
         dict.fromkeys(keys.instances, why),
         dict.fromkeys(keys.node_groups, why),
         dict.fromkeys(keys.scaling_groups, why),
@@ -133,7 +133,7 @@ def nothing_told(why: Unknown, keys: MachineKeys) -> MachinesTold:
 _GONE = Absent("EC2 knows no such subnet (any more)")
 
 
-def subnets(of: Believed, ids: Iterable[str]) -> Mapping[str, Subnet | Absent | Unknown]:
+def subnets(of: VerifiedCluster, ids: Iterable[str]) -> Mapping[str, Subnet | Absent | Unknown]:
     """By id; asked for by a filter, as EC2 refuses a whole request for one id that is gone."""
 
     def made(said: Json) -> tuple[Subnet, ...]:
@@ -151,7 +151,7 @@ def _subnet(said: Json) -> Subnet:
     return Subnet(name_of(said, "SubnetId"), text(said, "AvailabilityZone"), free, text(said, "CidrBlock"))
 
 
-def quotas(of: Believed, at: datetime | None) -> Mapping[str, Quota | Unknown]:
+def quotas(of: VerifiedCluster, at: datetime | None) -> Mapping[str, Quota | Unknown]:
     """By code, each with what is in use at that moment, as far as CloudWatch counts it. None: nothing is counted."""
     told = dict(at_once(QUOTAS, lambda which: _quota(of, which)))
     counted = {each.code: each.metric for each in told.values() if isinstance(each, Quota) and each.metric}
@@ -163,7 +163,7 @@ def _with(quota: Quota | Unknown, used: float | Unknown | None) -> Quota | Unkno
     return quota if isinstance(quota, Unknown) or used is None else replace(quota, used=used)
 
 
-def _quota(of: Believed, which: QuotaOf) -> Quota | Unknown:
+def _quota(of: VerifiedCluster, which: QuotaOf) -> Quota | Unknown:
     wanted = {"ServiceCode": which.service, "QuotaCode": which.code}
     return there(of.aws, questions.QUOTA, wanted, lambda said: _made(which, said["Quota"]))
 
@@ -187,7 +187,7 @@ _PERIOD_S = 300
 """AWS/Usage is written every five minutes (CloudWatch user guide, service quotas integration)."""
 
 
-def _used(of: Believed, metrics: Mapping[str, UsageMetric], at: datetime) -> Mapping[str, float | Unknown]:
+def _used(of: VerifiedCluster, metrics: Mapping[str, UsageMetric], at: datetime) -> Mapping[str, float | Unknown]:
     """One question for all: the most of the last one to two full hours, so that it is the same a minute later."""
     until = at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     queries = [_query(f"m{place}", metrics[code]) for place, code in enumerate(metrics)]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.aws.asking import Json, at_once, name_of, parts, text, there
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.machines import V1_DAYS, V1Calls
@@ -23,7 +23,7 @@ _DAY_S = 86_400
 _COMPLETE = ("Complete", "PartialData")
 
 
-def v1_calls(of: Believed, instances: Sequence[str], at: datetime) -> Mapping[str, V1Calls | Unknown]:
+def v1_calls(of: VerifiedCluster, instances: Sequence[str], at: datetime) -> Mapping[str, V1Calls | Unknown]:
     """By instance, of the days up to the last full hour before `at`."""
     until = at.replace(minute=0, second=0, microsecond=0)
     some = [tuple(instances[first : first + _INSTANCES]) for first in range(0, len(instances), _INSTANCES)]
@@ -33,7 +33,7 @@ def v1_calls(of: Believed, instances: Sequence[str], at: datetime) -> Mapping[st
     return found
 
 
-def _of(of: Believed, instances: Sequence[str], until: datetime) -> Mapping[str, V1Calls] | Unknown:
+def _of(of: VerifiedCluster, instances: Sequence[str], until: datetime) -> Mapping[str, V1Calls] | Unknown:
     queries = [_query(f"{key}{at}", name, each) for at, each in enumerate(instances) for key, name in _METRICS.items()]
     wanted = {"StartTime": until - timedelta(days=V1_DAYS), "EndTime": until, "MetricDataQueries": queries}
 

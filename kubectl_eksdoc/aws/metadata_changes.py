@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 
 from kubectl_eksdoc.aws import ec2, eks, machines
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.addons import Update
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate
 from kubectl_eksdoc.model.aws.machines import Instance, NodeGroup, SaidOptions
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.metadata import OnTemplate, SetOptions
 
 _LATEST = 10
@@ -30,7 +30,7 @@ _FAULTS = frozenset(("InternalError", "InternalFailure", "ServerException", "Ser
 class MetadataChanges:
     """A `changes.metadata_fix.MetadataAws`."""
 
-    def __init__(self, of: Believed) -> None:
+    def __init__(self, of: VerifiedCluster) -> None:
         self._of = of
 
     def instances(self, ids: Sequence[str]) -> Mapping[str, Instance | Absent | Unknown]:
@@ -71,7 +71,7 @@ class MetadataChanges:
 
         return known(self._of.aws, questions.TEMPLATE_VERSIONS, wanted, made)
 
-    def update_group(self, act: OnTemplate, number: int, token: str) -> Update:
+    def update_group(self, act: OnTemplate, number: int, token: str) -> EksAddonUpdate:
         """As `MetadataAws.update_group`. Without version and release the AMI would move."""
         wanted: Json = {
             "clusterName": self._of.cluster.name,
@@ -91,17 +91,17 @@ class MetadataChanges:
         if isinstance(listed, Unknown):
             return listed
         for _, update in at_once(listed[:_LATEST], lambda ident: self.update(act.group, ident)):
-            if isinstance(update, Update) and update.parameter("LaunchTemplateVersion") == str(number):
+            if isinstance(update, EksAddonUpdate) and update.parameter("LaunchTemplateVersion") == str(number):
                 return update.id
         return ""
 
-    def update(self, group: str, ident: str) -> Update | Unknown | Absent:
+    def update(self, group: str, ident: str) -> EksAddonUpdate | Unknown | Absent:
         """As `MetadataAws.update`."""
         wanted = {"name": self._of.cluster.name, "nodegroupName": group, "updateId": ident}
         return found(self._of.aws, questions.UPDATE, wanted, eks.update_of)
 
     def _changed(
-        self, question: Question, wanted: Json, dry: bool = False, is_so: str = "Nothing was changed."
+        self, question: AwsOperation, wanted: Json, dry: bool = False, is_so: str = "Nothing was changed."
     ) -> Json:
         try:
             return answered(self._of.aws, question, wanted | ({"DryRun": True} if dry else {}), lambda told: told)

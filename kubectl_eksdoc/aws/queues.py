@@ -11,30 +11,30 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.aws.values import document_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.clusters import part_of
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.aws.queues import (
+    EventRule,
     Figures,
     FiguresOf,
+    InterruptionAnswers,
     InterruptionKeys,
-    InterruptionTold,
-    Key,
+    KmsKey,
     Notice,
     Queue,
     RolePolicies,
-    Rule,
-    Target,
+    RuleTarget,
 )
 
 _TOLD = ("ApproximateNumberOfMessages", "KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn")
 
 
-def queue(of: Believed, name: str) -> Queue | Absent | Unknown:
+def queue(of: VerifiedCluster, name: str) -> Queue | Absent | Unknown:
     """By its name, in the account and region of the cluster, as Karpenter itself looks for it."""
     url = found(of.aws, questions.QUEUE_URL, {"QueueName": name}, lambda said: name_of(said, "QueueUrl"))
     if not isinstance(url, str):
@@ -62,22 +62,22 @@ def _number(said: Json, name: str) -> int | None:
     return int(value) if value else None
 
 
-def key(of: Believed, ident: str) -> Key | Absent | Unknown:
+def key(of: VerifiedCluster, ident: str) -> KmsKey | Absent | Unknown:
     """`ident` as the queue names it: an id, an ARN or an alias."""
 
-    def made(said: Json) -> Key:
+    def made(said: Json) -> KmsKey:
         about = said["KeyMetadata"]
-        return Key(name_of(about, "Arn"), text(about, "KeyManager"), about.get("Enabled") is True)
+        return KmsKey(name_of(about, "Arn"), text(about, "KeyManager"), about.get("Enabled") is True)
 
     told = found(of.aws, questions.KEY, {"KeyId": ident}, made)
-    if not isinstance(told, Key):
+    if not isinstance(told, KmsKey):
         return told
     # An alias is no name for this question.
     asked = {"KeyId": told.arn, "PolicyName": "default"}
-    return Key(told.arn, told.manager, told.enabled, _key_policy(of, asked))
+    return KmsKey(told.arn, told.manager, told.enabled, _key_policy(of, asked))
 
 
-def _key_policy(of: Believed, asked: Json) -> Doc | Unknown:
+def _key_policy(of: VerifiedCluster, asked: Json) -> Doc | Unknown:
     def made(said: Json) -> Doc:
         return policy_in(name_of(said, "Policy"), "the policy of the key")
 
@@ -104,31 +104,31 @@ def policy_in(written: str, what: str) -> Doc:
 _SHAPED = ("Input", "InputPath", "InputTransformer")
 
 
-def rules(of: Believed) -> tuple[Rule, ...] | Unknown:
+def rules(of: VerifiedCluster) -> tuple[EventRule, ...] | Unknown:
     """Sorted by name."""
 
-    def made(said: Json) -> tuple[Rule, ...]:
+    def made(said: Json) -> tuple[EventRule, ...]:
         return tuple(sorted((_rule(each) for each in said["Rules"]), key=lambda rule: rule.name))
 
     return known(of.aws, questions.RULES, {}, made)
 
 
-def _rule(said: Json) -> Rule:
+def _rule(said: Json) -> EventRule:
     name, pattern = name_of(said, "Name"), text(said, "EventPattern")
     read = document_of(pattern, f"the pattern of rule {name}") if pattern else None
-    return Rule(name, text(said, "Arn"), read, text(said, "State") or "ENABLED")
+    return EventRule(name, text(said, "Arn"), read, text(said, "State") or "ENABLED")
 
 
-def targets(of: Believed, names: Sequence[str]) -> Mapping[str, tuple[Target, ...] | Unknown]:
+def targets(of: VerifiedCluster, names: Sequence[str]) -> Mapping[str, tuple[RuleTarget, ...] | Unknown]:
     """By the name of the rule; one question each."""
 
-    def asked(name: str) -> tuple[Target, ...] | Unknown:
+    def asked(name: str) -> tuple[RuleTarget, ...] | Unknown:
         told = found(of.aws, questions.RULE_TARGETS, {"Rule": name}, made)
         return () if isinstance(told, Absent) else told  # the rule is gone meanwhile, and sends nothing
 
-    def made(said: Json) -> tuple[Target, ...]:
+    def made(said: Json) -> tuple[RuleTarget, ...]:
         return tuple(
-            Target(text(each, "Id"), name_of(each, "Arn"), any(each.get(name) for name in _SHAPED))
+            RuleTarget(text(each, "Id"), name_of(each, "Arn"), any(each.get(name) for name in _SHAPED))
             for each in said["Targets"]
         )
 
@@ -140,7 +140,7 @@ _UNTOLD = ("Forbidden", "InternalError")
 """Status codes of figures that are not there, and might be (CloudWatch API reference, MetricDataResult)."""
 
 
-def figures(of: Believed, about: FiguresOf) -> Figures | Unknown:
+def figures(of: VerifiedCluster, about: FiguresOf) -> Figures | Unknown:
     """One question for all. Days and hours end with the full one before `until`, so that it is the same a minute
     later."""
     until = about.until.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
@@ -196,7 +196,7 @@ T = TypeVar("T")
 _NO_ASSOCIATION = Absent("EKS Pod Identity gives its service account no role")
 
 
-def identity(of: Believed, namespace: str, service_account: str) -> str | Absent | Unknown:
+def identity(of: VerifiedCluster, namespace: str, service_account: str) -> str | Absent | Unknown:
     """The ARN of the role that pods of this service account get by EKS Pod Identity."""
     asked = {"clusterName": of.cluster.name, "namespace": namespace, "serviceAccount": service_account}
 
@@ -216,7 +216,7 @@ def identity(of: Believed, namespace: str, service_account: str) -> str | Absent
     return found(of.aws, questions.POD_IDENTITY, wanted, lambda said: name_of(said["association"], "roleArn"))
 
 
-def role_policies(of: Believed, arn: str) -> RolePolicies | Absent | Unknown:
+def role_policies(of: VerifiedCluster, arn: str) -> RolePolicies | Absent | Unknown:
     """What cannot be read of it is kept beside what can."""
     name = arn.rpartition("/")[2]
     account = part_of(arn, 4)
@@ -247,29 +247,29 @@ def _boundary(said: Json) -> str:
     return text(said["Role"].get("PermissionsBoundary") or {}, "PermissionsBoundaryArn")
 
 
-def _bounded(of: Believed, arn: str | Unknown) -> Doc | Unknown | None:
+def _bounded(of: VerifiedCluster, arn: str | Unknown) -> Doc | Unknown | None:
     if isinstance(arn, Unknown):
         return arn
     return _managed(of, arn) if arn else None
 
 
-def _names(of: Believed, role: str) -> tuple[str, ...] | Unknown:
+def _names(of: VerifiedCluster, role: str) -> tuple[str, ...] | Unknown:
     return _told(of, questions.ROLE_POLICIES, {"RoleName": role}, lambda said: tuple(sorted(said["PolicyNames"])))
 
 
-def _attached(of: Believed, role: str) -> tuple[str, ...] | Unknown:
+def _attached(of: VerifiedCluster, role: str) -> tuple[str, ...] | Unknown:
     def made(said: Json) -> tuple[str, ...]:
         return tuple(sorted(name_of(each, "PolicyArn") for each in said["AttachedPolicies"]))
 
     return _told(of, questions.ATTACHED_POLICIES, {"RoleName": role}, made)
 
 
-def _inline(of: Believed, role: str, name: str) -> Doc | Unknown:
+def _inline(of: VerifiedCluster, role: str, name: str) -> Doc | Unknown:
     asked = {"RoleName": role, "PolicyName": name}
     return _told(of, questions.ROLE_POLICY, asked, lambda said: _document(said["PolicyDocument"], name))
 
 
-def _managed(of: Believed, arn: str) -> Doc | Unknown:
+def _managed(of: VerifiedCluster, arn: str) -> Doc | Unknown:
     version = _told(of, questions.POLICY, {"PolicyArn": arn}, lambda said: name_of(said["Policy"], "DefaultVersionId"))
     if isinstance(version, Unknown):
         return version
@@ -282,7 +282,7 @@ def _document(said: Doc | str, name: str) -> Doc:
     return said if isinstance(said, dict) else policy_in(said, f"policy {name}")
 
 
-def _told(of: Believed, question: Question, asked: Json, made: Callable[[Json], T]) -> T | Unknown:
+def _told(of: VerifiedCluster, question: AwsOperation, asked: Json, made: Callable[[Json], T]) -> T | Unknown:
     """That it is gone meanwhile is not known to mean anything."""
     answer = found(of.aws, question, asked, made)
     return Unknown(answer.said) if isinstance(answer, Absent) else answer
@@ -291,7 +291,7 @@ def _told(of: Believed, question: Question, asked: Json, made: Callable[[Json], 
 # What AWS tells of how interruptions reach the cluster, many questions at once.
 
 
-def interruption_told(of: Believed, keys: InterruptionKeys) -> InterruptionTold:
+def interruption_told(of: VerifiedCluster, keys: InterruptionKeys) -> InterruptionAnswers:
     """What is not answered is unknown, and takes nothing else with it.
 
     Raises:
@@ -314,20 +314,20 @@ def interruption_told(of: Believed, keys: InterruptionKeys) -> InterruptionTold:
         asked["figures"] = lambda: figures(of, wanted)
     if keys.instances:
         asked["notices"] = lambda: notices(of, keys.instances)
-    return InterruptionTold(**dict(at_once(asked, lambda name: asked[name]())))
+    return InterruptionAnswers(**dict(at_once(asked, lambda name: asked[name]())))
 
 
-def nothing_told(why: Unknown, keys: InterruptionKeys) -> InterruptionTold:
+def nothing_told(why: Unknown, keys: InterruptionKeys) -> InterruptionAnswers:
     """Where AWS is not asked at all."""
-    wanted = {each.name for each in fields(InterruptionTold)} - {"targets"}
-    return InterruptionTold(**dict.fromkeys(wanted, why), targets=dict.fromkeys(keys.targets, why))
+    wanted = {each.name for each in fields(InterruptionAnswers)} - {"targets"}
+    return InterruptionAnswers(**dict.fromkeys(wanted, why), targets=dict.fromkeys(keys.targets, why))
 
 
 _MARKED = ("marked-for-termination", "marked-for-stop", "marked-for-hibernation")
 """Status codes of a Spot request whose instance has its notice (EC2's user guide, Spot request status codes)."""
 
 
-def notices(of: Believed, instances: Sequence[str]) -> Mapping[str, Notice] | Unknown:
+def notices(of: VerifiedCluster, instances: Sequence[str]) -> Mapping[str, Notice] | Unknown:
     """Those of `instances` that EC2 is about to take back. It is asked for all that are marked: seldom any is."""
     wanted = set(instances)
     filters = [{"Name": "status-code", "Values": list(_MARKED)}]

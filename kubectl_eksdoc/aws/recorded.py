@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.aws.asking import Aws, Json
+from kubectl_eksdoc.aws.asking import AwsClient, Json
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError, ValuesError
-from kubectl_eksdoc.kubernetes.keeping import Keep
+from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.access import AwsAccess
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 
 KIND, VERSION = "AwsAnswers", 1
 _TIME, _BYTES, _MARK = "$time", "$bytes", "$"
@@ -54,7 +54,7 @@ class Recorder:
     """An `asking.Aws` that keeps what another one answers, refusals of one question included, and asks nothing twice
     that was answered. `kept`: what of an answer may be written down. Mutable."""
 
-    def __init__(self, aws: Aws, kept: Callable[[Question, Json], Json] = lambda _, answer: answer) -> None:
+    def __init__(self, aws: AwsClient, kept: Callable[[AwsOperation, Json], Json] = lambda _, answer: answer) -> None:
         self._aws = aws
         self._of_answer = kept
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class Recorder:
         """So many questions were asked."""
         return len(self._kept)
 
-    def ask(self, question: Question, parameters: Mapping[str, Any]) -> Json:
+    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
         """As `asking.Aws.ask`."""
         key = _key(question, parameters)
         if key in self._answers:
@@ -92,7 +92,7 @@ class Recorder:
         self._keep(question, parameters, {"answer": self._of_answer(question, deepcopy(answer))})
         return answer
 
-    def _keep(self, question: Question, parameters: Mapping[str, Any], what: Json) -> None:
+    def _keep(self, question: AwsOperation, parameters: Mapping[str, Any], what: Json) -> None:
         asked = {"service": question.service, "operation": question.operation, "parameters": dict(parameters)}
         key = _key(question, parameters)
         with self._lock:
@@ -130,7 +130,7 @@ class Recorded:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise SnapshotError(f"{where} holds no answers of AWS that can be read: {error!r}") from error
 
-    def ask(self, question: Question, parameters: Mapping[str, Any]) -> Json:
+    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
         """As `asking.Aws.ask`."""
         call = self._answers.get(_key(question, parameters))
         if call is None:
@@ -141,7 +141,7 @@ class Recorded:
         return answer
 
 
-def _key(question: Question, parameters: Mapping[str, Any]) -> str:
+def _key(question: AwsOperation, parameters: Mapping[str, Any]) -> str:
     told = json.dumps(_plain(parameters), sort_keys=True)
     return f"{question.service} {question.operation} {told}"
 
@@ -153,7 +153,7 @@ def _key_of(call: Json) -> str:
         raise ValueError("a refusal is none")
     if not {"answer", "refused"} & call.keys():
         raise ValueError("a call has no answer")
-    return _key(Question(str(call["service"]), str(call["operation"])), call["parameters"])
+    return _key(AwsOperation(str(call["service"]), str(call["operation"])), call["parameters"])
 
 
 def _refusal(error: AwsError) -> Json:
@@ -219,7 +219,7 @@ _HEALTH = "health issues code message resourceIds"
 _OPTIONS = "MetadataOptions State HttpTokens HttpPutResponseHopLimit HttpEndpoint HttpProtocolIpv6 InstanceMetadataTags"
 _TEMPLATE = "LaunchTemplate LaunchTemplateId LaunchTemplateName Version"
 
-_FIELDS: Mapping[Question, str] = {
+_FIELDS: Mapping[AwsOperation, str] = {
     questions.CALLER: "Account Arn",
     questions.CLUSTER: "cluster name arn version platformVersion status endpoint certificateAuthority data "
     f"upgradePolicy supportType computeConfig enabled resourcesVpcConfig vpcId subnetIds createdAt {_HEALTH}",
@@ -274,7 +274,7 @@ _FIELDS: Mapping[Question, str] = {
 }
 """By their names, wherever they stand in the answer."""
 
-_WHOLE: Mapping[Question, str] = {
+_WHOLE: Mapping[AwsOperation, str] = {
     questions.ADDON_CONFIGURATION: "configurationSchema",
     questions.QUEUE_ATTRIBUTES: "Policy",
     questions.RULES: "EventPattern",
@@ -301,13 +301,13 @@ _SECRET = re.compile(r"(?i)pass|pwd|secret|token|credential|key$|pin$|code$")
 """In a name it makes of a number a secret; any other number is kept, as are truth values."""
 
 
-class Kept:
+class AwsAnswerCleaner:
     """Cleans what AWS answers."""
 
-    def __init__(self, keep: Keep) -> None:
+    def __init__(self, keep: KeptAnnotations) -> None:
         self._keep = keep
 
-    def __call__(self, question: Question, answer: Json) -> Json:
+    def __call__(self, question: AwsOperation, answer: Json) -> Json:
         """`answer` with what is read of it; of a question nobody makes facts of, nothing."""
         named = frozenset(_FIELDS.get(question, "").split())
         whole = frozenset(_WHOLE.get(question, "").split())

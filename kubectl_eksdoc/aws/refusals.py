@@ -11,7 +11,7 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, Aws
 from kubectl_eksdoc.held_secrets import without_held
 from kubectl_eksdoc.kubernetes.keeping import hidden
 from kubectl_eksdoc.model.aws.access import AwsAccess
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 
 _DENIED = frozenset(
     (
@@ -65,7 +65,7 @@ _MISSING = frozenset(
 )
 
 
-def refused(code: str, message: str, question: Question, access: AwsAccess) -> AwsError:
+def refused(code: str, message: str, question: AwsOperation, access: AwsAccess) -> AwsError:
     """`message` as AWS gives it with the code: that of a wrong signature has the session token in it."""
     who, message = named(access), shown(message)
     if code in _DENIED:
@@ -126,7 +126,7 @@ _SSO = tuple(
 """Also that a token is not there, or is not accepted; older ones of botocore know no `aws login`."""
 
 
-def told(error: Exception, question: Question, access: AwsAccess) -> AwsError:
+def told(error: Exception, question: AwsOperation, access: AwsAccess) -> AwsError:
     """Of anything that botocore raises while a question is asked."""
     if isinstance(error, raised.ClientError):
         if error.operation_name != question.operation:

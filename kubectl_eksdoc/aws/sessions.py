@@ -21,7 +21,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.bounds import PRINTED_BYTES, BoundedResponse, current, listen
 from kubectl_eksdoc.held_secrets import hold, hold_environment
 from kubectl_eksdoc.model.aws.access import AwsAccess
-from kubectl_eksdoc.model.aws.questions import ALL, Question
+from kubectl_eksdoc.model.aws.questions import ALL, AwsOperation
 
 # What botocore's clients are made of, and no more of it than is asked: EC2 alone has 700 operations, of which a client
 # makes a method each, and to find one service botocore looks into all 400.
@@ -36,7 +36,7 @@ _OPERATIONS = "service-2"
 class Models(Loader):  # type: ignore[misc]
     """Of `asked`: clients know no other operation. Mutable: it keeps what it has read."""
 
-    def __init__(self, asked: tuple[Question, ...]) -> None:
+    def __init__(self, asked: tuple[AwsOperation, ...]) -> None:
         super().__init__()
         self._operations: dict[str, frozenset[str]] = {
             service: frozenset(each.operation for each in asked if each.service == service)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.aws.asking import Json, found
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.targets import Target, TargetGroup
+from kubectl_eksdoc.model.aws.targets import TargetGroup, TargetHealth
 
 
-def target_group(of: Believed, arn: str) -> TargetGroup | Unknown:
+def target_group(of: VerifiedCluster, arn: str) -> TargetGroup | Unknown:
     """
     Raises:
         AwsError: nothing can be asked.
@@ -20,9 +20,9 @@ def target_group(of: Believed, arn: str) -> TargetGroup | Unknown:
 
 def _group(arn: str, said: Json) -> TargetGroup:
     targets = [
-        Target(
-            each["Target"].get("Id", ""),
-            int(each["Target"].get("Port", 0)),
+        TargetHealth(
+            each["TargetHealth"].get("Id", ""),
+            int(each["TargetHealth"].get("Port", 0)),
             each.get("TargetHealth", {}).get("State", ""),
             each.get("TargetHealth", {}).get("Reason", ""),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.aws.asking import Json, found, parts
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.aws.ec2 import a_template_version, template_version
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.aws.upgrades import TemplateVersions
 _BOTH = ["$Latest", "$Default"]
 
 
-def template_versions(of: Believed, ref: TemplateRef) -> TemplateVersions | Absent | Unknown:
+def template_versions(of: VerifiedCluster, ref: TemplateRef) -> TemplateVersions | Absent | Unknown:
     """`ref` names the version that is used; that one is asked for by itself where it is neither of the others: EC2
     refuses a whole request for one version that is gone."""
     which = {"LaunchTemplateId": ref.id} if ref.id else {"LaunchTemplateName": ref.name}

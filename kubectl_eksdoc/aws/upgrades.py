@@ -7,49 +7,49 @@ from typing import Any
 
 from kubectl_eksdoc.aws import eks, insights, machines, templates
 from kubectl_eksdoc.aws.asking import at_once
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions, UpdateHistory
 from kubectl_eksdoc.model.aws.machines import NodeGroup
-from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
-from kubectl_eksdoc.model.check_needs import Need, Wanted
+from kubectl_eksdoc.model.aws.upgrades import UpgradeFacts
+from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 
 MOST_OF_CLUSTER, MOST_OF_GROUP = 10, 3
 """So many updates are described: of the cluster as many as a week may have, of each node group the latest few."""
 
-_DESCRIBED = frozenset((Need.NODE_GROUPS, Need.TEMPLATES, Need.RELEASES))
-_NAMED = _DESCRIBED | {Need.GROUP_UPDATES}
+_DESCRIBED = frozenset((CheckNeed.NODE_GROUPS, CheckNeed.TEMPLATES, CheckNeed.RELEASES))
+_NAMED = _DESCRIBED | {CheckNeed.GROUP_UPDATES}
 
 
 Source = tuple[str, Callable[[], Any]]
-"""The name of a field of `UpgradeTold`, and who fills it."""
+"""The name of a field of `UpgradeFacts`, and who fills it."""
 
 
-def upgrade_told(of: Believed, wanted: Wanted) -> UpgradeTold:
+def upgrade_told(of: VerifiedCluster, wanted: WantedVersions) -> UpgradeFacts:
     """
     Raises:
         AwsError: nothing can be asked.
     """
     needs = wanted.needs
-    sources: Mapping[Need, Callable[[], dict[str, Any]]] = {
-        Need.VERSIONS: lambda: {"versions": eks.cluster_versions(of)},
-        Need.ADDONS: lambda: _addons(of),
-        Need.INSIGHTS: lambda: _asked(_insights(of, wanted)),
-        Need.CLUSTER_UPDATES: lambda: {"cluster_updates": _history(of, {}, MOST_OF_CLUSTER)},
-        Need.QUOTAS: lambda: {"quotas": machines.quotas(of, wanted.at)},
+    sources: Mapping[CheckNeed, Callable[[], dict[str, Any]]] = {
+        CheckNeed.VERSIONS: lambda: {"versions": eks.cluster_versions(of)},
+        CheckNeed.ADDONS: lambda: _addons(of),
+        CheckNeed.INSIGHTS: lambda: _asked(_insights(of, wanted)),
+        CheckNeed.CLUSTER_UPDATES: lambda: {"cluster_updates": _history(of, {}, MOST_OF_CLUSTER)},
+        CheckNeed.QUOTAS: lambda: {"quotas": machines.quotas(of, wanted.at)},
     }
     asked = [make for need, make in sources.items() if need in needs]
-    if needs & (_NAMED | {Need.SUBNETS}):
+    if needs & (_NAMED | {CheckNeed.SUBNETS}):
         asked.append(lambda: _of_groups(of, needs))
     told: dict[str, Any] = {}
     for _, each in at_once(asked, lambda make: make()):
         told |= each
-    return UpgradeTold(**told)
+    return UpgradeFacts(**told)
 
 
-def nothing_told(why: Unknown) -> UpgradeTold:
+def nothing_told(why: Unknown) -> UpgradeFacts:
     """Where AWS could not be believed."""
-    return UpgradeTold(
+    return UpgradeFacts(
         versions=why,
         addons=why,
         insights=why,
@@ -62,30 +62,30 @@ def nothing_told(why: Unknown) -> UpgradeTold:
     )
 
 
-def _insights(of: Believed, wanted: Wanted) -> Iterator[Source]:
+def _insights(of: VerifiedCluster, wanted: WantedVersions) -> Iterator[Source]:
     yield "insights", lambda: insights.readiness(of, wanted.steps)
     yield "other_insights", lambda: insights.others(of)
 
 
-def _addons(of: Believed) -> dict[str, Any]:
+def _addons(of: VerifiedCluster) -> dict[str, Any]:
     addons = eks.addons(of)
     names = () if isinstance(addons, Unknown) else [each.name for each in addons if isinstance(each, Addon)]
     return {"addons": addons, "addon_versions": dict(at_once(names, lambda name: _versions(of, name)))}
 
 
-def _versions(of: Believed, name: str) -> AddonVersions | Absent | Unknown:
+def _versions(of: VerifiedCluster, name: str) -> AddonVersions | Absent | Unknown:
     told = eks.addon_versions(of, name)
     if isinstance(told, tuple):
         return told[0] if told else Unknown(f"EKS lists no versions of {name}")
     return told
 
 
-def _history(of: Believed, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown:
+def _history(of: VerifiedCluster, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown:
     told = eks.updates(of, what, most)
     return UpdateHistory(()) if isinstance(told, Absent) else told
 
 
-def _of_groups(of: Believed, needs: frozenset[Need]) -> dict[str, Any]:
+def _of_groups(of: VerifiedCluster, needs: frozenset[CheckNeed]) -> dict[str, Any]:
     """Groups and their updates by their names, then what these rest on, and the subnets of all."""
     names = machines.names(of) if needs & _NAMED else ()
     if isinstance(names, Unknown):
@@ -99,25 +99,25 @@ def _asked(sources: Iterable[Source]) -> dict[str, Any]:
     return {name: told for (name, _), told in at_once(sources, lambda source: source[1]())}
 
 
-def _named(of: Believed, names: tuple[str, ...], needs: frozenset[Need]) -> Iterator[Source]:
+def _named(of: VerifiedCluster, names: tuple[str, ...], needs: frozenset[CheckNeed]) -> Iterator[Source]:
     if needs & _DESCRIBED:
         yield "node_groups", lambda: machines.node_groups(of, names)
-    if Need.GROUP_UPDATES in needs:
+    if CheckNeed.GROUP_UPDATES in needs:
         yield "group_updates", lambda: dict(at_once(names, lambda name: _of_group(of, name)))
 
 
-def _of_group(of: Believed, name: str) -> UpdateHistory | Unknown:
+def _of_group(of: VerifiedCluster, name: str) -> UpdateHistory | Unknown:
     return _history(of, {"nodegroupName": name}, MOST_OF_GROUP)
 
 
-def _below(of: Believed, groups: Sequence[NodeGroup], needs: frozenset[Need]) -> Iterator[Source]:
+def _below(of: VerifiedCluster, groups: Sequence[NodeGroup], needs: frozenset[CheckNeed]) -> Iterator[Source]:
     """Each answer once, however many groups share it."""
-    if Need.TEMPLATES in needs:
+    if CheckNeed.TEMPLATES in needs:
         own = dict.fromkeys(each.template for each in groups if each.template is not None)
         yield "templates", lambda: dict(at_once(own, lambda ref: templates.template_versions(of, ref)))
-    if Need.RELEASES in needs:
+    if CheckNeed.RELEASES in needs:
         kinds = dict.fromkeys((each.ami_type, each.version) for each in groups if each.ami_type != "CUSTOM")
         yield "releases", lambda: dict(at_once(kinds, lambda kind: eks.release(of, *kind)))
-    if Need.SUBNETS in needs:
+    if CheckNeed.SUBNETS in needs:
         ids = (*of.cluster.subnets, *(one for each in groups for one in each.subnets))
         yield "subnets", lambda: machines.subnets(of, ids)

@@ -24,7 +24,7 @@ import fastjsonschema
 from kubectl_eksdoc.aws.judgeable import FORMATS, JUDGED, unjudgeable
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.configuration import Broken, Path, item, referred, shown
+from kubectl_eksdoc.model.aws.configuration import Path, SchemaViolation, item, referred, shown
 
 MOST = 20_000
 """Schemas that are held against values."""
@@ -37,7 +37,7 @@ class _TooMuch(Exception):
     """Why it was not judged to the end, in a clause."""
 
 
-def broken(schema: Doc, values: Doc) -> tuple[Broken, ...] | Unknown:
+def broken(schema: Doc, values: Doc) -> tuple[SchemaViolation, ...] | Unknown:
     """Sorted by path; () where the schema allows all of it."""
     why = unjudgeable(schema)
     if why:
@@ -56,13 +56,13 @@ class _Walk:
         self.root = root
         self.left = MOST
 
-    def errors(self, path: Path, schema: Any, value: Any, depth: int) -> Iterator[Broken]:
+    def errors(self, path: Path, schema: Any, value: Any, depth: int) -> Iterator[SchemaViolation]:
         self.left -= 1
         if self.left < 0 or depth > DEEPEST:
             raise _TooMuch("the schema leads on and on")
         if isinstance(schema, bool):
             if not schema:
-                yield Broken(path, "nothing may stand here", "false", found=_kind(value))
+                yield SchemaViolation(path, "nothing may stand here", "false", found=_kind(value))
             return
         if "$ref" in schema:
             yield from self.errors(path, referred(self.root, schema["$ref"]), value, depth + 1)
@@ -81,7 +81,9 @@ class _Walk:
             for index, each in enumerate(value):
                 yield from self.errors((*path, item(index)), schema.get("items", True), each, depth + 1)
 
-    def _alternatives(self, path: Path, keyword: str, branches: list[Any], value: Any, depth: int) -> Iterator[Broken]:
+    def _alternatives(
+        self, path: Path, keyword: str, branches: list[Any], value: Any, depth: int
+    ) -> Iterator[SchemaViolation]:
         tried = [list(self.errors(path, branch, value, depth + 1)) for branch in branches]
         surely = sum(not found for found in tried)
         perhaps = sum(all(each.doubtful for each in found) for found in tried)
@@ -90,12 +92,12 @@ class _Walk:
         doubtful = _enough(keyword, perhaps)
         several = (surely if doubtful else perhaps) > 1
         why = "fits several of the alternatives" if several else _reasons(tried)
-        yield Broken(path, why, keyword, found=_kind(value), doubtful=doubtful)
+        yield SchemaViolation(path, why, keyword, found=_kind(value), doubtful=doubtful)
 
-    def _in_object(self, path: Path, schema: Doc, value: Doc, depth: int) -> Iterator[Broken]:
+    def _in_object(self, path: Path, schema: Doc, value: Doc, depth: int) -> Iterator[SchemaViolation]:
         for name in schema.get("required", ()):
             if not _fits("required", [name], value):
-                yield Broken((*path, name), "has to be given", "required")
+                yield SchemaViolation((*path, name), "has to be given", "required")
         known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
         more = schema.get("additionalProperties", True)
         unknown = "the schema knows no such key here"
@@ -103,7 +105,7 @@ class _Walk:
             matching = [pattern for pattern in patterns if _fits("pattern", pattern, key)]
             schemas = [*([known[key]] if key in known else ()), *(patterns[each] for each in matching)]
             if not schemas and more is False:
-                yield Broken((*path, key), unknown, "additionalProperties", found=_kind(below))
+                yield SchemaViolation((*path, key), unknown, "additionalProperties", found=_kind(below))
                 continue
             for each in schemas or [more]:
                 yield from self.errors((*path, key), each, below, depth + 1)
@@ -113,7 +115,7 @@ def _enough(keyword: str, fitting: int) -> bool:
     return fitting == 1 if keyword == "oneOf" else fitting > 0
 
 
-def _reasons(tried: list[list[Broken]]) -> str:
+def _reasons(tried: list[list[SchemaViolation]]) -> str:
     said = [f"{shown(found[0].path)} {found[0].what}" for found in tried if found]
     return f"fits no alternative: {'; '.join(said)}"
 
@@ -161,7 +163,7 @@ def _kind(value: Any) -> str:
     return _KINDS.get(type(value), "null")
 
 
-def _worded(path: Path, keyword: str, wanted: Any, value: Any) -> Broken:
+def _worded(path: Path, keyword: str, wanted: Any, value: Any) -> SchemaViolation:
     kind = _kind(value)
     each = wanted if isinstance(wanted, list) else [wanted]
     texts = tuple(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in each)
@@ -175,4 +177,4 @@ def _worded(path: Path, keyword: str, wanted: Any, value: Any) -> Broken:
         "pattern": f"is {seen}, must match {texts[0]}" if texts else "",
         "format": f"is {seen}, must be of the format {texts[0]}" if texts else "",
     }.get(keyword, f"is {seen}, which breaks {keyword} {', '.join(texts)}")
-    return Broken(path, what, keyword, texts, kind, doubtful=keyword == "format")
+    return SchemaViolation(path, what, keyword, texts, kind, doubtful=keyword == "format")

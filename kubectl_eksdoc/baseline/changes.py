@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 
 # Two answers to the same question: which options were given differently.
@@ -20,7 +20,7 @@ BESIDE = frozenset({"since", "baseline"})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChangedOption:
     """An option that was given differently, as JSON values; None where it was not given."""
 
     option: str
@@ -30,18 +30,18 @@ class Asked:
 
 def asked_differently(
     before: Mapping[str, object], now: Mapping[str, object], beside: Collection[str] = BESIDE
-) -> Iterator[Asked]:
+) -> Iterator[ChangedOption]:
     """What is off or empty is not given: another version may not write it at all."""
     for option in sorted((before.keys() | now.keys()) - set(beside)):
         if (before.get(option) or None) != (now.get(option) or None):
-            yield Asked(option, before.get(option), now.get(option))
+            yield ChangedOption(option, before.get(option), now.get(option))
 
 
 _STATUSES = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.PASS: 2}
 _SEVERITIES = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-class Became(str, Enum):
+class FindingChangeKind(str, Enum):
     """In the order in which they are shown. What one of the answers could not say has neither come nor gone."""
 
     NEW = "new"  # it fails now, and did not fail then
@@ -61,7 +61,7 @@ class FindingSince:
     `hidden_now`: it stood or stands there as suppressed.
     """
 
-    became: Became
+    became: FindingChangeKind
     before: FindingOutline | None
     now: FindingOutline | None
     why: str = ""
@@ -84,21 +84,21 @@ class FindingSince:
 
 
 @dataclass(frozen=True, slots=True)
-class Since:
+class ResultComparison:
     """This answer against `earlier`. `doubt` says why it may be of another cluster, "" when it is of this one.
 
-    `changes` in the order of `Became`, worst first among those of one kind; `unchanged` is how many findings that fail
-    or are unknown are as they were. `notes` are sentences on what else makes the answers differ.
+    `changes` in the order of `FindingChangeKind`, worst first among those of one kind; `unchanged` is how many
+    findings that fail or are unknown are as they were. `notes` are sentences on what else makes the answers differ.
     """
 
-    earlier: Earlier
+    earlier: SavedResult
     doubt: str = ""
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[ChangedOption, ...] = ()
     changes: tuple[FindingSince, ...] = ()
     unchanged: int = 0
     notes: tuple[str, ...] = ()
 
-    def of(self, became: Became) -> tuple[FindingSince, ...]:
+    def of(self, became: FindingChangeKind) -> tuple[FindingSince, ...]:
         return tuple(each for each in self.changes if each.became is became)
 
     def marks(self) -> dict[FindingOutline, FindingSince]:
@@ -132,18 +132,18 @@ _SOURCE = re.compile(r"the snapshot \S+|the demo\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ResultFinding:
     """`hidden`: somebody has decided that it does not count."""
 
     finding: FindingOutline
     hidden: bool = False
 
 
-Pair: TypeAlias = tuple[Said | None, Said | None]
+Pair: TypeAlias = tuple[ResultFinding | None, ResultFinding | None]
 _Key: TypeAlias = tuple[str, str, str, str]
 
 
-def pairs(before: Iterable[Said], now: Iterable[Said], apart: Collection[str] = ()) -> Iterator[Pair]:
+def pairs(before: Iterable[ResultFinding], now: Iterable[ResultFinding], apart: Collection[str] = ()) -> Iterator[Pair]:
     """(of then, of now), None where one answer has none. Swapping the answers swaps each pair. `apart`: codes of parts
     of a subject, which their messages name before the first comma."""
     then, here = _by_key(before), _by_key(now)
@@ -151,11 +151,11 @@ def pairs(before: Iterable[Said], now: Iterable[Said], apart: Collection[str] = 
         yield from _matched(then[key], here[key], _part if key[0] in apart else _no_part)
 
 
-def _part(said: Said) -> str:
+def _part(said: ResultFinding) -> str:
     return said.finding.message.partition(",")[0]
 
 
-def _no_part(said: Said) -> str:
+def _no_part(said: ResultFinding) -> str:
     return ""
 
 
@@ -175,21 +175,23 @@ def numbers(message: str) -> tuple[tuple[int, str], ...]:
     return tuple((len(digits), digits) for digits in found)
 
 
-def _by_key(said: Iterable[Said]) -> defaultdict[_Key, list[Said]]:
-    found: defaultdict[_Key, list[Said]] = defaultdict(list)
+def _by_key(said: Iterable[ResultFinding]) -> defaultdict[_Key, list[ResultFinding]]:
+    found: defaultdict[_Key, list[ResultFinding]] = defaultdict(list)
     for each in sorted(said, key=_order):
         kind, namespace, name = about(each.finding.subject)
         found[each.finding.code, kind, namespace, name].append(each)
     return found
 
 
-def _order(said: Said) -> tuple[object, ...]:
+def _order(said: ResultFinding) -> tuple[object, ...]:
     return (*rank(said.finding), said.finding.message, said.hidden)
 
 
-def _matched(then: list[Said], here: list[Said], part: Callable[[Said], str]) -> Iterator[Pair]:
+def _matched(
+    then: list[ResultFinding], here: list[ResultFinding], part: Callable[[ResultFinding], str]
+) -> Iterator[Pair]:
     """By the same words, then by the same words with other numbers, then the worst with the worst."""
-    same: tuple[Callable[[Said], object], ...] = (
+    same: tuple[Callable[[ResultFinding], object], ...] = (
         lambda said: (said.finding.message, said.hidden),
         lambda said: said.finding.message,
         lambda said: (part(said), gist(said.finding.message)),
@@ -198,10 +200,10 @@ def _matched(then: list[Said], here: list[Said], part: Callable[[Said], str]) ->
     for told_by in same:
         if not then or not here:
             break
-        waiting: defaultdict[object, deque[Said]] = defaultdict(deque)
+        waiting: defaultdict[object, deque[ResultFinding]] = defaultdict(deque)
         for each in here:
             waiting[told_by(each)].append(each)
-        left: list[Said] = []
+        left: list[ResultFinding] = []
         for old in then:
             found = waiting[told_by(old)]
             if found:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
 
-from kubectl_eksdoc.baseline.changes import CLUSTER, Said, about, gist, numbers, outline_of
+from kubectl_eksdoc.baseline.changes import CLUSTER, ResultFinding, about, gist, numbers, outline_of
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Finding, Status
 
 Scope: TypeAlias = frozenset[tuple[str, str]]
@@ -71,9 +71,9 @@ class Side:
         object.__setattr__(self, "_several", several)
 
     @property
-    def said(self) -> Iterator[Said]:
-        yield from (Said(each) for each in self.findings)
-        yield from (Said(each, True) for each in self.suppressed)
+    def said(self) -> Iterator[ResultFinding]:
+        yield from (ResultFinding(each) for each in self.findings)
+        yield from (ResultFinding(each, True) for each in self.suppressed)
 
     def not_judged(self, finding: FindingOutline, other: Side) -> str:
         """A clause on why nobody looked here for what `other` has found, "" where somebody did."""
@@ -172,21 +172,23 @@ class Saved(Protocol):
     def uids(self) -> frozenset[str]: ...
 
 
-class Sameness(str, Enum):
+class SameClusterAnswer(str, Enum):
     SAME = "same"
     OTHER = "other"
     UNKNOWN = "unknown"  # what is known of both does not decide it
 
 
 @dataclass(frozen=True, slots=True)
-class Kinship:
+class SameClusterVerdict:
     """`why` is a clause without its full stop, "" for the same cluster."""
 
-    sameness: Sameness
+    sameness: SameClusterAnswer
     why: str = ""
 
 
-def kinship(baseline: Saved, now: Cluster, saved_one: str = "the baseline", this_one: str = "this plan") -> Kinship:
+def kinship(
+    baseline: Saved, now: Cluster, saved_one: str = "the baseline", this_one: str = "this plan"
+) -> SameClusterVerdict:
     """The uid of Namespace kube-system decides, whatever the names are; without both, an object in both does.
 
     Else the names: a cluster's is unique in an account and region. A context is a name of one's own for a cluster:
@@ -196,19 +198,21 @@ def kinship(baseline: Saved, now: Cluster, saved_one: str = "the baseline", this
     other = f"it has {_named(saved)}, this one has {_named(here)}"
     if saved.uid and here.uid:
         if saved.uid == here.uid:
-            return Kinship(Sameness.SAME)
-        return Kinship(Sameness.OTHER, f"{other} (their uids differ)")
+            return SameClusterVerdict(SameClusterAnswer.SAME)
+        return SameClusterVerdict(SameClusterAnswer.OTHER, f"{other} (their uids differ)")
     if not baseline.uids.isdisjoint(uids_of(now)):
-        return Kinship(Sameness.SAME)
+        return SameClusterVerdict(SameClusterAnswer.SAME)
     if (baseline.source is Source.DEMO) != (now.source is Source.DEMO):
-        return Kinship(Sameness.OTHER, f"{other} (one is the demo)")
+        return SameClusterVerdict(SameClusterAnswer.OTHER, f"{other} (one is the demo)")
     places = ((saved.cluster, here.cluster), (saved.account, here.account), (saved.region, here.region))
     if any(before and after and before != after for before, after in places):
-        return Kinship(Sameness.OTHER, other)
+        return SameClusterVerdict(SameClusterAnswer.OTHER, other)
     whole = all(before and after for before, after in places)
     if whole or (saved.context and saved.context == here.context):
-        return Kinship(Sameness.SAME)
-    return Kinship(Sameness.UNKNOWN, f"{saved_one} has {_named(saved)}, {this_one} has {_named(here)}")
+        return SameClusterVerdict(SameClusterAnswer.SAME)
+    return SameClusterVerdict(
+        SameClusterAnswer.UNKNOWN, f"{saved_one} has {_named(saved)}, {this_one} has {_named(here)}"
+    )
 
 
 def uids_of(cluster: Cluster) -> frozenset[str]:
@@ -231,7 +235,7 @@ def _named(who: Identity) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Of:
+class SnapshotOrigin:
     """Of which `file` with a snapshot in it, by which version of this tool, and asked for with which `options` (JSON
     values by flag)."""
 
@@ -240,9 +244,11 @@ class Of:
     options: Mapping[str, object] = field(default_factory=dict)
 
 
-def made_earlier(of: Of, cluster: Cluster, findings: Iterable[Finding], suppressed: Iterable[Finding] = ()) -> Earlier:
+def made_earlier(
+    of: SnapshotOrigin, cluster: Cluster, findings: Iterable[Finding], suppressed: Iterable[Finding] = ()
+) -> SavedResult:
     """What only some commands say (`codes`, `addons`, `way`) is left out."""
-    return Earlier(
+    return SavedResult(
         of.file,
         cluster.identity,
         cluster.source,

@@ -10,23 +10,23 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from kubectl_eksdoc.addon_diff.run import targets
-from kubectl_eksdoc.addon_diff.run.ended import Ended
-from kubectl_eksdoc.addon_diff.run.expectations import Expected
+from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
+from kubectl_eksdoc.addon_diff.run.expectations import ExpectedUpdate
 from kubectl_eksdoc.addon_diff.run.outcome import checked, unread
-from kubectl_eksdoc.addon_diff.run.rollout import WORKLOADS, Rollout, not_ready, rollout
+from kubectl_eksdoc.addon_diff.run.rollout import WORKLOADS, RolloutState, not_ready, rollout
 from kubectl_eksdoc.addon_diff.run.targets import Health
 from kubectl_eksdoc.changes.engine import Sent, Step, World
 from kubectl_eksdoc.drain.run.stages import Stage, stage_by_addon, stage_of
 from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.flows.ports import AddonEks
-from kubectl_eksdoc.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Issue, Update, UpdateCall
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue, UpdateCall
 from kubectl_eksdoc.model.aws.targets import TargetGroup
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.network import TargetGroupBinding
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.session.ports import Objects
+from kubectl_eksdoc.session.ports import ObjectReader
 
 SETTLE_S = 60.0
 """So long targets are watched after the last pod is new: health checks fail some time after what makes them fail."""
@@ -43,7 +43,7 @@ class Ports:
     """`pods`: those of the cluster, now. `group`: the targets of a group by its ARN."""
 
     eks: AddonEks
-    objects: Objects
+    objects: ObjectReader
     pods: Callable[[], tuple[Pod, ...] | Unknown]
     group: Callable[[str], TargetGroup | Unknown]
 
@@ -52,7 +52,7 @@ class Ports:
 class Following:
     """What is followed. `bindings`: of whose targets the health is watched, or why of none."""
 
-    expected: Expected
+    expected: ExpectedUpdate
     bindings: tuple[TargetGroupBinding, ...] | Unknown = ()
 
     @property
@@ -95,7 +95,7 @@ class AddonUpdate:
         self.id = sends if isinstance(sends, str) else ""
         self.health = targets.again(following.watched, health)
         self.stage, self.errors = Stage.ASKED, tuple[Issue, ...]()
-        self.rollouts: dict[Named, Rollout] = {}
+        self.rollouts: dict[ObjectName, RolloutState] = {}
         self.missed = False  # the cluster did not answer when it was looked at last
         self.moved_s = world.clock.monotonic()  # when a rollout was seen to move last
         self.done_s = -1.0  # when the last of its pods was seen to be new
@@ -136,7 +136,7 @@ class AddonUpdate:
         try:
             told = self._ports.eks.update(self.id)
             stage = stage_of(told)
-            if not isinstance(told, Update):
+            if not isinstance(told, EksAddonUpdate):
                 self._tell("update", f"{_why(told)}; the add-on itself is checked instead")
                 expected = self.following.expected
                 stage = stage_by_addon(self._ports.eks.addon(), expected.target, expected.was, self.stage)
@@ -144,7 +144,7 @@ class AddonUpdate:
             self._tell("aws", f"AWS does not answer; the update continues in EKS: {error.message}")
             return
         self.said.pop("aws", None)
-        if isinstance(told, Update):
+        if isinstance(told, EksAddonUpdate):
             self.errors = told.errors
         if stage is not self.stage:
             self.stage = stage
@@ -169,7 +169,7 @@ class AddonUpdate:
             if seen.stuck:
                 self._tell(f"stuck {of}", f"{of} is stuck: {seen.stuck}")
 
-    def _one(self, of: Named) -> Doc | Unknown:
+    def _one(self, of: ObjectName) -> Doc | Unknown:
         try:
             found = self._ports.objects.one(of)
         except ClusterError as error:
@@ -199,7 +199,7 @@ class AddonUpdate:
         for line in (f"nothing has moved for {STILL_S:.0f} s: {waits[0]}", *self._held_up(waits)):
             self.world.tell(line)
 
-    def _held_up(self, waits: Sequence[Rollout]) -> tuple[str, ...]:
+    def _held_up(self, waits: Sequence[RolloutState]) -> tuple[str, ...]:
         if not waits:
             return ()
         try:
@@ -210,13 +210,13 @@ class AddonUpdate:
             return (f"which pods hold it up is not known: {pods.why}",)
         return tuple(line for each in waits for line in not_ready(pods, each.of))
 
-    def result(self, sent: Sent) -> Ended:
+    def result(self, sent: Sent) -> AddonUpdateResult:
         hurried = self.world.told() > 1  # whoever says it twice does not wait for anything
         names = [named(each) for each in self.following.expected.objects]
         now = {of: Unknown("it was stopped at once") if hurried else self._one(of) for of in names}
         waits = [each for each in self.rollouts.values() if not each.done]
         bindings = self.following.bindings
-        return Ended(
+        return AddonUpdateResult(
             self.id,
             self.stage,
             sent.seconds,
@@ -230,7 +230,7 @@ class AddonUpdate:
             bindings.why if isinstance(bindings, Unknown) else "",
         )
 
-    def kept(self, result: Ended) -> Doc:
+    def kept(self, result: AddonUpdateResult) -> Doc:
         checks = [{"field": str(each.field), "verdict": each.verdict.value} for each in result.checks]
         return {"stage": result.stage.value, "checks": checks}
 

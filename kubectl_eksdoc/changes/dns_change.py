@@ -7,23 +7,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.merging import Missing, differences
+from kubectl_eksdoc.addon_diff.merging import MissingValue, differences
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import FieldChange
-from kubectl_eksdoc.addon_diff.read import Prepared, prepared
-from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepared
+from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.run.guards import Guard, to_acknowledge
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.changes.engine import Sent, Step
-from kubectl_eksdoc.coredns_lameduck.change.change import Change, Texts, changed
+from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, CorefileTexts, changed
 from kubectl_eksdoc.coredns_lameduck.change.lameduck import foreign_grace, has_reload
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, corefile_of
-from kubectl_eksdoc.coredns_lameduck.read import Verifying, verified
-from kubectl_eksdoc.coredns_lameduck.run import Verified, Wanted, judged
+from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, verified
+from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Verified, judged
 from kubectl_eksdoc.coredns_lameduck.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.kubernetes.api.ownership.applying import apply
@@ -32,7 +32,7 @@ from kubectl_eksdoc.kubernetes.api.schema import schema_of
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile
-from kubectl_eksdoc.model.api_objects import Applied, Conflict, Conflicting, Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, with_value
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.change_journal import Became, Part
@@ -51,8 +51,8 @@ class Ready:
     """`update`: as it would be sent, None where nothing is to be asked of EKS. `config`: what would be applied, None
     where nothing is. `guards`: why it must not be."""
 
-    change: Change
-    update: Prepared | None = None
+    change: CorednsChange
+    update: PreparedAddonUpdate | None = None
     config: Doc | None = None
     guards: tuple[Guard, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
@@ -111,35 +111,35 @@ def _of_addon(
     session: ClusterSession,
     facts: DnsFacts,
     side: AddonSide,
-    change: Change,
+    change: CorednsChange,
     accepted: Collection[str],
 ) -> Ready:
     """With NONE, which refuses to overwrite fields of other owners; with OVERWRITE only where one of them
     has what is set. What else people have set goes with it as far as a value keeps it."""
-    asked = Asked(Mode.NONE, change.values)
+    asked = AddonUpdateRequest(Mode.NONE, change.values)
     found = prepared(session, side, asked, True)
     kept = _keeping(found.plan, change)
     if kept != change.values:
-        asked = Asked(Mode.NONE, kept)
+        asked = AddonUpdateRequest(Mode.NONE, kept)
         found = prepared(session, side, asked, True)
     if found.plan.conflict:
-        found = prepared(session, side, Asked(Mode.OVERWRITE, kept), True)
+        found = prepared(session, side, AddonUpdateRequest(Mode.OVERWRITE, kept), True)
     guards = (*found.guards, *not_accepted(found.plan, change, accepted), *_grace(facts, change, found.plan))
     return Ready(change, found, guards=guards)
 
 
-def _keeping(plan: AddonPlan, change: Change) -> Doc:
+def _keeping(plan: AddonPlan, change: CorednsChange) -> Doc:
     """The values with what people have set live beside the add-on's values, so that no mode takes it."""
     values, wished, schema = change.values or {}, {*change.set, *change.given}, plan.facts.target.schema
     for each in plan.changes:
-        if not each.at_risk or not each.config or each.config[0] in wished or isinstance(each.live, Missing):
+        if not each.at_risk or not each.config or each.config[0] in wished or isinstance(each.live, MissingValue):
             continue
         if isinstance(schema, Unknown) or not schema.refuses(each.config):
             values = with_value(values, each.config, each.live)
     return values
 
 
-def resets(plan: AddonPlan, change: Change) -> tuple[FieldChange, ...]:
+def resets(plan: AddonPlan, change: CorednsChange) -> tuple[FieldChange, ...]:
     """What the call takes from people besides what is wished."""
     mode, wished = plan.asked.mode, {*change.set, *change.given}
     return tuple(
@@ -151,7 +151,7 @@ def resets(plan: AddonPlan, change: Change) -> tuple[FieldChange, ...]:
     )
 
 
-def not_accepted(plan: AddonPlan, change: Change, accepted: Collection[str]) -> Iterator[Guard]:
+def not_accepted(plan: AddonPlan, change: CorednsChange, accepted: Collection[str]) -> Iterator[Guard]:
     """Why it is not sent. `accepted`: fields as they are called in messages."""
     left = [each for each in resets(plan, change) if calls(each.field) not in accepted]
     if left:
@@ -162,7 +162,7 @@ def not_accepted(plan: AddonPlan, change: Change, accepted: Collection[str]) -> 
         )
 
 
-def _grace(facts: DnsFacts, change: Change, plan: AddonPlan) -> Iterator[Guard]:
+def _grace(facts: DnsFacts, change: CorednsChange, plan: AddonPlan) -> Iterator[Guard]:
     """A lameduck that fits only a grace period which this very call puts back."""
     if plan.asked.mode is Mode.OVERWRITE and foreign_grace(facts, change.wishes.lameduck_s):
         yield Guard(
@@ -172,7 +172,7 @@ def _grace(facts: DnsFacts, change: Change, plan: AddonPlan) -> Iterator[Guard]:
         )
 
 
-def _of_map(facts: DnsFacts, change: Change, force: bool) -> Ready:
+def _of_map(facts: DnsFacts, change: CorednsChange, force: bool) -> Ready:
     """Its conflicts are foretold by the owners of today's fields: the server has the last word."""
     assert change.corefile is not None, "else it is nothing"
     live = facts.objects.get(CONFIG)
@@ -204,7 +204,7 @@ def reverting(facts: DnsFacts, made: After, before: str) -> Ready:
     if not isinstance(live, str) or After.of(live) != made:
         why = live.why if isinstance(live, Unknown) else "another client has changed it since"
         raise Drifted(f"the Corefile is not the one that the change has made: {why}", "Nothing was changed.")
-    return _of_map(facts, Change(Wishes(), False, corefile=Texts(live, before, has_reload(live))), False)
+    return _of_map(facts, CorednsChange(Wishes(), False, corefile=CorefileTexts(live, before, has_reload(live))), False)
 
 
 def config_map(text: str) -> Doc:
@@ -234,10 +234,10 @@ class After:
         return cls(printed_corefile(text), sums(corefile) if isinstance(corefile, Corefile) else ())
 
 
-class ConfigMaps(Protocol):
+class _ConfigMaps(Protocol):
     """ConfigMaps of a live cluster. Everything may raise ClusterError."""
 
-    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> Applied | Conflicting:
+    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> AppliedObject | Conflicting:
         """Server-side, as our field manager.
 
         Raises:
@@ -256,7 +256,7 @@ class MapApply:
 
     config: Doc | None
     force: bool
-    maps: ConfigMaps
+    maps: _ConfigMaps
 
     def steps(self, sent: Sent) -> Iterator[Step]:
         if self.config is not None:
@@ -288,7 +288,7 @@ class DnsDone:
     """`ended`: the update of the add-on, None where its ConfigMap was applied. `verified`: which pods have taken it up,
     None where nobody looked; `findings` of that."""
 
-    ended: Ended | None = None
+    ended: AddonUpdateResult | None = None
     verified: Verified | None = None
     findings: tuple[Finding, ...] = ()
 
@@ -311,19 +311,19 @@ class Looking:
     after: After
     failed: Mapping[str, float | None]
     begun_s: float
-    pods: Verifying
+    pods: VerificationEdges
     verify_s: float
     reloads: bool
     rolled: bool = False
 
-    def seen(self, ended: Ended | None) -> DnsDone:
+    def seen(self, ended: AddonUpdateResult | None) -> DnsDone:
         """Whoever has stopped to follow the update looks at no pods either."""
         if ended is not None and not ended.whole:
             return DnsDone(ended)
         found: Verified | None = None
         if self.after.text and self.reloads:
             self.pods.tell("now each pod is asked whether it has taken the new Corefile up; Ctrl-C only stops that")
-            found = verified(Wanted(self.after.sums, self.failed), self.begun_s, self.pods, self.verify_s)
+            found = verified(ExpectedReload(self.after.sums, self.failed), self.begun_s, self.pods, self.verify_s)
         return DnsDone(ended, found, judged(found, self.reloads or not self.after.text, self.rolled))
 
 

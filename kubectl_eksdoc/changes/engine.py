@@ -37,7 +37,7 @@ _REFUSED = (*_OF_ALL, AwsRefused, AwsMissing, ClusterRefused, Drifted, Forbidden
 """Errors after which nothing was changed."""
 
 
-class Journal(Protocol):
+class _Journal(Protocol):
     """Where a change writes down what it intends, before it is done, and the result."""
 
     def write(self, entry: Doc) -> None:
@@ -45,7 +45,7 @@ class Journal(Protocol):
         ...
 
 
-class Clock(Protocol):
+class _Clock(Protocol):
     def monotonic(self) -> float: ...
 
     def now(self) -> datetime: ...
@@ -56,8 +56,8 @@ class World:
     """What every change needs. `told`: how often the process was told to end. `tell` hears what happens, a line each.
     `watch_s`: so long it is followed at most."""
 
-    journal: Journal
-    clock: Clock
+    journal: _Journal
+    clock: _Clock
     sleep: Callable[[float], object]
     told: Callable[[], int]
     tell: Callable[[str], object]

@@ -10,15 +10,15 @@ from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.changes.engine import Kind, Sent, Step, World
 from kubectl_eksdoc.drain.run.stages import Stage, stage_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, ClusterError
-from kubectl_eksdoc.flows.metadata_probe import Clock as ProbeClock
+from kubectl_eksdoc.flows.metadata_probe import ImdsProbeClock as ProbeClock
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed
-from kubectl_eksdoc.flows.ports import ProbeGround
-from kubectl_eksdoc.imds_probe.probing.pods import Manner
+from kubectl_eksdoc.flows.ports import ProbeNamespace
+from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings
 from kubectl_eksdoc.imds_probe.probing.result import ProbedNode
-from kubectl_eksdoc.imds_probe.run import Done, class_patch, of_class, of_group, of_instance, of_node, stage_by_group
+from kubectl_eksdoc.imds_probe.run import FixDone, class_patch, of_class, of_group, of_instance, of_node, stage_by_group
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Issue, Update
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.aws.machines import Instance, NodeGroup
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
@@ -56,7 +56,7 @@ class MetadataAws(Protocol):
         """The number of the version that `token` has made, 0 if it made none."""
         ...
 
-    def update_group(self, act: OnTemplate, number: int, token: str) -> Update:
+    def update_group(self, act: OnTemplate, number: int, token: str) -> EksAddonUpdate:
         """Begin it; with the same `token` it is the same one. Raises: as `set_options`."""
         ...
 
@@ -64,7 +64,7 @@ class MetadataAws(Protocol):
         """The id of the update of the group to that version of its template, "" if there is none."""
         ...
 
-    def update(self, group: str, ident: str) -> Update | Unknown | Absent:
+    def update(self, group: str, ident: str) -> EksAddonUpdate | Unknown | Absent:
         """How one stands, by EKS's own id of it."""
         ...
 
@@ -99,7 +99,7 @@ class Ports:
     prove: Callable[[Sequence[str]], tuple[Part, ...]] | None = None
 
 
-def fix_of(act: Act, token: str, ports: Ports, world: World) -> Kind[Done]:
+def fix_of(act: Act, token: str, ports: Ports, world: World) -> Kind[FixDone]:
     """`token` names this fix and no other to EC2 and EKS."""
     match act:
         case OnInstances():
@@ -110,11 +110,11 @@ def fix_of(act: Act, token: str, ports: Ports, world: World) -> Kind[Done]:
             return _OnClass(act, ports, world)
 
 
-def _kept(done: Done) -> Doc:
+def _kept(done: FixDone) -> Doc:
     return {"parts": [{"what": part.what, "became": part.became.value, "why": part.why} for part in done.parts]}
 
 
-def _proved(done: Done, nodes: tuple[str, ...], ports: Ports) -> Done:
+def _proved(done: FixDone, nodes: tuple[str, ...], ports: Ports) -> FixDone:
     """`nodes` have it now."""
     return replace(done, proofs=ports.prove(nodes)) if ports.prove is not None and done.whole else done
 
@@ -161,7 +161,7 @@ class _OnInstances:
                 self._world.tell(str(part))
         return not any(part.became in (Became.PENDING, Became.AS_BEFORE) for part in parts)
 
-    def result(self, sent: Sent) -> Done:
+    def result(self, sent: Sent) -> FixDone:
         try:
             self._read()
         except AwsError as error:
@@ -169,7 +169,7 @@ class _OnInstances:
         parts = {each.instance: self._part(each, sent) for each in self._act.each}
         there = (Became.DONE, Became.PENDING)
         changed = tuple(ident for ident, part in parts.items() if part.became in there and sent.ours(ident))
-        done = Done(self._act, sent.seconds, tuple(parts.values()), sent.left, changed=changed)
+        done = FixDone(self._act, sent.seconds, tuple(parts.values()), sent.left, changed=changed)
         return _proved(done, self._act.nodes, self._ports)
 
     def _part(self, each: SetOptions, sent: Sent) -> Part:
@@ -180,7 +180,7 @@ class _OnInstances:
             return replace(part, became=Became.SET_BACK)
         return replace(part, why=sent.refused.get(each.instance) or part.why)
 
-    def kept(self, result: Done) -> Doc:
+    def kept(self, result: FixDone) -> Doc:
         return _kept(result)
 
 
@@ -215,15 +215,15 @@ class _OnClass:
     def over(self, sent: Sent) -> bool:
         return True
 
-    def result(self, sent: Sent) -> Done:
+    def result(self, sent: Sent) -> FixDone:
         part = self._read()
         if part.became is Became.AS_BEFORE and self._what in sent.past.taken:
             part = replace(part, became=Became.SET_BACK)
         self._world.tell(str(part))
         changed = (self._act.name,) if sent.ours(self._what) and part.became is Became.DONE else ()
-        return Done(self._act, sent.seconds, (part,), sent.left, changed=changed)
+        return FixDone(self._act, sent.seconds, (part,), sent.left, changed=changed)
 
-    def kept(self, result: Done) -> Doc:
+    def kept(self, result: FixDone) -> Doc:
         return _kept(result)
 
 
@@ -297,7 +297,7 @@ class _OnTemplate:
         self._errors = ()
         try:
             told = self._aws.update(self._act.group, self._update)
-            if isinstance(told, Update):
+            if isinstance(told, EksAddonUpdate):
                 self._stage, self._errors, more = stage_of(told), told.errors, ""
             else:
                 self._stage = stage_by_group(self._aws.group(self._act.group), self._number, self._stage)
@@ -310,7 +310,7 @@ class _OnTemplate:
             self._world.tell(line)
         return self._stage.ended
 
-    def result(self, sent: Sent) -> Done:
+    def result(self, sent: Sent) -> FixDone:
         act, stage = self._act, self._stage
         part = self._now()
         if part.became is Became.AS_BEFORE and stage is Stage.SUCCESSFUL:
@@ -320,7 +320,7 @@ class _OnTemplate:
         made = Part(f"launch template {act.id} version {self._number}", Became.DONE, limit)
         changed = (act.group,) if part.became in (Became.DONE, Became.PENDING) else ()
         parts, update, errors = (made, part), self._update, self._errors
-        done = Done(
+        done = FixDone(
             act, sent.seconds, parts, sent.left, self._number, update, stage, errors, nodes, names, changed=changed
         )
         return _proved(done, names, self._ports)
@@ -345,7 +345,7 @@ class _OnTemplate:
         names = tuple(sorted(found))
         return names, tuple(of_node(name, self._act.hop_limit, found[name]) for name in names)
 
-    def kept(self, result: Done) -> Doc:
+    def kept(self, result: FixDone) -> Doc:
         return _kept(result)
 
 
@@ -403,9 +403,9 @@ _BECAME = {Reach.REACHABLE: Became.DONE, Reach.UNKNOWN: Became.UNKNOWN}
 
 def proofs(
     nodes: Iterable[Node],
-    ground: ProbeGround,
+    ground: ProbeNamespace,
     probe: str,
-    manner: Manner,
+    manner: ProbeSettings,
     every: bool,
     clock: ProbeClock,
     world: World,

@@ -9,21 +9,24 @@ from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.against import OF_FIELDS
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.baseline.changes import Since, outline_of
+from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.comparing import since
-from kubectl_eksdoc.baseline.side import Of, Side, made_earlier, read_of
+from kubectl_eksdoc.baseline.side import Side, SnapshotOrigin, made_earlier, read_of
 from kubectl_eksdoc.check.checking import AS_ONE, asked_of, kin_of
 from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.check.registry import ALL, codes_of
-from kubectl_eksdoc.model.check_needs import Need
-from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.check_needs import CheckNeed
+from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 
 _SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"
 
 _WIDE = frozenset(code.name for check in ALL if AS_ONE & set(check.needs) for code in check.codes)
 
 _ON_ANY_WAY = frozenset(
-    code.name for check in ALL if {Need.PLAN_DRAIN, Need.PLAN_IMDS, *AS_ONE} & set(check.needs) for code in check.codes
+    code.name
+    for check in ALL
+    if {CheckNeed.PLAN_DRAIN, CheckNeed.PLAN_IMDS, *AS_ONE} & set(check.needs)
+    for code in check.codes
 )
 """What commands find that know no target."""
 
@@ -31,7 +34,7 @@ _MINOR = re.compile(r"\d+\.(\d{1,4})\Z")
 """At the end of a way, as ``1.33 → 1.34``."""
 
 
-def against(earlier: Earlier, plan: CheckPlan, options: Mapping[str, object]) -> Since:
+def against(earlier: SavedResult, plan: CheckPlan, options: Mapping[str, object]) -> ResultComparison:
     """
     Raises:
         BaselineError: the earlier answer is of another cluster.
@@ -61,7 +64,7 @@ def against(earlier: Earlier, plan: CheckPlan, options: Mapping[str, object]) ->
     return since(earlier, cluster, then, now, options, _notes(earlier, plan))
 
 
-def as_earlier(of: Of, plan: CheckPlan) -> Earlier:
+def as_earlier(of: SnapshotOrigin, plan: CheckPlan) -> SavedResult:
     """`plan` of what was read earlier, as its own document is read."""
     made = made_earlier(of, plan.facts.cluster, plan.findings, (each.finding for each in plan.suppressed))
     codes = frozenset(code.name for judged in plan.judged for code in judged.check.codes)
@@ -72,14 +75,14 @@ def _way(plan: CheckPlan) -> str:
     return f"{in_words(plan.facts.way.now)} → {in_words(plan.facts.way.target)}"
 
 
-def _notes(earlier: Earlier, plan: CheckPlan) -> tuple[str, ...]:
+def _notes(earlier: SavedResult, plan: CheckPlan) -> tuple[str, ...]:
     way = _way(plan)
     if not earlier.way or earlier.way == way:
         return ()
     return (f"The earlier answer is about {earlier.way}, this one about {way}: what came or went may be the way's.",)
 
 
-def _beyond(earlier: Earlier, plan: CheckPlan) -> dict[FindingOutline, str]:
+def _beyond(earlier: SavedResult, plan: CheckPlan) -> dict[FindingOutline, str]:
     """What the earlier answer found on a way that leads further than this one: it is as true as it was."""
     then, now = _MINOR.search(earlier.way), plan.facts.way.target.minor
     if then is None or int(then.group(1)) <= now:
@@ -88,7 +91,7 @@ def _beyond(earlier: Earlier, plan: CheckPlan) -> dict[FindingOutline, str]:
     return {each: why for each in (*earlier.findings, *earlier.suppressed) if each.code not in _ON_ANY_WAY}
 
 
-def _wanted(earlier: Earlier) -> frozenset[str]:
+def _wanted(earlier: SavedResult) -> frozenset[str]:
     """What is found of other codes of a check that was made is not shown with --only."""
     only, areas = (_listed(earlier.options, flag) for flag in ("only", "area"))
     named = only.union(codes_of(areas))

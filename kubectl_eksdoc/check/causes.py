@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import Reach, shell
+from kubectl_eksdoc.model.commands import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
 
 AWS = Subject("AWS", "account")
@@ -63,7 +63,9 @@ class RootCause:
 
 
 def root_causes(
-    found: Iterable[tuple[Finding, Gate | None]], of_aws: Collection[Finding] = (), reach: Reach = Reach()
+    found: Iterable[tuple[Finding, Gate | None]],
+    of_aws: Collection[Finding] = (),
+    reach: CommandTarget = CommandTarget(),
 ) -> tuple[RootCause, ...]:
     """Of findings that count: what the next step waits for first, then the worst. `of_aws`: those that are unknown
     because nothing of AWS is known."""
@@ -80,7 +82,7 @@ def among(causes: Iterable[RootCause], found: Sequence[Finding]) -> tuple[RootCa
     return tuple(each for each in causes if any(id(one) in some for one in each.findings))
 
 
-def _cause(some: Sequence[tuple[Finding, Gate | None]], of_aws: Collection[Finding], reach: Reach) -> RootCause:
+def _cause(some: Sequence[tuple[Finding, Gate | None]], of_aws: Collection[Finding], reach: CommandTarget) -> RootCause:
     findings = in_order(each for each, _ in some)
     first = findings[0]
     gate = min((gate for _, gate in some), key=_GATES.index)
@@ -96,7 +98,7 @@ def _of_file(subject: Subject) -> tuple[str, ...]:
     return "-f", "-" if subject.name == "standard input" else subject.name
 
 
-def _do(first: Finding, words: Sequence[str], text: str, reach: Reach) -> Remedy:
+def _do(first: Finding, words: Sequence[str], text: str, reach: CommandTarget) -> Remedy:
     """What comes first, with its command, or else with that of a check with these words."""
     do = next(iter(first.remedy), Remedy(text))
     whole = shell("kubectl", "eksdoc", "check", *words)

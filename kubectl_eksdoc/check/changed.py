@@ -18,8 +18,8 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import number
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
-from kubectl_eksdoc.model.changes import EventTold
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.changes import ReportedEvent
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
@@ -32,7 +32,7 @@ _ABOUT_NODES = ("Node", "NodeClaim", "NodePool", "EC2NodeClass")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class _Change:
     """`source`: who tells it."""
 
     at: datetime
@@ -42,39 +42,39 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class RecentChanges:
     """`changes`: the newest first; `unread`: clauses about what nobody looked at, or could."""
 
     since: datetime
-    changes: tuple[Change, ...]
+    changes: tuple[_Change, ...]
     unread: tuple[str, ...]
 
 
-def changed(facts: CheckFacts, since: datetime) -> Changed:
+def changed(facts: CheckFacts, since: datetime) -> RecentChanges:
     """From `since` on, up to the observation."""
     found = (*_nodes(facts, since), *_pods(facts, since), *_templates(facts, since), *_addons(facts, since))
     found += (*_events(facts, since), *_others(facts, since), *_by_eks(facts, since))
     ordered = sorted(found, key=lambda each: (each.subject.kind, str(each.subject), each.what))
     newest_first = sorted(ordered, key=lambda each: each.at, reverse=True)
-    return Changed(since, tuple(newest_first), tuple(_unread(facts, since)))
+    return RecentChanges(since, tuple(newest_first), tuple(_unread(facts, since)))
 
 
-def _nodes(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+def _nodes(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
     for group in groups(facts.cluster.nodes):
         new = tuple(node for node in group.nodes if node.created_at is not None and node.created_at >= since)
         if new:
             what = f"{number(len(new), 'node')} of {len(group.nodes)} came: {named(new)}"
-            yield Change(_latest(new), group.subject, what, "nodes")
+            yield _Change(_latest(new), group.subject, what, "nodes")
         for node in group.nodes:
             if node.deletion_at is not None and node.deletion_at >= since:
-                yield Change(node.deletion_at, Subject("Node", node.name), "it is being deleted", "nodes")
+                yield _Change(node.deletion_at, Subject("Node", node.name), "it is being deleted", "nodes")
 
 
 def _latest(nodes: tuple[Node, ...]) -> datetime:
     return max(node.created_at for node in nodes if node.created_at is not None)
 
 
-def _pods(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+def _pods(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
     """By who made them; a Job's are not told, it makes new ones all the time."""
     made: dict[Subject, list[Pod]] = defaultdict(list)
     for pod in facts.cluster.pods:
@@ -88,15 +88,15 @@ def _pods(facts: CheckFacts, since: datetime) -> Iterator[Change]:
             if pod.restarted and pod.ready_at is not None and pod.ready_at >= since and pod.created_at not in new
         ]
         if _mass(len(new), len(pods)):
-            yield Change(max(new), subject, f"{len(new)} of its {len(pods)} pods are new", "pods")
+            yield _Change(max(new), subject, f"{len(new)} of its {len(pods)} pods are new", "pods")
         if again:
             what = f"{number(len(again), 'pod')} of {len(pods)} restarted and became Ready again"
-            yield Change(max(again), subject, what, "pods")
+            yield _Change(max(again), subject, what, "pods")
         failing = [pod for pod in pods if pod.restarted and not pod.ready]
         if failing and (moment := _started(failing)) is not None and moment >= since:
             why = failing[0].not_ready_because or "no reason is given"
             what = f"{number(len(failing), 'pod')} restarted and not Ready: {why}"
-            yield Change(moment, subject, what, "pods")
+            yield _Change(moment, subject, what, "pods")
 
 
 def _started(pods: list[Pod]) -> datetime | None:
@@ -107,17 +107,17 @@ def _mass(new: int, of: int) -> bool:
     return new >= _MASS or (new == of and new > 1)
 
 
-def _templates(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+def _templates(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
     for told in facts.past.revisions.values():
         if isinstance(told, Unknown):
             continue
         for each in told:
             if each.at >= since:
                 revision = f" (revision {each.number})" if each.number else ""
-                yield Change(each.at, each.of, f"it was given another pod template{revision}", "revisions")
+                yield _Change(each.at, each.of, f"it was given another pod template{revision}", "revisions")
 
 
-def _addons(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+def _addons(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
     told = facts.past.addons
     if isinstance(told, Unknown):
         return
@@ -127,7 +127,7 @@ def _addons(facts: CheckFacts, since: datetime) -> Iterator[Change]:
         yield from _updated(Subject("Addon", name), history, since)
 
 
-def _by_eks(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+def _by_eks(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
     """Updates of the cluster and of its node groups."""
     if isinstance(facts.aws.cluster_updates, UpdateHistory):
         yield from _updated(cluster_of(facts), facts.aws.cluster_updates, since)
@@ -137,13 +137,13 @@ def _by_eks(facts: CheckFacts, since: datetime) -> Iterator[Change]:
                 yield from _updated(Subject("Nodegroup", name), history, since)
 
 
-def _updated(of: Subject, history: UpdateHistory, since: datetime) -> Iterator[Change]:
+def _updated(of: Subject, history: UpdateHistory, since: datetime) -> Iterator[_Change]:
     for each in history.updates:
-        if isinstance(each, Update) and each.begun is not None and each.begun >= since:
-            yield Change(each.begun, of, _update(each), "EKS")
+        if isinstance(each, EksAddonUpdate) and each.begun is not None and each.begun >= since:
+            yield _Change(each.begun, of, _update(each), "EKS")
 
 
-def _update(of: Update) -> str:
+def _update(of: EksAddonUpdate) -> str:
     version = of.parameter("AddonVersion") or of.parameter("ReleaseVersion") or of.parameter("Version")
     mode = of.parameter("ResolveConflicts")
     to = f" to {version}" if version else ""
@@ -153,12 +153,12 @@ def _update(of: Update) -> str:
     return f"{kind}{to}{how} was asked for: {of.status or 'in no known state'}{errors} ({of.id})"
 
 
-def _events(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+def _events(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
     """Warnings, and whatever is about nodes; the same reason for one kind in one namespace is told once."""
     told = facts.past.events
     if isinstance(told, Unknown):
         return
-    alike: dict[tuple[str, str, str], list[EventTold]] = defaultdict(list)
+    alike: dict[tuple[str, str, str], list[ReportedEvent]] = defaultdict(list)
     for each in told:
         if each.at >= since and (each.warning or each.about.kind in _ABOUT_NODES):
             alike[each.about.kind, each.about.namespace, each.reason].append(each)
@@ -169,13 +169,13 @@ def _events(facts: CheckFacts, since: datetime) -> Iterator[Change]:
         others = f", and of {len(names) - 1} more" if len(names) > 1 else ""
         message = f": {latest.message}" if latest.message else ""
         often = f" ({times} times{others})" if times > 1 else ""
-        yield Change(latest.at, latest.about, f"{reason}{often}{message}", "events")
+        yield _Change(latest.at, latest.about, f"{reason}{often}{message}", "events")
 
 
-def _others(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+def _others(facts: CheckFacts, since: datetime) -> Iterator[_Change]:
     for told in facts.past.others.values():
         if not isinstance(told, Unknown):
-            yield from (Change(each.at, each.subject, each.what, each.source) for each in told if each.at >= since)
+            yield from (_Change(each.at, each.subject, each.what, each.source) for each in told if each.at >= since)
 
 
 def _unread(facts: CheckFacts, since: datetime) -> Iterator[str]:
@@ -226,7 +226,7 @@ def _unread_updates(of: str, history: UpdateHistory, since: datetime) -> Iterato
     for each in history.updates:
         if isinstance(each, Unknown):
             yield f"an update of {of}: {_why(each)}"
-    begun = [each.begun for each in history.updates if isinstance(each, Update) and each.begun is not None]
+    begun = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
     if history.unseen and all(moment >= since for moment in begun):
         yield f"{history.unseen} earlier updates of {of}: only the latest are described"
 

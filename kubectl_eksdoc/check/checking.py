@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.model.missing_rights import allow
 
-AS_ONE = frozenset({Need.PLAN_DNS, Need.PLAN_INTERRUPTION})
+AS_ONE = frozenset({CheckNeed.PLAN_DNS, CheckNeed.PLAN_INTERRUPTION})
 """Commands that judge one thing in many parts: whatever they do not know of it may be why they do not find another."""
 
 _WHOLES = frozenset(("check-drain", "check-addons", "check-imds", "check-dns", "check-interruption"))
 """Codes that stand for all that another command says."""
 
 
-def asked_of(check: Check, only: Collection[str]) -> frozenset[str]:
+def asked_of(check: UpgradeCheck, only: Collection[str]) -> frozenset[str]:
     """The codes of `check` that `only` names, all where it names none: what stands for a whole command asks for all
     of it."""
     every = frozenset(code.name for code in check.codes)
@@ -29,14 +29,14 @@ def asked_of(check: Check, only: Collection[str]) -> frozenset[str]:
     return every if not only or named & _WHOLES else named
 
 
-def is_told(finding: Finding, check: Check, only: Collection[str]) -> bool:
+def is_told(finding: Finding, check: UpgradeCheck, only: Collection[str]) -> bool:
     """Whether it is asked for, or not known, so that something may be hidden that is."""
     asked = asked_of(check, only)
     code = finding.code.name
     return code in asked or (finding.status is Status.UNKNOWN and any(code in kin_of(check, each) for each in asked))
 
 
-def kin_of(check: Check, code: str) -> frozenset[str]:
+def kin_of(check: UpgradeCheck, code: str) -> frozenset[str]:
     """What stays open for that code of `check` where one of these is unknown. By itself a code hides only its own."""
     # Imported late: a single code, as of manifests alone, must not pay for the plans of other commands.
     from kubectl_eksdoc.addon_diff.against import KIN as OF_ADDONS
@@ -45,7 +45,7 @@ def kin_of(check: Check, code: str) -> frozenset[str]:
     return _siblings(check) | OF_ADDONS.get(code, frozenset()) | OF_IMDS.get(code, frozenset())
 
 
-def _siblings(check: Check) -> frozenset[str]:
+def _siblings(check: UpgradeCheck) -> frozenset[str]:
     """DNS and interruption have codes that say for others that something was not read."""
     every = frozenset(code.name for code in check.codes)
     return every if AS_ONE & set(check.needs) else every & _WHOLES
@@ -55,7 +55,7 @@ Judge = Callable[[CheckFacts], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class UpgradeCheck:
     """Of one code, or of those of another command. `gate` is None where nothing has to wait for it. Nothing is found
     where nothing is wrong. `kinds`: the lists of the cluster that it judges by; `needs`: what else."""
 
@@ -64,7 +64,7 @@ class Check:
     gate: Gate | None
     judge: Judge
     kinds: tuple[Resource, ...] = ()
-    needs: tuple[Need, ...] = ()
+    needs: tuple[CheckNeed, ...] = ()
 
 
 def cluster_of(facts: CheckFacts) -> Subject:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.amazon.upgrades.sourced import minor_of
 from kubectl_eksdoc.amazon.upgrades.tables import Tables
-from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.api_usage import ApiTold
+from kubectl_eksdoc.model.api_usage import ApiUsage
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster, no_changes
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.versions import Version, parse
@@ -20,37 +20,37 @@ from kubectl_eksdoc.model.versions import Version, parse
 if TYPE_CHECKING:  # manifests alone must not pay for the plan of a drain, and for what AWS tells
     from kubectl_eksdoc.drain.result import DrainPlan
     from kubectl_eksdoc.model.aws.clusters import EksCluster
-    from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
-    from kubectl_eksdoc.model.changes import ChangesTold
+    from kubectl_eksdoc.model.aws.upgrades import UpgradeFacts
+    from kubectl_eksdoc.model.changes import ReportedChanges
 
 NOT_ASKED = Unknown("no check that was chosen asks for it")
 
 
-def _nothing_of_aws() -> UpgradeTold:
-    from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+def _nothing_of_aws() -> UpgradeFacts:
+    from kubectl_eksdoc.model.aws.upgrades import UpgradeFacts
 
-    return UpgradeTold()
+    return UpgradeFacts()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckFacts:
-    """`eks` is Unknown where nothing of AWS could be believed, and why. `summed`: by `Need`, the findings of other
+    """`eks` is Unknown where nothing of AWS could be believed, and why. `summed`: by `CheckNeed`, the findings of other
     commands as they are. `drain`: the plan of which `summed` has the findings, None where none was made or no node has
     to be replaced. `past`: asked for only where somebody wants to know what has changed."""
 
     cluster: Cluster
-    way: Way
+    way: UpgradePath
     eks: EksCluster | Unknown = NOT_ASKED
-    aws: UpgradeTold = field(default_factory=_nothing_of_aws)
-    api: ApiTold = ApiTold()
-    summed: Mapping[Need, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
+    aws: UpgradeFacts = field(default_factory=_nothing_of_aws)
+    api: ApiUsage = ApiUsage()
+    summed: Mapping[CheckNeed, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
     drain: DrainPlan | None = None
-    past: ChangesTold = field(default_factory=no_changes)
+    past: ReportedChanges = field(default_factory=no_changes)
     tables: Tables = Tables()
     proxy: Doc | Absent | Unknown = NOT_ASKED
 
     @staticmethod
-    def of_files(cluster: Cluster, way: Way, api: ApiTold) -> CheckFacts:
+    def of_files(cluster: Cluster, way: UpgradePath, api: ApiUsage) -> CheckFacts:
         """Of manifests alone, which nothing of AWS and no change is asked about: their types are not even loaded."""
         nothing: Any = None
         return CheckFacts(cluster, way, aws=nothing, api=api, past=nothing)

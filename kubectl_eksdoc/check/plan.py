@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.amazon.upgrades.tables import Tables
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import RootCause, among, root_causes
-from kubectl_eksdoc.check.checking import Check, asked_of, is_told
+from kubectl_eksdoc.check.checking import UpgradeCheck, asked_of, is_told
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.suppressing import Suppressed, notes, sort_out
 from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.asked import NoAws
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Suppression, in_order
 from kubectl_eksdoc.model.missing_rights import as_read
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.check.changed import Changed
-    from kubectl_eksdoc.check.checklist.steps import Step
-    from kubectl_eksdoc.check.symptoms import Diagnosis, Symptom
+    from kubectl_eksdoc.check.changed import RecentChanges
+    from kubectl_eksdoc.check.checklist.steps import UpgradeStep
+    from kubectl_eksdoc.check.symptoms import Symptom, SymptomDiagnosis
 
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CheckWish:
     """`only`: finding codes, none for all, with those of `areas` as --area names them; `gate`: of one step, or of all.
     `fail_on`: what is less severe blocks nothing, and may be unknown. `symptom`: only what may cause that, likeliest
     first. `since`: what has changed from then on is listed, None for nothing. `accepted`: codes that may be unknown.
@@ -46,7 +46,7 @@ class Wish:
     tables: Tables = Tables()
     areas: tuple[str, ...] = ()
 
-    def asks(self, check: Check, code: Code) -> bool:
+    def asks(self, check: UpgradeCheck, code: Code) -> bool:
         """Whether what that check finds of that code is wanted."""
         return code.name in asked_of(check, self.only)
 
@@ -57,10 +57,10 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedFindings:
     """`findings`: in order; none where all is well."""
 
-    check: Check
+    check: UpgradeCheck
     findings: tuple[Finding, ...]
 
     @property
@@ -71,7 +71,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class _Outcome:
     """What counts, worst first; `accepted`: what may be unknown (--accept-unknown)."""
 
     fails: tuple[Finding, ...]
@@ -90,13 +90,13 @@ class CheckPlan:
     what counts and may not be unknown, what the next step waits for first."""
 
     facts: CheckFacts
-    wish: Wish
-    judged: tuple[Judged, ...]
+    wish: CheckWish
+    judged: tuple[JudgedFindings, ...]
     suppressed: tuple[Suppressed, ...] = ()
     notes: tuple[str, ...] = ()
-    checklist: tuple[Step, ...] = ()
-    diagnosis: Diagnosis | None = None
-    changes: Changed | None = None
+    checklist: tuple[UpgradeStep, ...] = ()
+    diagnosis: SymptomDiagnosis | None = None
+    changes: RecentChanges | None = None
     causes: tuple[RootCause, ...] = ()
 
     @property
@@ -114,15 +114,15 @@ class CheckPlan:
         return in_order(finding for finding in found if finding.status is status and self.counts(finding))
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> _Outcome:
         """What the sentence and the exit code go by."""
         counting = [each for each in self.findings if self.counts(each)]
         unknown = [each for each in counting if each.status is Status.UNKNOWN]
         accepted = tuple(each for each in unknown if each.code.name in self.wish.accepted)
         rest = tuple(each for each in unknown if each.code.name not in self.wish.accepted)
-        return Outcome(tuple(each for each in counting if each.status is Status.FAIL), rest, accepted)
+        return _Outcome(tuple(each for each in counting if each.status is Status.FAIL), rest, accepted)
 
-    def waiting(self, step: Step) -> tuple[Finding, ...]:
+    def waiting(self, step: UpgradeStep) -> tuple[Finding, ...]:
         """What counts, and is to be mended before that step."""
         found = (
             finding
@@ -136,11 +136,13 @@ class CheckPlan:
         """From which some of `found` come."""
         return among(self.causes, tuple(found))
 
-    def in_area(self, area: Area) -> tuple[Judged, ...]:
+    def in_area(self, area: Area) -> tuple[JudgedFindings, ...]:
         return tuple(each for each in self.judged if each.check.area is area)
 
 
-def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Reach = Reach()) -> CheckPlan:
+def plan_check(
+    facts: CheckFacts, checks: Sequence[UpgradeCheck], wish: CheckWish, reach: CommandTarget = CommandTarget()
+) -> CheckPlan:
     """`reach`: by which words the commands lead to the cluster that was read. What is seen at the end of an upgrade
     that has not begun is not judged: before it nodes are always behind its target, and its steps say what to do."""
     if wish.whole and facts.way.steps:
@@ -149,7 +151,7 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
     found = [(check, _found(facts, check, wish, reach)) for check in checks]
     observed = facts.cluster.observed_at
     sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
-    judged = tuple(Judged(check, each.kept) for check, each in sorted_out)
+    judged = tuple(JudgedFindings(check, each.kept) for check, each in sorted_out)
     if wish.no_aws:
         judged = tuple(filter(None, (_without_aws(each) for each in judged)))
     every = [finding for _, each in found for finding in each]
@@ -168,7 +170,7 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
     return replace(plan, causes=_causes(plan, reach))
 
 
-def _causes(plan: CheckPlan, reach: Reach) -> tuple[RootCause, ...]:
+def _causes(plan: CheckPlan, reach: CommandTarget) -> tuple[RootCause, ...]:
     """Those of the findings by which the outcome is."""
     outcome = plan.outcome
     counts = set(map(id, (*outcome.fails, *outcome.unknown)))
@@ -176,27 +178,27 @@ def _causes(plan: CheckPlan, reach: Reach) -> tuple[RootCause, ...]:
     return root_causes(found, frozenset(filter(_lacks_aws, outcome.unknown)), reach)
 
 
-def _diagnosed(symptom: Symptom, found: Sequence[Finding], facts: CheckFacts, reach: Reach) -> Diagnosis:
+def _diagnosed(symptom: Symptom, found: Sequence[Finding], facts: CheckFacts, reach: CommandTarget) -> SymptomDiagnosis:
     # Imported late, as `_checklist`.
     from kubectl_eksdoc.check.symptoms import diagnosed
 
     return diagnosed(symptom, found, facts.cluster, reach)
 
 
-def _changed(facts: CheckFacts, since: datetime) -> Changed:
+def _changed(facts: CheckFacts, since: datetime) -> RecentChanges:
     from kubectl_eksdoc.check.changed import changed
 
     return changed(facts, since)
 
 
-def _checklist(facts: CheckFacts, reach: Reach) -> tuple[Step, ...]:
+def _checklist(facts: CheckFacts, reach: CommandTarget) -> tuple[UpgradeStep, ...]:
     # Imported late: a part of an upgrade has none, and manifests alone must not pay for it.
     from kubectl_eksdoc.check.checklist.listing import checklist
 
     return checklist(facts, reach)
 
 
-def _without_aws(of: Judged) -> Judged | None:
+def _without_aws(of: JudgedFindings) -> JudgedFindings | None:
     """Without what only AWS knows. A check that is left with nothing was not made: it must not be said to pass."""
     kept = tuple(each for each in of.findings if not _lacks_aws(each))
     return None if of.findings and not kept else replace(of, findings=kept)
@@ -207,7 +209,7 @@ def _lacks_aws(found: Finding) -> bool:
     return found.status is Status.UNKNOWN and bool(found.lacks) and all(isinstance(each, NoAws) for each in found.lacks)
 
 
-def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[Finding, ...]:
+def _found(facts: CheckFacts, check: UpgradeCheck, wish: CheckWish, reach: CommandTarget) -> tuple[Finding, ...]:
     found: Iterable[Finding] = check.judge(facts)
     asked = (each for each in found if is_told(each, check, wish.only))
     if wish.symptom is not None:
@@ -218,6 +220,6 @@ def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[F
     return as_read(told, facts.cluster.source)
 
 
-def _led(found: Finding, reach: Reach) -> Finding:
+def _led(found: Finding, reach: CommandTarget) -> Finding:
     remedy = tuple(replace(each, command=led(each.command, reach)) for each in found.remedy)
     return replace(found, remedy=remedy)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from kubectl_eksdoc.addon_diff import read as addon_reads
 from kubectl_eksdoc.addon_diff.circumstances import by_minors
 from kubectl_eksdoc.addon_diff.corefile import at_later_version
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.rendering import every_object
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.amazon.upgrades.path import NoPath
@@ -22,11 +22,11 @@ from kubectl_eksdoc.aws.addon_side import installed_side
 from kubectl_eksdoc.aws.eks import updates_of_addons
 from kubectl_eksdoc.aws.insights import InsightRefresh
 from kubectl_eksdoc.aws.upgrades import nothing_told, upgrade_told
-from kubectl_eksdoc.check.checking import Check, unknown
+from kubectl_eksdoc.check.checking import UpgradeCheck, unknown
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.plan import CheckPlan, Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, plan_check
 from kubectl_eksdoc.check.registry import kinds_of, needs_of
-from kubectl_eksdoc.check.way import Way, way, where
+from kubectl_eksdoc.check.way import UpgradePath, way, where
 from kubectl_eksdoc.coredns_lameduck import read as dns_reads
 from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
@@ -37,20 +37,20 @@ from kubectl_eksdoc.errors import AwsError, ClusterError, EksdocError, Forbidden
 from kubectl_eksdoc.host.manifest_files import read_manifests
 from kubectl_eksdoc.imds_probe import read as imds_reads
 from kubectl_eksdoc.interruption import read as interruption_reads
+from kubectl_eksdoc.interruption.plan import InterruptionOptions as InterruptionWish
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.interruption.plan import Wish as InterruptionWish
 from kubectl_eksdoc.kubernetes import kube_proxy
 from kubectl_eksdoc.model import coredns, kinds
-from kubectl_eksdoc.model.api_usage import ApiTold
+from kubectl_eksdoc.model.api_usage import ApiUsage
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.aws.insights import Refresh
-from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
-from kubectl_eksdoc.model.changes import ChangesTold
-from kubectl_eksdoc.model.check_needs import Need, Wanted
+from kubectl_eksdoc.model.aws.upgrades import UpgradeFacts
+from kubectl_eksdoc.model.changes import ReportedChanges
+from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
@@ -68,7 +68,7 @@ class CheckInput:
     proxied: bool = True
 
 
-def needs_for(checks: Sequence[Check], past: bool = False, aws: bool = True) -> ClusterNeeds:
+def needs_for(checks: Sequence[UpgradeCheck], past: bool = False, aws: bool = True) -> ClusterNeeds:
     """`past`: what tells of changes is read, too."""
     return ClusterNeeds(
         "check",
@@ -84,9 +84,9 @@ def needs_for(checks: Sequence[Check], past: bool = False, aws: bool = True) -> 
 def look(
     session: ClusterSession,
     target: Version | None,
-    checks: Sequence[Check],
-    wish: Wish = Wish(),
-    reach: Reach = Reach(),
+    checks: Sequence[UpgradeCheck],
+    wish: CheckWish = CheckWish(),
+    reach: CommandTarget = CommandTarget(),
     given: CheckInput = CheckInput(),
 ) -> CheckPlan:
     """`target` None: the next minor version.
@@ -102,13 +102,13 @@ def look(
     return plan_check(facts, checks, wish, reach)
 
 
-def kinds_for(checks: Sequence[Check]) -> tuple[Resource, ...]:
+def kinds_for(checks: Sequence[UpgradeCheck]) -> tuple[Resource, ...]:
     """The lists of the cluster that they and the commands that they sum up judge by."""
     of_others = (resource for need, read in KINDS_OF.items() if need in needs_of(checks) for resource in read)
     return tuple(dict.fromkeys((*kinds_of(checks), *of_others)))
 
 
-def way_to(session: ClusterSession, target: Version | None) -> Way:
+def way_to(session: ClusterSession, target: Version | None) -> UpgradePath:
     """Raises UsageError: as `look`."""
     cluster, eks = session.cluster, session.eks
     here = where(eks if isinstance(eks, Unknown) else eks.version, cluster.identity.server_version, cluster.nodes)
@@ -129,39 +129,39 @@ def _where_it_is(version: Version, eks: object) -> str:
     return f"{said} (missing: {eks.missing})" if eks.missing and eks.missing not in eks.why else said
 
 
-OF_CHANGES = frozenset((Need.CLUSTER_UPDATES, Need.GROUP_UPDATES))
+OF_CHANGES = frozenset((CheckNeed.CLUSTER_UPDATES, CheckNeed.GROUP_UPDATES))
 """What tells of changes, whatever the checks need."""
 
 
 def check_facts(
     session: ClusterSession,
-    way: Way,
-    checks: Sequence[Check],
-    reach: Reach,
-    more: frozenset[Need] = frozenset(),
+    way: UpgradePath,
+    checks: Sequence[UpgradeCheck],
+    reach: CommandTarget,
+    more: frozenset[CheckNeed] = frozenset(),
     given: CheckInput = CheckInput(),
 ) -> CheckFacts:
     """What the checks need, and `more`."""
     needs = needs_of(checks) | more
-    if Need.PLAN_ADDONS in needs:
-        needs |= {Need.ADDONS}
+    if CheckNeed.PLAN_ADDONS in needs:
+        needs |= {CheckNeed.ADDONS}
     wanted = wanted_of(session, way, needs)
     told = upgrade_side(session, wanted)
     others = summed(session, way, told, needs, reach.ours, given)
     cluster = replace(session.cluster, notes=tuple(dict.fromkeys((*session.cluster.notes, *others.notes))))
-    proxy = session.objects.one(kube_proxy.CONFIG) if Need.PROXY in needs else NOT_ASKED
+    proxy = session.objects.one(kube_proxy.CONFIG) if CheckNeed.PROXY in needs else NOT_ASKED
     facts = CheckFacts(
         cluster, way, session.eks, told, api_told(session, given.files, wanted), others.findings, others.drain
     )
     return replace(facts, proxy=proxy)
 
 
-def wanted_of(session: ClusterSession, way: Way, needs: frozenset[Need]) -> Wanted:
+def wanted_of(session: ClusterSession, way: UpgradePath, needs: frozenset[CheckNeed]) -> WantedVersions:
     steps = tuple(map(in_words, way.steps))
-    return Wanted(needs, in_words(way.now), in_words(way.target), steps, session.cluster.observed_at)
+    return WantedVersions(needs, in_words(way.now), in_words(way.target), steps, session.cluster.observed_at)
 
 
-def upgrade_side(session: ClusterSession, wanted: Wanted) -> UpgradeTold:
+def upgrade_side(session: ClusterSession, wanted: WantedVersions) -> UpgradeFacts:
     """As `aws.upgrades.upgrade_told`."""
     found = session.ask(upgrade_told, wanted)
     return nothing_told(found) if isinstance(found, Unknown) else found
@@ -170,13 +170,13 @@ def upgrade_side(session: ClusterSession, wanted: Wanted) -> UpgradeTold:
 _NOT_TOLD = "versions of launch templates"
 
 
-def changes_told(session: ClusterSession) -> ChangesTold:
+def changes_told(session: ClusterSession) -> ReportedChanges:
     """What tells of changes. Raises ClusterError, AwsError: nothing can be asked."""
     told, updates = session.past.told(), session.ask(updates_of_addons)
     return replace(told, addons=updates, others={_NOT_TOLD: Unknown("EKS and EC2 tell no times of them here")})
 
 
-def api_told(session: ClusterSession, files: Sequence[str], wanted: Wanted) -> ApiTold:
+def api_told(session: ClusterSession, files: Sequence[str], wanted: WantedVersions) -> ApiUsage:
     """Who uses which API version: what is needed of it is asked for, and nothing else.
 
     Raises:
@@ -184,20 +184,20 @@ def api_told(session: ClusterSession, files: Sequence[str], wanted: Wanted) -> A
         UsageError: a file of manifests is not there.
     """
     needs, usage = wanted.needs, session.usage
-    return ApiTold(
-        usage.requested() if Need.API_REQUESTS in needs else NOT_ASKED,
+    return ApiUsage(
+        usage.requested() if CheckNeed.API_REQUESTS in needs else NOT_ASKED,
         usage.written(_resources(wanted)),
-        usage.releases() if Need.HELM in needs else NOT_ASKED,
-        read_manifests(files) if files and Need.MANIFESTS in needs else (),
+        usage.releases() if CheckNeed.HELM in needs else NOT_ASKED,
+        read_manifests(files) if files and CheckNeed.MANIFESTS in needs else (),
     )
 
 
-def _resources(wanted: Wanted) -> tuple[Resource, ...]:
+def _resources(wanted: WantedVersions) -> tuple[Resource, ...]:
     now, target = parse(wanted.now), parse(wanted.target)
     if now is None or target is None:
         return ()
-    on_the_way = going(now, target) if Need.API_WRITTEN in wanted.needs else ()
-    before = gone_before(now) if Need.API_GONE in wanted.needs else ()
+    on_the_way = going(now, target) if CheckNeed.API_WRITTEN in wanted.needs else ()
+    before = gone_before(now) if CheckNeed.API_GONE in wanted.needs else ()
     return tuple(dict.fromkeys((*on_the_way, *before)))
 
 
@@ -209,11 +209,11 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
-class Summed:
+class OtherFindings:
     """`drain`: the plan behind the findings of ``drain plan``, None where none was made or nothing is to be drained.
     `notes`: what could not be read, and is no finding."""
 
-    findings: Mapping[Need, Sum]
+    findings: Mapping[CheckNeed, Sum]
     drain: DrainPlan | None = None
     notes: tuple[str, ...] = ()
 
@@ -222,12 +222,12 @@ AS_A_GROUP_UPDATES = DrainPolicy(force=True, delete_emptydir_data=True, surge=1,
 """The update of a managed node group adds nodes first, and evicts pods without a controller and with emptyDir, too
 (EKS user guide, managed-node-update-behavior). No order is searched: what blocks does so in any."""
 
-KINDS_OF: Mapping[Need, Sequence[Resource]] = {
-    Need.PLAN_DRAIN: kinds.ALL,
-    Need.PLAN_ADDONS: addon_reads.KINDS,
-    Need.PLAN_IMDS: imds_reads.KINDS,
-    Need.PLAN_DNS: (*dns_reads.KINDS, *interruption_reads.KINDS),
-    Need.PLAN_INTERRUPTION: interruption_reads.KINDS,
+KINDS_OF: Mapping[CheckNeed, Sequence[Resource]] = {
+    CheckNeed.PLAN_DRAIN: kinds.ALL,
+    CheckNeed.PLAN_ADDONS: addon_reads.KINDS,
+    CheckNeed.PLAN_IMDS: imds_reads.KINDS,
+    CheckNeed.PLAN_DNS: (*dns_reads.KINDS, *interruption_reads.KINDS),
+    CheckNeed.PLAN_INTERRUPTION: interruption_reads.KINDS,
 }
 """The lists of the cluster that each of them reads."""
 
@@ -237,12 +237,12 @@ _LEFT_TO_OTHERS = (NodeOwner.FARGATE, NodeOwner.AUTO_MODE)
 
 def summed(
     session: ClusterSession,
-    way: Way,
-    told: UpgradeTold,
-    needs: frozenset[Need],
+    way: UpgradePath,
+    told: UpgradeFacts,
+    needs: frozenset[CheckNeed],
     again: tuple[str, ...],
     given: CheckInput = CheckInput(),
-) -> Summed:
+) -> OtherFindings:
     """Of those of `needs` that are other commands. `again`: the words that lead to the same cluster once more.
 
     Raises:
@@ -257,16 +257,16 @@ def summed(
         noted.extend(plan.facts.cluster.notes)
         return plan
 
-    planned = _or_why_not(lambda: replacement(session.cluster, way)) if Need.PLAN_DRAIN in needs else None
-    makers: Mapping[Need, Callable[[], Sum]] = {
-        Need.PLAN_DRAIN: lambda: _holding_up(planned),
-        Need.PLAN_ADDONS: lambda: _addons(session, way, told),
-        Need.PLAN_IMDS: lambda: imds_reads.plan_imds(session).findings,
-        Need.PLAN_DNS: lambda: plan_dns(dns_reads.whole_facts(session, notices, given.measured)).findings,
-        Need.PLAN_INTERRUPTION: lambda: notices().findings,
+    planned = _or_why_not(lambda: replacement(session.cluster, way)) if CheckNeed.PLAN_DRAIN in needs else None
+    makers: Mapping[CheckNeed, Callable[[], Sum]] = {
+        CheckNeed.PLAN_DRAIN: lambda: _holding_up(planned),
+        CheckNeed.PLAN_ADDONS: lambda: _addons(session, way, told),
+        CheckNeed.PLAN_IMDS: lambda: imds_reads.plan_imds(session).findings,
+        CheckNeed.PLAN_DNS: lambda: plan_dns(dns_reads.whole_facts(session, notices, given.measured)).findings,
+        CheckNeed.PLAN_INTERRUPTION: lambda: notices().findings,
     }
     found = {need: _or_why_not(make) for need, make in makers.items() if need in needs}
-    return Summed(found, None if isinstance(planned, Unknown) else planned, tuple(noted))
+    return OtherFindings(found, None if isinstance(planned, Unknown) else planned, tuple(noted))
 
 
 def _or_why_not(make: Callable[[], Made]) -> Made | Unknown:
@@ -287,7 +287,7 @@ def _or_why_not(make: Callable[[], Made]) -> Made | Unknown:
         return Unknown(error.message)
 
 
-def replacement(cluster: Cluster, way: Way) -> DrainPlan | None:
+def replacement(cluster: Cluster, way: UpgradePath) -> DrainPlan | None:
     """Of all nodes that are older than the target; None where there are none."""
     targets = tuple(node for node in cluster.nodes if _to_be_replaced(node, way))
     return make_plan(cluster, targets, AS_A_GROUP_UPDATES) if targets else None
@@ -301,12 +301,12 @@ def _holding_up(planned: DrainPlan | Unknown | None) -> Sum:
     return tuple(each for each in found if each.code is not Code.of("needs-nodes"))  # its own update brings them
 
 
-def _to_be_replaced(node: Node, way: Way) -> bool:
+def _to_be_replaced(node: Node, way: UpgradePath) -> bool:
     """A kubelet that does not say how old it is may have to be."""
     return node.owner not in _LEFT_TO_OTHERS and (node.kubelet is None or minor_of(node.kubelet) < way.target)
 
 
-def _addons(session: ClusterSession, way: Way, told: UpgradeTold) -> Sum:
+def _addons(session: ClusterSession, way: UpgradePath, told: UpgradeFacts) -> Sum:
     """Of each that EKS manages, its update to the version that EKS installs by default at the target, as far as it can
     be had now. What is not known of one takes nothing from what is found of others."""
     if isinstance(told.addons, Unknown):
@@ -323,7 +323,7 @@ def _addons(session: ClusterSession, way: Way, told: UpgradeTold) -> Sum:
         if isinstance(side, Unknown):
             untold[side].append(each.name)
         elif not isinstance(side, Absent):
-            plan = addon_reads.plan_addon(session, side, Asked())
+            plan = addon_reads.plan_addon(session, side, AddonUpdateRequest())
             later = _later(each, told, way, side.target.version)
             steps = tuple(by_minors(plan.facts))  # the checklist goes them one by one: they are in no way
             findings = (each for each in plan.findings if each not in steps)
@@ -335,7 +335,7 @@ def _addons(session: ClusterSession, way: Way, told: UpgradeTold) -> Sum:
     return (*found, *lost)
 
 
-def _default(of: Addon, told: UpgradeTold, way: Way) -> str | None:
+def _default(of: Addon, told: UpgradeFacts, way: UpgradePath) -> str | None:
     """None where nothing tells it, or where it can be had only after the control plane's step: what an update would
     change that does not move it is looked at, then."""
     offered = told.addon_versions.get(of.name)
@@ -344,13 +344,13 @@ def _default(of: Addon, told: UpgradeTold, way: Way) -> str | None:
     return found if found and now else None
 
 
-def _at_target(of: Addon, told: UpgradeTold, way: Way) -> str:
+def _at_target(of: Addon, told: UpgradeFacts, way: UpgradePath) -> str:
     """The version that EKS installs by default at the target, "" where nothing tells it."""
     offered = told.addon_versions.get(of.name)
     return addon_versions.target(offered, in_words(way.target), "") if isinstance(offered, AddonVersions) else ""
 
 
-def _later(of: Addon, told: UpgradeTold, way: Way, judged: str) -> str:
+def _later(of: Addon, told: UpgradeFacts, way: UpgradePath, judged: str) -> str:
     """Of CoreDNS, the version that comes with the target, where its update was not `judged` by it; "" elsewhere."""
     found = _at_target(of, told, way) if of.name == coredns.NAME else ""
     return found if found != judged else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.checks import (
     addresses,
     apis,
@@ -27,7 +27,7 @@ from kubectl_eksdoc.check.checks import (
     workloads,
 )
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.kinds import NODES, PODS, Resource
 
@@ -35,7 +35,7 @@ _OF_AWS = (control_plane, insighted, managed, group_updates, node_images, addres
 _OF_API = (apis, webhooks, extensions)
 _THEMES = (supporting, *_OF_AWS, *_OF_API, skewed, programs, noted, sockets, unsteady, workloads, summed)
 
-ALL: tuple[Check, ...] = tuple(check for theme in _THEMES for check in theme.CHECKS)
+ALL: tuple[UpgradeCheck, ...] = tuple(check for theme in _THEMES for check in theme.CHECKS)
 
 CODES: tuple[Code, ...] = tuple(dict.fromkeys(code for check in ALL for code in check.codes))
 """What ``--only`` takes."""
@@ -51,10 +51,12 @@ def codes_of(areas: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(code.name for check in ALL if check.area.flag in areas for code in check.codes))
 
 
-_NEED_OF = {permissions.HELM_RELEASES.name: Need.HELM}
+_NEED_OF = {permissions.HELM_RELEASES.name: CheckNeed.HELM}
 
 
-def chosen(only: Iterable[str] = (), gate: Gate | None = None, without: Collection[str] = ()) -> tuple[Check, ...]:
+def chosen(
+    only: Iterable[str] = (), gate: Gate | None = None, without: Collection[str] = ()
+) -> tuple[UpgradeCheck, ...]:
     """Those that find one of these codes, or all but those of `Area.WORKLOADS`; of one gate, or of all. `without`:
     opt-ins that are left out, with all that needs them."""
     names = frozenset(only)
@@ -68,12 +70,12 @@ def chosen(only: Iterable[str] = (), gate: Gate | None = None, without: Collecti
     )
 
 
-def kinds_of(checks: Iterable[Check]) -> tuple[Resource, ...]:
+def kinds_of(checks: Iterable[UpgradeCheck]) -> tuple[Resource, ...]:
     """The lists that they judge by themselves. Nodes and pods are always read: which cluster it is, and how old its
     nodes are, everything is told by."""
     return tuple(dict.fromkeys((NODES, PODS, *(resource for check in checks for resource in check.kinds))))
 
 
-def needs_of(checks: Iterable[Check]) -> frozenset[Need]:
+def needs_of(checks: Iterable[UpgradeCheck]) -> frozenset[CheckNeed]:
     """What else they judge by."""
     return frozenset(need for check in checks for need in check.needs)

@@ -12,9 +12,9 @@ from enum import Enum
 from kubectl_eksdoc.check.undoing import UNDO, way_back
 from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.commands import Reach, shell
+from kubectl_eksdoc.model.commands import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.model.knowledge import Source, records
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS
 
 
@@ -28,7 +28,7 @@ class Symptom(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class _Cause:
     """Of findings with the `codes`. `what` ends the sentence "Most likely: …". `now`: the finding itself is seen to
     hurt, not to be able to. `about`: names of subjects, none for any. `warned`: it counts even where it stops no
     upgrade (PASS). `look`: the command to begin with, "" where the finding's own remedy is."""
@@ -43,7 +43,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """`do` is None where nothing is proposed; `undo` is the way back of it. `now` as of its `Cause`."""
+    """`do` is None where nothing is proposed; `undo` is the way back of it. `now` as of its `_Cause`."""
 
     what: str
     code: str
@@ -58,7 +58,7 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class SymptomDiagnosis:
     """`suspects`: the likeliest first, none where nothing was found; `unknown`: what could not be looked at;
     `elsewhere`: where to look next, each a sentence with its command."""
 
@@ -74,12 +74,12 @@ class Causes:
     with its command."""
 
     symptom: Symptom
-    causes: tuple[Cause, ...]
+    causes: tuple[_Cause, ...]
     elsewhere: tuple[Remedy, ...]
-    source: Source
+    source: KnowledgeSource
 
     @property
-    def by_code(self) -> tuple[tuple[str, Cause], ...]:
+    def by_code(self) -> tuple[tuple[str, _Cause], ...]:
         """In their order."""
         return tuple((code, cause) for cause in self.causes for code in cause.codes)
 
@@ -92,7 +92,9 @@ def codes_of(symptom: Symptom) -> tuple[str, ...]:
     return tuple(dict.fromkeys(code for code, _ in _OF[symptom].by_code))
 
 
-def diagnosed(symptom: Symptom, found: Sequence[Finding], cluster: Cluster, reach: Reach = Reach()) -> Diagnosis:
+def diagnosed(
+    symptom: Symptom, found: Sequence[Finding], cluster: Cluster, reach: CommandTarget = CommandTarget()
+) -> SymptomDiagnosis:
     """Of findings, worst first."""
     suspects: list[tuple[tuple[int, int, int, int], Suspect]] = []
     causes = _OF[symptom].by_code
@@ -109,13 +111,13 @@ def diagnosed(symptom: Symptom, found: Sequence[Finding], cluster: Cluster, reac
     unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
     elsewhere = tuple(Remedy(each.text, led(each.command, reach)) for each in _OF[symptom].elsewhere)
     ordered = tuple(each for _, each in sorted(suspects, key=lambda pair: pair[0]))
-    return Diagnosis(symptom, ordered, unknown, elsewhere)
+    return SymptomDiagnosis(symptom, ordered, unknown, elsewhere)
 
 
 _SEVERITIES = tuple(Severity)
 
 
-def _is(of: tuple[str, Cause], finding: Finding) -> bool:
+def _is(of: tuple[str, _Cause], finding: Finding) -> bool:
     code, cause = of
     return code == finding.code.name and (not cause.about or finding.subject.name in cause.about)
 
@@ -127,7 +129,7 @@ def concerns(symptom: Symptom, finding: Finding) -> bool:
     return whole or any(_is(each, finding) for each in _OF[symptom].by_code)
 
 
-def _suspect(cause: Cause, found: Finding, cluster: Cluster, reach: Reach) -> Suspect:
+def _suspect(cause: _Cause, found: Finding, cluster: Cluster, reach: CommandTarget) -> Suspect:
     """The first remedy that has a command, or the first."""
     remedy = next((each for each in found.remedy if each.command), next(iter(found.remedy), None))
     if cause.look:
@@ -138,12 +140,12 @@ def _suspect(cause: Cause, found: Finding, cluster: Cluster, reach: Reach) -> Su
     return Suspect(cause.what, *told, remedy, undo, cause.now)
 
 
-def _reached(undo: str, reach: Reach) -> str:
+def _reached(undo: str, reach: CommandTarget) -> str:
     """With a command that leads to the cluster that was read."""
     return f"{UNDO}{reach.of(undo.removeprefix(UNDO))}" if undo.startswith(UNDO) else undo
 
 
-def _signs(symptom: Symptom, cluster: Cluster, reach: Reach) -> Iterator[Suspect]:
+def _signs(symptom: Symptom, cluster: Cluster, reach: CommandTarget) -> Iterator[Suspect]:
     """What the cluster itself shows, besides findings: nodes that load balancers were told to leave out."""
     out = [node for node in cluster.nodes if EXCLUDED_FROM_BALANCERS in node.labels]
     if symptom is not Symptom.TARGETS or not out:

@@ -26,7 +26,7 @@ SUBJECTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class _Row:
     """`name` tells it from the others of its table; `promise`: what its makers say, "" where that is no matter."""
 
     name: str
@@ -43,7 +43,7 @@ class TableOutline:
 
     name: str
     about: str
-    rows: tuple[Row, ...]
+    rows: tuple[_Row, ...]
     read_to: str = ""
 
     @property
@@ -106,10 +106,10 @@ _KEYS = (
 )
 
 
-def _row(record: Mapping[str, Any], source: Mapping[str, Any], head: Mapping[str, Any]) -> Row:
+def _row(record: Mapping[str, Any], source: Mapping[str, Any], head: Mapping[str, Any]) -> _Row:
     keys = next(each for each in _KEYS if all(key in record for key in each))
     name = " ".join(
         value if isinstance(value, str) else ", ".join(map(str, value)) for value in map(record.get, keys) if value
     )
     told = {**head, **source}
-    return Row(name, told["document"], date.fromisoformat(told["read"]), told["confidence"], record.get("promise", ""))
+    return _Row(name, told["document"], date.fromisoformat(told["read"]), told["confidence"], record.get("promise", ""))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # manifests alone have no nodes
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class UpgradePath:
     """`now` and `target` without patches; `steps` are the versions that the control plane goes through, none where it
     is at the target. `told_by`: who says where it is, a clause; `assumed`: nobody does, and it is taken from the nodes.
     """
@@ -34,32 +34,32 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
-    """Where the control plane is; as in `Way`."""
+class CurrentVersion:
+    """Where the control plane is; as in `UpgradePath`."""
 
     version: Version
     told_by: str
     assumed: bool = False
 
 
-def where(eks: str | Unknown, server: str, nodes: Iterable[Node]) -> Here | Unknown:
+def where(eks: str | Unknown, server: str, nodes: Iterable[Node]) -> CurrentVersion | Unknown:
     """`eks`: the version that EKS tells; `server`: what the API server says of itself. Kubelets are never newer than
     the control plane, so that the newest of them tells the least that it can be."""
     if not isinstance(eks, Unknown) and (told := parse(eks)) is not None:
-        return Here(minor_of(told), "as EKS describes it")
+        return CurrentVersion(minor_of(told), "as EKS describes it")
     if (said := parse(server)) is not None:
-        return Here(minor_of(said), "as the API server says")
+        return CurrentVersion(minor_of(said), "as the API server says")
     kubelets = [minor_of(node.kubelet) for node in nodes if node.kubelet is not None]
     if not kubelets:
         return Unknown("neither EKS nor the API server tells the control plane's version, and no kubelet its own")
     newest = max(kubelets)
-    return Here(newest, "as the newest kubelet has it: nothing tells the control plane's own", True)
+    return CurrentVersion(newest, "as the newest kubelet has it: nothing tells the control plane's own", True)
 
 
-def way(here: Here, target: Version | None) -> Way | NoPath:
+def way(here: CurrentVersion, target: Version | None) -> UpgradePath | NoPath:
     """To `target`, or to the next minor version."""
     wanted = Version(here.version.major, here.version.minor + 1) if target is None else minor_of(target)
     steps = path(here.version, wanted)
     if isinstance(steps, NoPath):
         return steps
-    return Way(here.version, wanted, steps, here.told_by, here.assumed)
+    return UpgradePath(here.version, wanted, steps, here.told_by, here.assumed)

@@ -8,27 +8,27 @@ from datetime import datetime, timedelta
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.commands import Reach, shell
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.commands import CommandTarget, shell
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 
 _DRAINS = "kubectl eksdoc drain run"
 _MEASURES = (" --active", " --measure")
 
 
-def led(command: str, reach: Reach) -> str:
+def led(command: str, reach: CommandTarget) -> str:
     """ "" stays "". What drains or measures takes no dump and no demo: of these it is told as it is done live."""
     if not command:
         return ""
     live = command.startswith(_DRAINS) or any(each in command for each in _MEASURES)
-    return Reach(reach.kubectl).of(command) if live else reach.of(command)
+    return CommandTarget(reach.kubectl).of(command) if live else reach.of(command)
 
 
-def sourced(text: str, source: Source) -> str:
+def sourced(text: str, source: KnowledgeSource) -> str:
     """With where it is from, and how sure it is where that is not high."""
     return f"{text} ({', '.join(filter(None, (source.document, source.doubt)))})"
 
 
-def doubted(text: str, source: Source) -> str:
+def doubted(text: str, source: KnowledgeSource) -> str:
     """With how sure it is where that is not high, and not where it is from."""
     return f"{text} ({source.doubt})" if source.doubt else text
 

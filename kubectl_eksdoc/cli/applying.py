@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli.confirming import Given
+from kubectl_eksdoc.cli.confirming import ConfirmationFlags
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -63,8 +63,8 @@ def confirmed(
     session: ClusterSession,
     drifted: str,
     options: GlobalOptions,
-    around: Surroundings,
-) -> ClusterSession | Answer:
+    around: CommandContext,
+) -> ClusterSession | CommandAnswer:
     """The cluster as it was observed after it was confirmed; an answer where nothing is done. `drifted`: what is said
     where it is not as it was.
 
@@ -77,7 +77,7 @@ def confirmed(
     if proposal.refused is not None:
         why, code = proposal.refused
         around.note(why)
-        return Answer(as_data(proposal.report, options, around), code)
+        return CommandAnswer(as_data(proposal.report, options, around), code)
     proposal.confirm()
     again = session.reobserve()
     if identity(again) != identity(session) or propose(again).same != proposal.same:
@@ -93,24 +93,24 @@ def identity(session: ClusterSession) -> tuple[object, str]:
     return session.cluster.identity, session.believed.cluster.arn
 
 
-def as_data(report: Report, options: GlobalOptions, around: Surroundings) -> str:
+def as_data(report: Report, options: GlobalOptions, around: CommandContext) -> str:
     """Nothing on stdout for whoever reads a table: it was shown on stderr."""
     return looks.answered(report, options, around) if options.output in ("json", "yaml") else ""
 
 
-def new_journal(around: Surroundings) -> ChangeJournalFile:
+def new_journal(around: CommandContext) -> ChangeJournalFile:
     """Raises LocalJournalError: there is no folder for it."""
     return journal(around.edges.new_run_id(around.now()), around)
 
 
-def journal(ident: str, around: Surroundings) -> ChangeJournalFile:
+def journal(ident: str, around: CommandContext) -> ChangeJournalFile:
     """Raises LocalJournalError: there is no folder for it."""
     from kubectl_eksdoc.wiring.changes import journal_of
 
     return journal_of(around.edges.keeping(ident, "", around.environ))
 
 
-def begun(kind: str, what: str, ident: str, session: ClusterSession, around: Surroundings, **more: object) -> Doc:
+def begun(kind: str, what: str, ident: str, session: ClusterSession, around: CommandContext, **more: object) -> Doc:
     """The first line of the journal: what a later process needs, which continues it or reverts it."""
     eks = session.believed.cluster
     return first_line(kind, what, ident, session.cluster.identity.context, around) | {
@@ -120,7 +120,7 @@ def begun(kind: str, what: str, ident: str, session: ClusterSession, around: Sur
 
 
 def carried(
-    kind: Kind[R], first: Doc, world: World, written: ChangeJournalFile, around: Surroundings, undoes: str = ""
+    kind: Kind[R], first: Doc, world: World, written: ChangeJournalFile, around: CommandContext, undoes: str = ""
 ) -> R:
     """`undoes`: the id of a change that is reverted. Raises: as `changes.engine.carry_out`."""
     from kubectl_eksdoc.changes.engine import carry_out
@@ -132,7 +132,7 @@ def carried(
     return done
 
 
-def reverted(kind: Kind[R], written: ChangeJournalFile, around: Surroundings) -> R:
+def reverted(kind: Kind[R], written: ChangeJournalFile, around: CommandContext) -> R:
     """What a change has made is removed again; its own journal tells of it. Raises: as `changes.engine.go_on`."""
     from kubectl_eksdoc.changes.engine import go_on
 
@@ -151,7 +151,7 @@ def check_context(saved: SavedChange, options: GlobalOptions) -> None:
         raise Drifted(f"change {saved.id} is of context {context}", "Name that context, or none.")
 
 
-def first_line(kind: str, what: str, ident: str, context: str, around: Surroundings) -> Doc:
+def first_line(kind: str, what: str, ident: str, context: str, around: CommandContext) -> Doc:
     from kubectl_eksdoc.render.text import rfc3339
 
     keeping = around.edges.keeping(ident, "", around.environ)
@@ -167,7 +167,7 @@ def first_line(kind: str, what: str, ident: str, context: str, around: Surroundi
 
 
 @contextmanager
-def world(written: ChangeJournalFile, watch_s: float, around: Surroundings) -> Iterator[World]:
+def world(written: ChangeJournalFile, watch_s: float, around: CommandContext) -> Iterator[World]:
     """While the process takes Ctrl-C as a word to stop between two steps."""
     from kubectl_eksdoc.changes.engine import World
 
@@ -183,7 +183,7 @@ def world(written: ChangeJournalFile, watch_s: float, around: Surroundings) -> I
             raise
 
 
-def saved(ident: str, kinds: Sequence[str], session: ClusterSession, around: Surroundings) -> SavedChange:
+def saved(ident: str, kinds: Sequence[str], session: ClusterSession, around: CommandContext) -> SavedChange:
     """
     Raises:
         LocalJournalError: this machine has no journal of it, or it is of another kind.
@@ -201,7 +201,7 @@ def saved(ident: str, kinds: Sequence[str], session: ClusterSession, around: Sur
     return found
 
 
-class Ended(Protocol):
+class _Ended(Protocol):
     @property
     def whole(self) -> bool: ...
 
@@ -212,7 +212,7 @@ class Ended(Protocol):
     def lacks(self) -> bool: ...
 
 
-def code(ended: Ended) -> int:
+def code(ended: _Ended) -> int:
     """What was cut off or failed was not brought to its end; then what is known to differ matters more than what is not
     known."""
     if not ended.whole:
@@ -230,6 +230,6 @@ class Again:
     undo: bool
     options: GlobalOptions
     source: SourceChoice
-    given: Given
+    given: ConfirmationFlags
     watch_s: float | None = None
     dry: str = "none"

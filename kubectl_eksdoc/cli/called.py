@@ -17,29 +17,29 @@ _PLUGIN = "kubectl-eksdoc"
 _COMPLETER = "kubectl_complete-eksdoc"
 
 
-class Called(NamedTuple):  # a dataclass would cost whoever asks for the version as much as all else
+class ProgramName(NamedTuple):  # a dataclass would cost whoever asks for the version as much as all else
     """`prog`: how the user calls it; `before`: the words that its name stands for, ahead of those that were typed."""
 
     prog: str = PROG
     before: tuple[str, ...] = ()
 
 
-def called_as(argv0: str) -> Called:
+def called_as(argv0: str) -> ProgramName:
     """krew links the plugin ``eksdoc-drain`` as ``kubectl-eksdoc_drain``, which kubectl runs as ``kubectl
     eksdoc-drain``: it is ``kubectl eksdoc drain``, and says so. For its completions kubectl runs
     ``kubectl_complete-eksdoc_drain``."""
     name = os.path.basename(argv0).removesuffix(".exe")
     for whole, first in ((_PLUGIN, ()), (_COMPLETER, (COMPLETE,))):
         if name == whole:
-            return Called(before=first)
+            return ProgramName(before=first)
         if name.startswith(f"{whole}_"):
-            return Called(before=(*first, name[len(whole) + 1 :].replace("_", "-")))
+            return ProgramName(before=(*first, name[len(whole) + 1 :].replace("_", "-")))
     if name.startswith("kubectl-"):
-        return Called(f"kubectl {name[len('kubectl-') :].replace('_', '-')}")
-    return Called()
+        return ProgramName(f"kubectl {name[len('kubectl-') :].replace('_', '-')}")
+    return ProgramName()
 
 
-def command_line(argv: list[str]) -> tuple[Called, list[str]]:
+def command_line(argv: list[str]) -> tuple[ProgramName, list[str]]:
     """The words behind ``kubectl eksdoc``; `argv` with the program. Packagers' completers run ``kubectl-eksdoc_drain
     __complete``, which asks for what follows ``drain``."""
     called = called_as(argv[0])

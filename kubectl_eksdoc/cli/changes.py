@@ -9,10 +9,10 @@ from importlib import import_module
 
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.applying import Again
-from kubectl_eksdoc.cli.confirming import Given
+from kubectl_eksdoc.cli.confirming import ConfirmationFlags
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS
 from kubectl_eksdoc.model.connection import IN_CLUSTER
@@ -61,7 +61,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.set_defaults(leaf=parser, command=run)
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         UsageError: the words name nothing that can be done.
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         ChangesReport.check(options.output)
         keeping = around.edges.keeping("", "", around.environ)
         report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
-        return Answer(looks.answered(report, options, around))
+        return CommandAnswer(looks.answered(report, options, around))
     if len(words) != 2 or words[0] not in VERBS:
         raise UsageError(f"{' '.join(words)!r} is neither resume ID nor undo ID", "Without them: the list of changes.")
     verb, ident = words
@@ -84,8 +84,11 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     module = _BY_KIND.get(saved.text("kind"))
     if module is None:
         raise LocalJournalError(f"the journal of change {ident} names no kind that is known: {saved.text('kind')!r}")
-    again: Callable[[Again, Surroundings], Answer] = import_module(f"kubectl_eksdoc.cli.{module}").again
-    return again(Again(ident, verb == "undo", _there(options, saved.text("cluster", "context")), LIVE, Given()), around)
+    again: Callable[[Again, CommandContext], CommandAnswer] = import_module(f"kubectl_eksdoc.cli.{module}").again
+    return again(
+        Again(ident, verb == "undo", _there(options, saved.text("cluster", "context")), LIVE, ConfirmationFlags()),
+        around,
+    )
 
 
 LIVE = SourceChoice()

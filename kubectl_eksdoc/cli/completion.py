@@ -14,9 +14,18 @@ from pathlib import Path
 from kubectl_eksdoc.cli import exits, values
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.completers import Completer, Installed, State, folder_of, installed_in, link, on_path, unlink
+from kubectl_eksdoc.host.completers import (
+    Completer,
+    CompleterState,
+    Installed,
+    folder_of,
+    installed_in,
+    link,
+    on_path,
+    unlink,
+)
 
 # What shells run to complete ``kubectl-eksdoc`` as a command of its own. They ask it with ``__complete``.
 #
@@ -191,7 +200,7 @@ def add_command(
     name: str,
     about: str,
     description: str,
-    command: Callable[[argparse.Namespace, Sequence[str], Surroundings], Answer],
+    command: Callable[[argparse.Namespace, Sequence[str], CommandContext], CommandAnswer],
     dry: bool = False,
 ) -> None:
     parser = under.add_parser(name, help=about, description=description, usage="%(prog)s [flags]")
@@ -208,20 +217,20 @@ def add_command(
     parser.set_defaults(leaf=parser, command=command)
 
 
-def install(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def install(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         UsageError: this program lies nowhere that could be told, or its folder cannot be written to.
     """
     found, dry = _found(words, around), is_dry(args)
-    said = [_made(each, dry) for each in found.completers if each.state is not State.DANGLING]
-    return _answer([*said, *_path(found)], any(each.state is State.OTHER for each in found.completers))
+    said = [_made(each, dry) for each in found.completers if each.state is not CompleterState.DANGLING]
+    return _answer([*said, *_path(found)], any(each.state is CompleterState.OTHER for each in found.completers))
 
 
-def uninstall(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def uninstall(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """Raises: as `install`."""
     found, dry = _found(words, around), is_dry(args)
-    there = [each for each in found.completers if each.state in (State.LINK, State.DANGLING)]
+    there = [each for each in found.completers if each.state in (CompleterState.LINK, CompleterState.DANGLING)]
     said = []
     for each in there:
         if not dry:
@@ -230,20 +239,20 @@ def uninstall(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     return _answer(said or [f"nothing to remove: there is no link of this tool in {found.folder}"], False)
 
 
-def status(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def status(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """Raises: as `install`."""
     found = _found(words, around)
     lines = [_stands(each) for each in found.completers]
-    missing = any(each.state not in (State.LINK, State.SCRIPT) for each in found.completers)
-    if any(each.state is State.MISSING for each in found.completers):
+    missing = any(each.state not in (CompleterState.LINK, CompleterState.SCRIPT) for each in found.completers)
+    if any(each.state is CompleterState.MISSING for each in found.completers):
         lines.append("To make what is missing: kubectl eksdoc completion install")
     return _answer([*lines, *_path(found), _NO_VERSION], missing or not found.on_path)
 
 
-def _printing(script: str) -> Callable[[argparse.Namespace, Sequence[str], Surroundings], Answer]:
-    def show(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def _printing(script: str) -> Callable[[argparse.Namespace, Sequence[str], CommandContext], CommandAnswer]:
+    def show(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
         _no_words(words)
-        return Answer(script)
+        return CommandAnswer(script)
 
     return show
 
@@ -259,7 +268,7 @@ def _no_words(words: Sequence[str]) -> None:
         raise UsageError(f"{words[0]!r} is not understood: it is about all programs of this tool", "Name nothing.")
 
 
-def located(words: Sequence[str], around: Surroundings) -> tuple[Path, list[str]]:
+def located(words: Sequence[str], around: CommandContext) -> tuple[Path, list[str]]:
     """The folder of this program, and what is to be said where kubectl does not find it there.
 
     Raises:
@@ -269,7 +278,7 @@ def located(words: Sequence[str], around: Surroundings) -> tuple[Path, list[str]
     return folder, [] if on_path(folder, around.environ) else [_off(folder)]
 
 
-def _folder(words: Sequence[str], around: Surroundings) -> Path:
+def _folder(words: Sequence[str], around: CommandContext) -> Path:
     _no_words(words)
     folder = folder_of(sys.argv[0], around.environ)
     if folder is None:
@@ -280,7 +289,7 @@ def _folder(words: Sequence[str], around: Surroundings) -> Path:
     return folder
 
 
-def _found(words: Sequence[str], around: Surroundings) -> Installed:
+def _found(words: Sequence[str], around: CommandContext) -> Installed:
     folder = _folder(words, around)
     try:
         return installed_in(folder, around.environ)
@@ -289,13 +298,15 @@ def _found(words: Sequence[str], around: Surroundings) -> Installed:
 
 
 def _made(each: Completer, dry: bool) -> str:
-    if each.state is State.MISSING:
+    if each.state is CompleterState.MISSING:
         if not dry:
             done(lambda: link(each), f"make {each.path}")
         return f"{would(dry, 'make', 'made')} {each.path} -> {each.target}"
-    if each.state is State.OTHER:
+    if each.state is CompleterState.OTHER:
         return f"left alone: {each.path} is something else; move it away, and install again"
-    return f"there already: {each.path}{' (a script, as pip installs it)' if each.state is State.SCRIPT else ''}"
+    return (
+        f"there already: {each.path}{' (a script, as pip installs it)' if each.state is CompleterState.SCRIPT else ''}"
+    )
 
 
 def would(dry: bool, do: str, done: str) -> str:
@@ -311,11 +322,11 @@ def done(do: Callable[[], None], what: str) -> None:
 
 def _stands(each: Completer) -> str:
     told = {
-        State.LINK: "a link is there",
-        State.SCRIPT: "a script is there, as pip installs it",
-        State.MISSING: "missing",
-        State.DANGLING: "a link without its program: kubectl eksdoc completion uninstall removes it",
-        State.OTHER: "something else has its name",
+        CompleterState.LINK: "a link is there",
+        CompleterState.SCRIPT: "a script is there, as pip installs it",
+        CompleterState.MISSING: "missing",
+        CompleterState.DANGLING: "a link without its program: kubectl eksdoc completion uninstall removes it",
+        CompleterState.OTHER: "something else has its name",
     }[each.state]
     other = f"; but kubectl runs {each.other}, which comes earlier on PATH" if each.other else ""
     return f"{each.path.name}: {told}{other}"
@@ -329,5 +340,5 @@ def _off(folder: Path) -> str:
     return f"{folder} is not on PATH, so kubectl does not find what lies there"
 
 
-def _answer(lines: Sequence[str], fails: bool) -> Answer:
-    return Answer("".join(f"{line}\n" for line in lines), exits.FAILS if fails else exits.CLEAN)
+def _answer(lines: Sequence[str], fails: bool) -> CommandAnswer:
+    return CommandAnswer("".join(f"{line}\n" for line in lines), exits.FAILS if fails else exits.CLEAN)

@@ -19,7 +19,7 @@ Ask = Callable[[str], str]
 """Asks whoever sits at the terminal and gives what was typed. Raises UsageError: nobody sits there."""
 
 
-class Expecting(Protocol):
+class ExpectedCount(Protocol):
     """What the command line says in place of what is typed; `expect` None: nothing."""
 
     @property
@@ -30,7 +30,7 @@ class Expecting(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ConfirmationFlags:
     """What the command line says in place of what is typed; `expect` None: nothing."""
 
     yes: bool = False
@@ -43,7 +43,7 @@ def name_of(who: Identity) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedThing:
     """What is counted and typed back, and the flag that expects a number of it; `expected`: as that is called."""
 
     one: str
@@ -55,12 +55,18 @@ class Counted:
         return f"1 {self.one}" if count == 1 else f"{count} {self.many}"
 
 
-NODES = Counted("node", "nodes", "--expect-nodes", "nodes")
-CHANGES = Counted("pod", "pods", "--expect-changes", "changes")
+NODES = CountedThing("node", "nodes", "--expect-nodes", "nodes")
+CHANGES = CountedThing("pod", "pods", "--expect-changes", "changes")
 
 
 def confirm(
-    who: Identity, count: int, what: str, given: Given, ask: Ask, also: Sequence[str] = (), of: Counted = NODES
+    who: Identity,
+    count: int,
+    what: str,
+    given: ConfirmationFlags,
+    ask: Ask,
+    also: Sequence[str] = (),
+    of: CountedThing = NODES,
 ) -> None:
     """`what` is done to so many nodes (or what `of` says), as in ``drain``; each of `also` must be typed back, too.
 
@@ -78,7 +84,7 @@ def confirm(
         typed_back(word, f"to delete {word} past its budget", asked)
 
 
-def as_expected(given: Expecting, count: int, what: str, of: Counted) -> None:
+def as_expected(given: ExpectedCount, count: int, what: str, of: CountedThing) -> None:
     """
     Raises:
         Drifted: another number was expected; nothing was done.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.model.options import Declared, options_of, values_of
+from kubectl_eksdoc.model.options import DeclaredOption, options_of, values_of
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def given_of(kind: type[T], args: argparse.Namespace) -> dict[str, Any]:
     return values_of(kind, lambda name: getattr(args, name, None))
 
 
-def _help(each: Declared) -> str:
+def _help(each: DeclaredOption) -> str:
     """The text; numbers and times have their default behind it."""
     if each.option.kind.parser == "count":
         return f"{each.option.help} (default: {each.default})"
@@ -41,7 +41,7 @@ def _help(each: Declared) -> str:
     return each.option.help
 
 
-def _taken(each: Declared) -> dict[str, Any]:
+def _taken(each: DeclaredOption) -> dict[str, Any]:
     """A flag that is not given leaves None; a switch that is on shows so in the help."""
     kind = each.option.kind
     if kind.switch:

@@ -14,10 +14,10 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser, Refusal
+from kubectl_eksdoc.cli.parser import Parser, RefusedFlag
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.stop_times import stop_times
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.policy import (
     AS_IN_KUBECTL,
     AUTO,
@@ -101,7 +101,7 @@ def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
     hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
 
     def refuse(flag: str, why: str, **more: Any) -> None:
-        parser.add_argument(flag, action=Refusal, nargs="?", const=why, **more, **hidden)
+        parser.add_argument(flag, action=RefusedFlag, nargs="?", const=why, **more, **hidden)
 
     if runs:  # it goes by what is
         for each in options_of(DrainPolicy):
@@ -290,7 +290,7 @@ def _idle(options: GlobalOptions, source: SourceChoice) -> list[str]:
     return notes
 
 
-def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run_plan(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """The plan in the format asked for.
 
     Raises:
@@ -315,11 +315,11 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     if comparison and comparison.doubt:
         tell((f"it is unknown whether the baseline is of this cluster: {comparison.doubt}",), around)
     report = DrainReport(plan, cluster, request.given, reached_by=reached_by, comparison=comparison)
-    return Answer(looks.answered(report, options, around), exit_code(plan))
+    return CommandAnswer(looks.answered(report, options, around), exit_code(plan))
 
 
 @contextmanager
-def noting(request: PlanRequest, command: str, around: Surroundings) -> Iterator[list[str]]:
+def noting(request: PlanRequest, command: str, around: CommandContext) -> Iterator[list[str]]:
     """What is to be said about the answer, once it is there; it is said where there is none."""
     said = list(request.notes)
     with rights.explaining(command):
@@ -330,7 +330,7 @@ def noting(request: PlanRequest, command: str, around: Surroundings) -> Iterator
             raise
 
 
-def answered(request: PlanRequest, around: Surroundings, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:
+def answered(request: PlanRequest, around: CommandContext, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:
     """As `flows.drain.plan_drain`, with a line on stderr that says how far reading is; `say` as for `stop_times`."""
     from kubectl_eksdoc.flows.drain import plan_drain
 
@@ -340,7 +340,7 @@ def answered(request: PlanRequest, around: Surroundings, say: Callable[[str], ob
         return plan_drain(reader, request.targeting, request.policy, options.identity, stops_of(request, around, say))
 
 
-def stops_of(request: PlanRequest, around: Surroundings, say: Callable[[str], object]) -> Stops:
+def stops_of(request: PlanRequest, around: CommandContext, say: Callable[[str], object]) -> Stops:
     """As `stop_times`. What is recorded or made up gives the same plan on all machines."""
     if not request.source.live:
         from kubectl_eksdoc.flows.drain import no_stops
@@ -349,18 +349,18 @@ def stops_of(request: PlanRequest, around: Surroundings, say: Callable[[str], ob
     return stop_times(request.options.connection, JOURNAL_NAMESPACE, around, say)
 
 
-def _baseline(request: PlanRequest, around: Surroundings) -> Baseline | None:
+def _baseline(request: PlanRequest, around: CommandContext) -> Baseline | None:
     """What --since names: a plan that was saved, or the same one of what was read earlier; None without it.
 
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.baseline.side import Of
+    from kubectl_eksdoc.baseline.side import SnapshotOrigin
     from kubectl_eksdoc.drain.comparison.comparing import as_baseline
 
     def made(source: SourceChoice) -> Baseline:
         cluster, plan = answered(replace(request, source=source), around, around.note)
-        return as_baseline(Of(request.baseline, __version__, request.given), cluster, plan)
+        return as_baseline(SnapshotOrigin(request.baseline, __version__, request.given), cluster, plan)
 
     if not request.baseline:
         return None
@@ -369,7 +369,7 @@ def _baseline(request: PlanRequest, around: Surroundings) -> Baseline | None:
     return around.read_baseline(request.baseline)
 
 
-def tell(notes: Sequence[str], around: Surroundings) -> None:
+def tell(notes: Sequence[str], around: CommandContext) -> None:
     for note in notes:
         around.note(f"note: {note}")
 

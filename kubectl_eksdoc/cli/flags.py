@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 
 OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "html", "name", "junit", "sarif")
 
 
-class Takes(str, Enum):
+class FlagValueKind(str, Enum):
     """What may follow a flag."""
 
     TEXT = "text"
@@ -34,7 +34,7 @@ class Flag:
     names: tuple[str, ...]
     dest: str
     about: str
-    takes: Takes = Takes.TEXT
+    takes: FlagValueKind = FlagValueKind.TEXT
     metavar: str = ""
     ours: bool = False
 
@@ -46,7 +46,7 @@ class Flag:
     def shown(self) -> str:
         """As help shows it: ``-n, --namespace NAME``."""
         names = ", ".join(self.names)
-        return names if self.takes is Takes.SWITCH else f"{names} {self.metavar}"
+        return names if self.takes is FlagValueKind.SWITCH else f"{names} {self.metavar}"
 
 
 HONOURED: tuple[Flag, ...] = (
@@ -59,20 +59,22 @@ HONOURED: tuple[Flag, ...] = (
     Flag(("-s", "--server"), "server", "address of the API server", metavar="URL"),
     Flag(("--token",), "token", "bearer token for the API server", metavar="TOKEN"),
     Flag(("--as",), "impersonate_user", "user to impersonate", metavar="NAME"),
-    Flag(("--as-group",), "impersonate_groups", "group to impersonate; may be repeated", Takes.REPEATED, "NAME"),
+    Flag(
+        ("--as-group",), "impersonate_groups", "group to impersonate; may be repeated", FlagValueKind.REPEATED, "NAME"
+    ),
     Flag(("--as-uid",), "impersonate_uid", "UID to impersonate", metavar="UID"),
     Flag(
         ("--request-timeout",),
         "request_timeout",
         "longest wait for one answer: 30, 30s, 2m, 1h; 0: no limit; default: 75s",
-        Takes.SECONDS,
+        FlagValueKind.SECONDS,
         "TIME",
     ),
     Flag(
         ("--read-timeout",),
         "read_timeout",
         "longest time for reading the cluster and AWS, all answers and retries together; 0: no limit; default: 5m",
-        Takes.SECONDS,
+        FlagValueKind.SECONDS,
         "TIME",
         ours=True,
     ),
@@ -80,7 +82,7 @@ HONOURED: tuple[Flag, ...] = (
         ("--insecure-skip-tls-verify",),
         "insecure_skip_tls_verify",
         "do not check the API server's certificate",
-        Takes.SWITCH,
+        FlagValueKind.SWITCH,
     ),
     Flag(
         ("--certificate-authority",),
@@ -91,14 +93,24 @@ HONOURED: tuple[Flag, ...] = (
     Flag(("--client-certificate",), "client_certificate", "file with the client's certificate", metavar="PATH"),
     Flag(("--client-key",), "client_key", "file with the client's key", metavar="PATH"),
     Flag(("--tls-server-name",), "tls_server_name", "name to expect in the server's certificate", metavar="NAME"),
-    Flag(("--disable-compression",), "disable_compression", "ask for answers that are not compressed", Takes.SWITCH),
+    Flag(
+        ("--disable-compression",),
+        "disable_compression",
+        "ask for answers that are not compressed",
+        FlagValueKind.SWITCH,
+    ),
     Flag(
         ("-n", "--namespace"),
         "namespace",
         "accepted as kubectl drain accepts it: the pods of a node are of all namespaces",
         metavar="NAME",
     ),
-    Flag(("-A", "--all-namespaces"), "all_namespaces", "always so: nodes hold pods of all namespaces", Takes.SWITCH),
+    Flag(
+        ("-A", "--all-namespaces"),
+        "all_namespaces",
+        "always so: nodes hold pods of all namespaces",
+        FlagValueKind.SWITCH,
+    ),
     Flag(("--region",), "region", "AWS region, where the kubeconfig does not say it", metavar="NAME", ours=True),
     Flag(
         ("--cluster-name",),
@@ -112,48 +124,48 @@ HONOURED: tuple[Flag, ...] = (
         ("-o", "--output"),
         "output",
         "table, wide, json, yaml, markdown, html, name, junit or sarif",
-        Takes.OUTPUT,
+        FlagValueKind.OUTPUT,
         "FORMAT",
         ours=True,
     ),
-    Flag(("--no-headers",), "no_headers", "tables without their first line", Takes.SWITCH, ours=True),
+    Flag(("--no-headers",), "no_headers", "tables without their first line", FlagValueKind.SWITCH, ours=True),
     Flag(
         ("--no-color",),
         "no_color",
         "no colours, as when NO_COLOR is set or stdout is no terminal",
-        Takes.SWITCH,
+        FlagValueKind.SWITCH,
         ours=True,
     ),
-    Flag(("--ascii",), "ascii", "ASCII output only", Takes.SWITCH, ours=True),
-    Flag(("--debug",), "debug", "show where an error came from", Takes.SWITCH, ours=True),
+    Flag(("--ascii",), "ascii", "ASCII output only", FlagValueKind.SWITCH, ours=True),
+    Flag(("--debug",), "debug", "show where an error came from", FlagValueKind.SWITCH, ours=True),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class _Refused:
     """A flag of kubectl that is not honoured. `why` ends the sentence "NAME is not supported: …"."""
 
     names: tuple[str, ...]
     why: str
 
 
-REFUSED: tuple[Refused, ...] = (
-    Refused(("--cache-dir",), "nothing of the API is cached on disk; names for the Tab key are, in XDG_CACHE_HOME"),
-    Refused(("-v", "--v"), "there are no verbosity levels; --debug shows where an error came from"),
-    Refused(("--vmodule",), "there are no verbosity levels"),
-    Refused(("--username",), "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
-    Refused(("--password",), "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
-    Refused(("--as-user-extra",), "extra fields cannot be impersonated; --as, --as-group and --as-uid can"),
-    Refused(("--match-server-version",), "versions are compared where they matter, never for their own sake"),
-    Refused(("--profile-output",), "kubectl's profiling is kubectl's own"),
-    Refused(("--log-flush-frequency",), "there is no log to flush"),
-    Refused(("--kuberc",), "preferences of kubectl are not read"),
-    Refused(("--warnings-as-errors",), "the API server's warnings are not shown; findings have exit codes"),
-    Refused(("--template",), "there are no templates; use -o json and a JSON tool"),
-    Refused(("--sort-by",), "the order of a plan is part of the plan; use -o json and a JSON tool"),
-    Refused(("--show-labels",), "labels are not part of a plan; use kubectl get nodes --show-labels"),
-    Refused(("-w", "--watch"), "a plan is made once, of one observation"),
-    Refused(("-f", "--filename"), "nodes are named or selected; for a dump use --snapshot PATH"),
+REFUSED: tuple[_Refused, ...] = (
+    _Refused(("--cache-dir",), "nothing of the API is cached on disk; names for the Tab key are, in XDG_CACHE_HOME"),
+    _Refused(("-v", "--v"), "there are no verbosity levels; --debug shows where an error came from"),
+    _Refused(("--vmodule",), "there are no verbosity levels"),
+    _Refused(("--username",), "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
+    _Refused(("--password",), "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
+    _Refused(("--as-user-extra",), "extra fields cannot be impersonated; --as, --as-group and --as-uid can"),
+    _Refused(("--match-server-version",), "versions are compared where they matter, never for their own sake"),
+    _Refused(("--profile-output",), "kubectl's profiling is kubectl's own"),
+    _Refused(("--log-flush-frequency",), "there is no log to flush"),
+    _Refused(("--kuberc",), "preferences of kubectl are not read"),
+    _Refused(("--warnings-as-errors",), "the API server's warnings are not shown; findings have exit codes"),
+    _Refused(("--template",), "there are no templates; use -o json and a JSON tool"),
+    _Refused(("--sort-by",), "the order of a plan is part of the plan; use -o json and a JSON tool"),
+    _Refused(("--show-labels",), "labels are not part of a plan; use kubectl get nodes --show-labels"),
+    _Refused(("-w", "--watch"), "a plan is made once, of one observation"),
+    _Refused(("-f", "--filename"), "nodes are named or selected; for a dump use --snapshot PATH"),
 )
 
 
@@ -166,8 +178,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.set_defaults(leaf=parser, command=run)
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
-    return Answer(text())
+def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
+    return CommandAnswer(text())
 
 
 def text() -> str:

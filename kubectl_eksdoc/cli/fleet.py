@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import opening, values
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -139,7 +139,7 @@ def _flag(dest: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class MemberFlags:
     """`given`: to the command, by the names of its flags. `named`: those of them that are words without a flag;
     `joined`: flags that take several values with commas between them."""
 
@@ -195,11 +195,11 @@ _OF_FILES = ("@", "./", "../", "/", "~/")
 
 def over_fleet(
     choice: FleetChoice,
-    passed: Passed,
+    passed: MemberFlags,
     options: GlobalOptions,
-    around: Surroundings,
+    around: CommandContext,
     least: Severity | None = None,
-) -> Answer:
+) -> CommandAnswer:
     """Each of them judged as the command would judge it alone. `least`: what is less severe does not count.
 
     Raises:
@@ -228,7 +228,7 @@ def over_fleet(
             Severity.INFO if least is None else least,
         )
     report = FleetReport(plan, passed.command, {**passed.given, **choice.given})
-    return Answer(looks.answered(report, options, around), plan.exit_code)
+    return CommandAnswer(looks.answered(report, options, around), plan.exit_code)
 
 
 def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
@@ -251,7 +251,7 @@ def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
     return choosing.listed(fleet.entries(path, choosing.WANTED), contexts, f"--fleet {path}")
 
 
-def _first_line(choice: FleetChoice, passed: Passed, count: int) -> str:
+def _first_line(choice: FleetChoice, passed: MemberFlags, count: int) -> str:
     clusters = "1 cluster" if count == 1 else f"{count} clusters"
     pace = f"{min(choice.at_once, count)} at once, {values.duration_text(choice.timeout_s)} for each at most"
     return f"fleet {choice.text} · {clusters} · {passed.command} · {pace}"

@@ -17,16 +17,16 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import applying, exits
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.applying import Again
-from kubectl_eksdoc.cli.confirming import Counted, Given, as_expected, typed_back
+from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing, as_expected, typed_back
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, LocalJournalError, UsageError
 from kubectl_eksdoc.model.change_journal import PLACEMENT
 from kubectl_eksdoc.model.own_labels import PROGRAM
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.in_cluster import Errand
-    from kubectl_eksdoc.render.roles import Manifests
+    from kubectl_eksdoc.in_cluster import InClusterCommand
+    from kubectl_eksdoc.render.roles import RoleManifests
 
 
 # The flags by which a command is run inside the cluster.
@@ -37,7 +37,7 @@ IN_CLUSTER, APPLY, IMAGE, ROLE = "--in-cluster", "--apply", "--image", "--role-a
 DEFAULT_IMAGE = f"{PROGRAM}:{__version__}"
 """As the Dockerfile's image is called where nobody gave it a registry."""
 
-OBJECTS = Counted("object", "objects", "--expect-changes", "objects")
+OBJECTS = CountedThing("object", "objects", "--expect-changes", "objects")
 
 OUTPUTS = ("table", "wide", "yaml", "json")
 """Of objects; those of tables are YAML here."""
@@ -54,7 +54,7 @@ pod waits for ever (InvalidImageName)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class InClusterOptions:
     """`apply`: the objects are created, and not only shown."""
 
     apply: bool = False
@@ -77,7 +77,7 @@ def add_to(group: argparse._ArgumentGroup, what: str) -> None:
     )
 
 
-def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> Inside | None:
+def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> InClusterOptions | None:
     """None: it is run here. `more`: flags, each with its value, that mean nothing then.
 
     Raises:
@@ -97,10 +97,10 @@ def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> Inside | N
         )
     if role and not _ROLE.match(role):
         raise UsageError(f"{role!r} is no ARN of a role", "Write arn:aws:iam::111122223333:role/NAME.")
-    return Inside(args.apply, image, role)
+    return InClusterOptions(args.apply, image, role)
 
 
-def told_unapplied(given: Given, around: Surroundings) -> None:
+def told_unapplied(given: ConfirmationFlags, around: CommandContext) -> None:
     """Whoever has confirmed it in advance may think that it is done."""
     if given.yes or given.expect is not None:
         around.note(f"nothing is created: that takes {APPLY}, too")
@@ -125,21 +125,21 @@ _OWN_IMAGE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class InClusterReady:
     """`command`: by whose rights it is created. `confirm` raises unless it is wanted. `dry`: ``client``, ``server`` or
     ""; `context` of the cluster, `reached_by`: the words by which kubectl finds the cluster."""
 
     command: str
-    inside: Inside
-    errand: Errand
-    manifests: Manifests
+    inside: InClusterOptions
+    errand: InClusterCommand
+    manifests: RoleManifests
     confirm: Callable[[], object]
     context: str = ""
     reached_by: tuple[str, ...] = ()
     dry: str = ""
 
 
-def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings) -> Answer:
+def shown_or_created(ready: InClusterReady, options: GlobalOptions, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         UsageError: something is there already, or what was typed is something else.
@@ -179,11 +179,11 @@ def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings)
     return _shown(ready, options, around, quiet=as_lines)
 
 
-def _shown(ready: Ready, options: GlobalOptions, around: Surroundings, quiet: bool = False) -> Answer:
-    return Answer("" if quiet else looks.answered(ready.manifests, options, around), exits.CLEAN)
+def _shown(ready: InClusterReady, options: GlobalOptions, around: CommandContext, quiet: bool = False) -> CommandAnswer:
+    return CommandAnswer("" if quiet else looks.answered(ready.manifests, options, around), exits.CLEAN)
 
 
-def again(change: Again, around: Surroundings) -> Answer:
+def again(change: Again, around: CommandContext) -> CommandAnswer:
     """Objects that were begun to be created before: the others are created, or those that are there are deleted.
 
     Raises:
@@ -212,4 +212,4 @@ def again(change: Again, around: Surroundings) -> Answer:
     else:
         with applying.world(written, 0.0, around) as world:
             done = go_on(Placement(docs, ground, around.note, away, again=True), world, saved.past)
-    return Answer("", exits.CLEAN if done.whole else exits.STOPPED)
+    return CommandAnswer("", exits.CLEAN if done.whole else exits.STOPPED)

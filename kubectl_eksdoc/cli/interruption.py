@@ -16,7 +16,7 @@ from kubectl_eksdoc.cli import exits, opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, non_empty, without_from
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -37,7 +37,7 @@ _KARPENTERS = "karpenter-"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class _Request:
     """`printed`: the document that is asked for, "" for the answer itself. `queue` and `stack` are "" for the names
     that follow from what is there. `accepted`: finding codes that may be unknown; `without`: opt-ins left out."""
 
@@ -50,14 +50,14 @@ class Request:
     without: tuple[str, ...] = ()
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> _Request:
         """
         Raises:
             UsageError: something is named that nothing asks for, or what was given does not fit together.
         """
         if words:
             raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
-        request = Request(
+        request = _Request(
             GlobalOptions.from_args(args),
             SourceOptions.from_args(args).choice,
             args.print or "",
@@ -112,7 +112,7 @@ def stack_name(text: str) -> str:
 NAME = "interruption"
 
 
-def reached_by(request: Request, world: opening.WasRead) -> tuple[str, ...]:
+def reached_by(request: _Request, world: opening.WasRead) -> tuple[str, ...]:
     """The words that lead to the same cluster once more."""
     return opening.with_aws(request.source, request.options, world.cluster.identity.context)
 
@@ -194,23 +194,23 @@ def _codes() -> tuple[Code, ...]:
     return Code.of_area("interruption")
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.interruption.plan import Wish
+    from kubectl_eksdoc.interruption.plan import InterruptionOptions
     from kubectl_eksdoc.interruption.read import NEEDS, look_at_interruption
     from kubectl_eksdoc.render.interruption.report import InterruptionReport
 
-    request = Request.from_args(args, words)
+    request = _Request.from_args(args, words)
     options = request.options
     InterruptionReport.check(options.output)
     try:
         session = opening.opened(request, around, NEEDS)
-        wish = Wish(request.queue, request.stack, reached_by(request, session))
+        wish = InterruptionOptions(request.queue, request.stack, reached_by(request, session))
         plan = look_at_interruption(session, wish, permissions.PROXY.name not in request.without)
     except Forbidden as error:
         raise rights.explained(error, COMMAND_NAME) from error
@@ -218,10 +218,10 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     if request.printed:
         return _printed(plan, request, around)
     report = InterruptionReport(plan, request.given, session.recognised)
-    return Answer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return CommandAnswer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))
 
 
-def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> Answer:
+def _printed(plan: InterruptionPlan, request: _Request, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         UsageError: there is no Karpenter for which anything could be made, or nothing says where.
@@ -253,5 +253,5 @@ def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> 
     if not text:
         around.note("nothing is missing that this could make")
     if missing.not_known:
-        return Answer(text, exits.UNKNOWN)
-    return Answer(text, exits.CLEAN if text or not (beside or missing.for_a_person) else exits.FAILS)
+        return CommandAnswer(text, exits.UNKNOWN)
+    return CommandAnswer(text, exits.CLEAN if text or not (beside or missing.for_a_person) else exits.FAILS)

@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.render.look import Look
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.surroundings import Surroundings
+    from kubectl_eksdoc.cli.surroundings import CommandContext
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.render.report import Report
 
@@ -36,19 +36,19 @@ def decide(options: GlobalOptions, stream: TextIO, environ: Mapping[str, str]) -
     )
 
 
-def answered(report: Report, options: GlobalOptions, around: Surroundings) -> str:
+def answered(report: Report, options: GlobalOptions, around: CommandContext) -> str:
     """The text for stdout, in the format that was asked for."""
     return report.render(options.output, decide(options, around.stdout, around.environ))
 
 
-def identify(cluster: Cluster, options: GlobalOptions, around: Surroundings) -> None:
+def identify(cluster: Cluster, options: GlobalOptions, around: CommandContext) -> None:
     """On stderr, which cluster it is."""
     from kubectl_eksdoc.render.identity import identity_line
 
     around.note(identity_line(cluster, around.now(), decide(options, around.stderr, around.environ)))
 
 
-def show(report: Report, options: GlobalOptions, around: Surroundings) -> None:
+def show(report: Report, options: GlobalOptions, around: CommandContext) -> None:
     """On stderr, before anything is done: it is no answer."""
     look = decide(options, around.stderr, around.environ)
     say(around.stderr, f"{report.render('wide' if options.output == 'wide' else 'table', look)}\n")

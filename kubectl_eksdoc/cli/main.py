@@ -16,7 +16,7 @@ from kubectl_eksdoc.errors import EksdocError, UsageError
 
 if TYPE_CHECKING:  # whoever presses Tab must not wait for it
     from kubectl_eksdoc.cli.parser import Parser
-    from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+    from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 
 __all__ = ["main", "run", "tree"]
 
@@ -62,7 +62,7 @@ def run(
     stderr: TextIO,
     *,
     prog: str = PROG,
-    around: Surroundings | None = None,
+    around: CommandContext | None = None,
 ) -> int:
     """Answer `argv` (without the program) on the streams; returns the exit code and never raises.
 
@@ -93,13 +93,13 @@ def run(
         return exits.BUG
 
 
-def _process(stdout: TextIO, stderr: TextIO) -> Surroundings:
-    from kubectl_eksdoc.cli.surroundings import Surroundings
+def _process(stdout: TextIO, stderr: TextIO) -> CommandContext:
+    from kubectl_eksdoc.cli.surroundings import CommandContext
 
-    return Surroundings(stdout, stderr)
+    return CommandContext(stdout, stderr)
 
 
-def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
+def _answer(argv: Sequence[str], prog: str, around: CommandContext) -> CommandAnswer:
     from kubectl_eksdoc.cli import bare, screen
     from kubectl_eksdoc.cli.parser import (
         ShowText,
@@ -109,7 +109,7 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
         unknown_flag,
         until_dashes,
     )
-    from kubectl_eksdoc.cli.surroundings import Answer
+    from kubectl_eksdoc.cli.surroundings import CommandAnswer
 
     alone = bare.flags_alone(argv, prog)
     if alone is not None and not screen.no_terminal(around):
@@ -121,7 +121,7 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
         leaf: Parser = args.leaf
         words = [*strays(extras, leaf), *names]
     except ShowText as asked:
-        return Answer(asked.text)
+        return CommandAnswer(asked.text)
     except UsageError:
         whole = tree(prog)
         mistyped = first_unknown(argv, whole)
@@ -137,7 +137,7 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
             raise leaf.without_command()
         return screen.open_screens(args, leaf, around)
     bare.check_no_replay(args, leaf)
-    answer: Answer = args.command(args, words, around)
+    answer: CommandAnswer = args.command(args, words, around)
     return answer
 
 

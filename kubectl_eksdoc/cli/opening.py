@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.cli.flags import HONOURED, Flag, Takes
+from kubectl_eksdoc.cli.flags import HONOURED, Flag, FlagValueKind
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 
-class Asked(Protocol):
+class ClusterOptions(Protocol):
     """What every such command is asked with: whose cluster."""
 
     @property
@@ -30,17 +30,17 @@ class Asked(Protocol):
     def source(self) -> SourceChoice: ...
 
 
-def opened(request: Asked, around: Surroundings, needs: ClusterNeeds) -> ClusterSession:
+def opened(request: ClusterOptions, around: CommandContext, needs: ClusterNeeds) -> ClusterSession:
     """Its cluster is read, with a line on stderr that says how far it is.
 
     Raises:
         EksdocError: the cluster or the snapshot cannot be read, or AWS describes another one.
     """
-    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.session.session import SessionRequest
 
     options = request.options
-    wanted = AwsWanted(options.cluster_name, options.region, options.profile)
+    wanted = AwsRequest(options.cluster_name, options.region, options.profile)
     with ProgressLine(around.stderr) as progress:
         session = around.open_session(SessionRequest(request.source, options.connection, wanted, needs, progress))
         _ = session.cluster
@@ -71,25 +71,25 @@ def with_aws(source: SourceChoice, options: GlobalOptions, context: str) -> tupl
     return (*words(source, options, context), *(word for flag in aws if aws[flag] for word in _with(flag, aws[flag])))
 
 
-def reach(source: SourceChoice, options: GlobalOptions, context: str) -> Reach:
+def reach(source: SourceChoice, options: GlobalOptions, context: str) -> CommandTarget:
     """By which words a command that is proposed leads to the same cluster. Of the demo nothing can be changed, and a
     snapshot does not say how its cluster is reached."""
     plain = words(source, options, context)
     if source.demo:
-        return Reach(plain, (), (*plain, "--dry-run"))
+        return CommandTarget(plain, (), (*plain, "--dry-run"))
     if not source.live:
-        return Reach(plain)
+        return CommandTarget(plain)
     ours = with_aws(source, options, context)
-    return Reach(ours, plain, ours, ("--profile", options.profile) if options.profile else ())
+    return CommandTarget(ours, plain, ours, ("--profile", options.profile) if options.profile else ())
 
 
 def _given(flag: Flag, connection: Connection) -> Iterable[str]:
     value = getattr(connection, flag.dest, None)
     if value is None or value == getattr(_USUAL, flag.dest) or flag.dest == _SECRET:
         return ()
-    if flag.takes is Takes.SWITCH:
+    if flag.takes is FlagValueKind.SWITCH:
         return (flag.long,)
-    if flag.takes is Takes.REPEATED:
+    if flag.takes is FlagValueKind.REPEATED:
         return tuple(word for each in value for word in _with(flag.long, each))
     return _with(flag.long, f"{value:g}" if isinstance(value, float) else str(value))
 
@@ -115,7 +115,7 @@ class WasRead(Protocol):
     def denied(self) -> tuple[str, ...]: ...
 
 
-def told(world: WasRead, options: GlobalOptions, around: Surroundings) -> None:
+def told(world: WasRead, options: GlobalOptions, around: CommandContext) -> None:
     """On stderr: which cluster it was, what AWS refused, and what it was asked if somebody looks for a fault."""
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.render.identity import identity_line

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.confirming import Counted, Given
-from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, Takes
-from kubectl_eksdoc.cli.parser import Refusal
+from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing
+from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, FlagValueKind
+from kubectl_eksdoc.cli.parser import RefusedFlag
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
@@ -19,10 +19,10 @@ from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.surroundings import Surroundings
+    from kubectl_eksdoc.cli.surroundings import CommandContext
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.codes import Code
-    from kubectl_eksdoc.model.earlier import Earlier
+    from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.wiring.stages import Faults
 
 
@@ -66,7 +66,7 @@ class GlobalOptions:
                 continue
             parser.add_argument(
                 *refused.names,
-                action=Refusal,
+                action=RefusedFlag,
                 nargs="?",  # a switch as well: it is another command's, so that "=true" may stand behind it
                 const=refused.why,
                 default=argparse.SUPPRESS,
@@ -78,7 +78,7 @@ class GlobalOptions:
         """What was given at any level; the last one wins, repeated flags add up."""
         given: dict[str, Any] = {}
         for flag in HONOURED:
-            if flag.takes is Takes.REPEATED:
+            if flag.takes is FlagValueKind.REPEATED:
                 levels = (getattr(args, f"{flag.dest}_{level}", ()) for level in range(LEVELS))
                 given[flag.dest] = tuple(word for words in levels for word in words)
             elif hasattr(args, flag.dest):
@@ -90,15 +90,15 @@ class GlobalOptions:
 def _add(parser: argparse.ArgumentParser, flag: Flag, level: int) -> None:
     # Without a default: that of a command further right would undo what was given further left.
     common: dict[str, Any] = {"dest": flag.dest, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-    if flag.takes is Takes.SWITCH:
+    if flag.takes is FlagValueKind.SWITCH:
         parser.add_argument(*flag.names, action="switch", **common)
         return
     common["metavar"] = flag.metavar
-    if flag.takes is Takes.REPEATED:
+    if flag.takes is FlagValueKind.REPEATED:
         parser.add_argument(*flag.names, action="append", **(common | {"dest": f"{flag.dest}_{level}"}))
-    elif flag.takes is Takes.SECONDS:
+    elif flag.takes is FlagValueKind.SECONDS:
         parser.add_argument(*flag.names, type=values.seconds, **common)
-    elif flag.takes is Takes.OUTPUT:
+    elif flag.takes is FlagValueKind.OUTPUT:
         parser.add_argument(*flag.names, type=_output, **common)
     else:
         parser.add_argument(*flag.names, **common)
@@ -230,7 +230,7 @@ def add_accepted(
 # The flags of every command that changes something: how it is confirmed in a script, and that it is only shown.
 
 
-def add_confirmation(group: argparse._ArgumentGroup, of: Counted, unless: str) -> None:
+def add_confirmation(group: argparse._ArgumentGroup, of: CountedThing, unless: str) -> None:
     """``--yes``, and the expectation without which it is refused; `unless` exactly N …, nothing is done."""
     group.add_argument(
         "--yes",
@@ -261,9 +261,9 @@ def add_dry_run(group: argparse._ActionsContainer, shows: str, server: str = "")
     )
 
 
-def given_from(args: argparse.Namespace, of: Counted) -> Given:
+def given_from(args: argparse.Namespace, of: CountedThing) -> ConfirmationFlags:
     """As `add_confirmation` has added it."""
-    return Given(args.yes, getattr(args, of.flag.lstrip("-").replace("-", "_")))
+    return ConfirmationFlags(args.yes, getattr(args, of.flag.lstrip("-").replace("-", "_")))
 
 
 def dry_from(args: argparse.Namespace) -> str:
@@ -416,8 +416,8 @@ def refused_beside(flag: str, since: str) -> None:
 
 
 def earlier(
-    path: str, kind: str, command: str, around: Surroundings, make: Callable[[SourceChoice], Earlier]
-) -> Earlier | None:
+    path: str, kind: str, command: str, around: CommandContext, make: Callable[[SourceChoice], SavedResult]
+) -> SavedResult | None:
     """None where `path` is "". Read before the cluster: that takes longer than finding out that the file is wrong.
     `make`: the same asked of a snapshot.
 
@@ -443,7 +443,7 @@ def made_of(path: str, command: str, make: Callable[[SourceChoice], Made]) -> Ma
         raise BaselineError(f"of {path} no earlier answer can be made: {error.message}", hint) from error
 
 
-def told(beside: Compared | None, around: Surroundings) -> None:
+def told(beside: Compared | None, around: CommandContext) -> None:
     """On stderr: with what was compared, where nobody has seen the answer that was made of it."""
     from kubectl_eksdoc.render.text import rfc3339
 

@@ -160,7 +160,7 @@ class Switch(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-class Refusal(argparse.Action):
+class RefusedFlag(argparse.Action):
     """A flag that is refused by name; `const` is the reason."""
 
     def __call__(self, parser: object, namespace: object, values: object, option: object = None) -> NoReturn:

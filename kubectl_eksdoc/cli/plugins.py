@@ -9,8 +9,8 @@ from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli.completion import add_command, done, is_dry, located, would
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.host.entry_points import EntryPoint, State, entry_points, link, unlink
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.host.entry_points import EntryPoint, EntryPointState, entry_points, link, unlink
 
 NAME = "plugins"
 
@@ -40,7 +40,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     add_command(under, "status", "list the entry points", _STATUS, status)
 
 
-def make(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def make(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         UsageError: where this program is cannot be told, or its folder cannot be written to.
@@ -48,53 +48,55 @@ def make(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -
     (folder, on_path), dry = located(words, around), is_dry(args)
     entries = entry_points(folder)
     lines = [_made(each, dry) for each in entries]
-    if any(each.state is State.MISSING for each in entries):
+    if any(each.state is EntryPointState.MISSING for each in entries):
         lines.append("Tab completion for them: kubectl eksdoc completion install")
-    return _answer([*lines, *on_path], any(each.state in (State.OTHER, State.DANGLING) for each in entries))
+    return _answer(
+        [*lines, *on_path], any(each.state in (EntryPointState.OTHER, EntryPointState.DANGLING) for each in entries)
+    )
 
 
-def remove(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def remove(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """Raises: as `make`."""
     (folder, _), dry = located(words, around), is_dry(args)
     lines = []
     for each in entry_points(folder):
-        if each.state in (State.LINK, State.DANGLING):
+        if each.state in (EntryPointState.LINK, EntryPointState.DANGLING):
             if not dry:
                 done(lambda: unlink(each), f"remove {each.path}")  # noqa: B023 (it is called at once)
             lines.append(f"{would(dry, 'remove', 'removed')} {each.path}")
     return _answer(lines or [f"nothing to remove: there is no link of this tool in {folder}"], False)
 
 
-def status(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def status(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """Raises: as `make`."""
     folder, on_path = located(words, around)
     entries = entry_points(folder)
     lines = [f"kubectl eksdoc-{each.command}: {_stands(each)}" for each in entries]
-    if any(each.state is State.MISSING for each in entries):
+    if any(each.state is EntryPointState.MISSING for each in entries):
         lines.append("To make what is missing: kubectl eksdoc plugins link")
-    there = all(each.state in (State.LINK, State.INSTALLED) for each in entries)
+    there = all(each.state in (EntryPointState.LINK, EntryPointState.INSTALLED) for each in entries)
     return _answer([*lines, *on_path], not there or bool(on_path))
 
 
 def _made(each: EntryPoint, dry: bool) -> str:
-    if each.state is State.MISSING:
+    if each.state is EntryPointState.MISSING:
         if not dry:
             done(lambda: link(each), f"make {each.path}")
         return f"{would(dry, 'make', 'made')} {each.path}"
-    if each.state in (State.OTHER, State.DANGLING):
+    if each.state in (EntryPointState.OTHER, EntryPointState.DANGLING):
         return f"left alone: {each.path} {_stands(each)}"
     return f"there already: {each.path} ({_stands(each)})"
 
 
 def _stands(each: EntryPoint) -> str:
     return {
-        State.LINK: "a link to kubectl-eksdoc",
-        State.INSTALLED: "installed by krew or pip",
-        State.MISSING: "missing",
-        State.DANGLING: "a link to a program that is gone; kubectl eksdoc plugins unlink removes it",
-        State.OTHER: "is not a file of this tool; move it away and link again",
+        EntryPointState.LINK: "a link to kubectl-eksdoc",
+        EntryPointState.INSTALLED: "installed by krew or pip",
+        EntryPointState.MISSING: "missing",
+        EntryPointState.DANGLING: "a link to a program that is gone; kubectl eksdoc plugins unlink removes it",
+        EntryPointState.OTHER: "is not a file of this tool; move it away and link again",
     }[each.state]
 
 
-def _answer(lines: Sequence[str], fails: bool) -> Answer:
-    return Answer("".join(f"{line}\n" for line in lines), exits.FAILS if fails else exits.CLEAN)
+def _answer(lines: Sequence[str], fails: bool) -> CommandAnswer:
+    return CommandAnswer("".join(f"{line}\n" for line in lines), exits.FAILS if fails else exits.CLEAN)

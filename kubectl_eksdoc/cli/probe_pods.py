@@ -10,7 +10,7 @@ from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.confirming import typed_back
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.rights import Right
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, Forbidden, LocalJournalError
 from kubectl_eksdoc.model.change_journal import TEST_PODS
 from kubectl_eksdoc.model.permissions import Permission
@@ -18,13 +18,13 @@ from kubectl_eksdoc.model.permissions import Permission
 if TYPE_CHECKING:
     from kubectl_eksdoc.changes.owned_pods import F
     from kubectl_eksdoc.model.api_objects import Doc
-    from kubectl_eksdoc.model.placing import Marks
+    from kubectl_eksdoc.model.placing import ProbeLabels
 
 
 class ClockAround:
     """Time as the command's surroundings have it."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: CommandContext) -> None:
         self._around = around
 
     def monotonic(self) -> float:
@@ -34,7 +34,7 @@ class ClockAround:
         return self._around.sleep(seconds)
 
 
-def check_allowed(needed: Iterable[tuple[Right, str]], options: GlobalOptions, around: Surroundings) -> None:
+def check_allowed(needed: Iterable[tuple[Right, str]], options: GlobalOptions, around: CommandContext) -> None:
     """`needed`: rights, each in a namespace.
 
     Raises:
@@ -47,7 +47,7 @@ def check_allowed(needed: Iterable[tuple[Right, str]], options: GlobalOptions, a
         raise Forbidden(f"the cluster does not let you: {said}", "Nothing was done.", asked[missing[0]])
 
 
-def tell_unread(unread: Iterable[str], command: str, around: Surroundings) -> None:
+def tell_unread(unread: Iterable[str], command: str, around: CommandContext) -> None:
     """`unread`: rights without which something was not looked at before; the probe is made all the same."""
     lost = {str(right): right.lost for right in rights.BY_COMMAND[command]}
     for each in unread:
@@ -64,7 +64,12 @@ def check_same(then: object, now: object) -> None:
 
 
 def owned(
-    manifest: Doc, marks: Marks, what: str, context: str, around: Surroundings, run: Callable[[Callable[[], int]], F]
+    manifest: Doc,
+    marks: ProbeLabels,
+    what: str,
+    context: str,
+    around: CommandContext,
+    run: Callable[[Callable[[], int]], F],
 ) -> F:
     """`manifest` of the ConfigMap that owns the pods; `run` makes them, and is given how often the process was told to
     end. Raises: as `run`; JournalError: it cannot be written down, and nothing was made."""
@@ -83,7 +88,7 @@ def owned(
         return applying.carried(pods, first, world, written, around).found
 
 
-def again(change: Again, around: Surroundings) -> Answer:
+def again(change: Again, around: CommandContext) -> CommandAnswer:
     """Pods of a process that was killed, which are removed.
 
     Raises:
@@ -94,7 +99,7 @@ def again(change: Again, around: Surroundings) -> Answer:
     from kubectl_eksdoc.changes.owned_pods import OwnedPods
     from kubectl_eksdoc.flows.metadata_probe import removed, still_there
     from kubectl_eksdoc.model import coredns, metadata
-    from kubectl_eksdoc.model.placing import Owner
+    from kubectl_eksdoc.model.placing import ProbeOwner
     from kubectl_eksdoc.wiring.changes import saved_change
 
     saved = saved_change(around.edges.keeping(change.id, "", around.environ))
@@ -106,9 +111,9 @@ def again(change: Again, around: Surroundings) -> Answer:
     typed_back(f"{change.id}", f"to delete ConfigMap {owner} in {namespace} of {context} with its pods", around.ask)
     marks = coredns.MARKS if saved.text("label") == coredns.MARKS.label else metadata.MARKS
     ground = around.edges.open_ground(change.options.connection, namespace, marks)
-    gone = Owner(saved.text("probe"), owner, "")
+    gone = ProbeOwner(saved.text("probe"), owner, "")
     pods = OwnedPods(owner, lambda: removed(gone, ground, ClockAround(around)))
     done = applying.reverted(pods, applying.journal(change.id, around), around)
     if not done.whole:
         around.note(still_there(owner, namespace, done.found.left, done.found.not_removed))
-    return Answer("", exits.CLEAN if done.whole else exits.STOPPED)
+    return CommandAnswer("", exits.CLEAN if done.whole else exits.STOPPED)

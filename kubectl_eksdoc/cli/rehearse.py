@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.stages import Serving
 
@@ -73,7 +73,7 @@ def _add_serving(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--kubeconfig-out", default=None, metavar="FILE", help="write the kubeconfig to this path")
 
 
-def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """What came of the drain, in the format asked for; with ``--serve`` nothing, once it is over.
 
     Raises:
@@ -81,7 +81,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     """
     if fault_options.wants_list(args):
         look = looks.decide(GlobalOptions.from_args(args), around.stdout, around.environ)
-        return Answer(fault_options.listed(look))
+        return CommandAnswer(fault_options.listed(look))
     if args.serve:
         return _serve(args, words, around)
     if args.speed is not None or args.kubeconfig_out is not None:
@@ -102,10 +102,10 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     tell((*said, *drain.idle(rehearsal.plan)), around)
     asked = request.given | fault_options.as_given(faults)
     text = looks.answered(RehearsalReport(rehearsal, cluster, asked), options, around)
-    return Answer(text, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
+    return CommandAnswer(text, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
 
 
-def _serve(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def _serve(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     options, source = GlobalOptions.from_args(args), SourceOptions.from_args(args).choice
     if words:
         raise UsageError(f"--serve serves the whole cluster: it takes no node, as {words[0]!r}")
@@ -123,4 +123,4 @@ def _serve(args: argparse.Namespace, words: Sequence[str], around: Surroundings)
             around.serve(source, options.connection, progress, how)
     except KeyboardInterrupt:
         pass
-    return Answer("")
+    return CommandAnswer("")

@@ -13,12 +13,12 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.flags import HONOURED
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import JournalError, UsageError
 from kubectl_eksdoc.model.connection import Connection
 
 if TYPE_CHECKING:  # help must not pay for runs
-    from kubectl_eksdoc.drain.run.replay import Recording
+    from kubectl_eksdoc.drain.run.replay import RunReplay
 
 NO_TERMINAL = """\
 error: the screens need a terminal, and {} is none.
@@ -28,7 +28,7 @@ Without one: {} says what happened, line by line (-o json for programs).
 _STILL_OF_USE = {"no_color", "ascii", "debug"}
 
 
-def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, around: Surroundings) -> Answer:
+def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, around: CommandContext) -> CommandAnswer:
     """On screens, until they are left. `missing`: what of the process is no terminal, "" where all is;
     `light`: its background.
 
@@ -43,24 +43,24 @@ def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, a
         streams.say(
             around.stderr, NO_TERMINAL.format(missing, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
         )
-        return Answer("", exits.USAGE)
-    from kubectl_eksdoc.tui.replay import Again
+        return CommandAnswer("", exits.USAGE)
+    from kubectl_eksdoc.tui.replay import ShownRun
 
     options = GlobalOptions.from_args(args)
     look = looks.decide(options, around.stderr, around.environ)
-    again = Again(recording, path, ascii=look.ascii, plain=not look.colour, light=light)
-    return Answer("", around.show_again(again))
+    again = ShownRun(recording, path, ascii=look.ascii, plain=not look.colour, light=light)
+    return CommandAnswer("", around.show_again(again))
 
 
 _CLOSE = timedelta(seconds=60)
 
 
-def _fuller(path: str, recording: Recording, around: Surroundings) -> tuple[str, Recording]:
+def _fuller(path: str, recording: RunReplay, around: CommandContext) -> tuple[str, RunReplay]:
     """Beside a journal lie the events of its run, which know what pods waited for: these, if they end alike."""
-    from kubectl_eksdoc.drain.run.replay import Source
+    from kubectl_eksdoc.drain.run.replay import ReplaySource
 
     beside = f"{path.removesuffix('.jsonl')}.events"
-    if recording.source is Source.JOURNAL and os.path.exists(beside):
+    if recording.source is ReplaySource.JOURNAL and os.path.exists(beside):
         try:
             events = read(beside, around)
         except UsageError as error:
@@ -73,7 +73,7 @@ def _fuller(path: str, recording: Recording, around: Surroundings) -> tuple[str,
     return path, recording
 
 
-def read(path: str, around: Surroundings) -> Recording:
+def read(path: str, around: CommandContext) -> RunReplay:
     """
     Raises:
         UsageError: it cannot be read, or is none.

@@ -20,7 +20,7 @@ from kubectl_eksdoc.wiring.changes import (
 )
 from kubectl_eksdoc.wiring.runs import (
     Hooks,
-    Keeping,
+    JournalLocation,
     RunEdges,
     add_events,
     denied,
@@ -39,20 +39,20 @@ from kubectl_eksdoc.wiring.runs import (
 if TYPE_CHECKING:
     from kubectl_eksdoc.changes.placement import PlacingGround
     from kubectl_eksdoc.flows.dns_measure import Dns
-    from kubectl_eksdoc.flows.ports import Field, ProbeGround, Runs, Trial
-    from kubectl_eksdoc.flows.run.draining import Clock as RunClock
-    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.flows.ports import DryRunField, Field, ProbeNamespace, RunStore
+    from kubectl_eksdoc.flows.run.draining import DrainClock as RunClock
+    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.journal import Entries, RunEvents
     from kubectl_eksdoc.model.permissions import Permission, Review
-    from kubectl_eksdoc.model.placing import Marks
+    from kubectl_eksdoc.model.placing import ProbeLabels
 
 
 class OpenGround(Protocol):
     """Where pods of ours run, found by their marks."""
 
-    def __call__(self, connection: Connection, namespace: str, marks: Marks = ...) -> ProbeGround: ...
+    def __call__(self, connection: Connection, namespace: str, marks: ProbeLabels = ...) -> ProbeNamespace: ...
 
 
 class WallClock:
@@ -72,20 +72,20 @@ def _told_to_stop() -> AbstractContextManager[Callable[[], int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class DrainRunEdges:
     """`told_to_stop` gives how often the process was told to end while it is open."""
 
-    open_run: Callable[[Connection, Keeping, float, Hooks], AbstractContextManager[RunEdges]] = open_run
-    open_runs: Callable[[Connection, Keeping], Runs] = open_runs
-    keeping: Callable[[str, str, Mapping[str, str]], Keeping] = keeping_here
+    open_run: Callable[[Connection, JournalLocation, float, Hooks], AbstractContextManager[RunEdges]] = open_run
+    open_runs: Callable[[Connection, JournalLocation], RunStore] = open_runs
+    keeping: Callable[[str, str, Mapping[str, str]], JournalLocation] = keeping_here
     open_watch: Callable[[Connection], AbstractContextManager[Field]] = open_watch
-    open_trial: Callable[[Connection], Trial] = open_trial
+    open_trial: Callable[[Connection], DryRunField] = open_trial
     denied: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = denied
     reviewed: Callable[[Connection, Sequence[Permission]], tuple[Review, ...]] = reviewed
     new_run_id: Callable[[datetime], str] = new_run_id
     earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = earlier_journals
-    add_events: Callable[[Keeping, str], None] = add_events
-    events_file: Callable[[Keeping], str] = events_file
+    add_events: Callable[[JournalLocation, str], None] = add_events
+    events_file: Callable[[JournalLocation], str] = events_file
     clock: RunClock = WallClock()
     read_recorded: Callable[[str], Entries | RunEvents] = read_recorded
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop
@@ -94,5 +94,5 @@ class Edges:
     packed_asker: Callable[[], bytes] = packed_asker
     new_probe_id: Callable[[], str] = new_probe_id
     open_placing: Callable[[Connection], PlacingGround] = open_placing
-    identity_of: Callable[[Connection, AwsWanted], Identity] = identity_of
+    identity_of: Callable[[Connection, AwsRequest], Identity] = identity_of
     packed: Callable[[str], bytes] = packed

@@ -15,7 +15,7 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import opening as reaching
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.host.keymap_file import read_keymap
 from kubectl_eksdoc.model.connection import Connection
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.flows.ports import Field
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.permissions import Needs
-    from kubectl_eksdoc.tui.opening import Live, Opening, Progress
+    from kubectl_eksdoc.model.permissions import PlanPermissions
+    from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening, Progress
 
 
 # What the screens are given of a live cluster: where it is, what it was like, who tells of changes, and the others.
@@ -49,15 +49,15 @@ class Pinned:
 
 
 def live_of(
-    reached: Pinned, options: GlobalOptions, around: Surroundings, opened: Callable[[GlobalOptions, str], Opening]
-) -> Live:
+    reached: Pinned, options: GlobalOptions, around: CommandContext, opened: Callable[[GlobalOptions, str], Opening]
+) -> LiveClusterAccess:
     """`opened` gives the same screens with other options, by which a context was chosen."""
-    from kubectl_eksdoc.tui.opening import Live
+    from kubectl_eksdoc.tui.opening import LiveClusterAccess
 
     def watch() -> AbstractContextManager[Field]:
         return around.edges.open_watch(reached())
 
-    return Live(
+    return LiveClusterAccess(
         where=lambda: sources.whereabouts(reached()),
         last_view=lambda: sources.last_view(options.connection, around.environ),
         remember=lambda cluster: sources.remember(reached(), around.environ, cluster),
@@ -95,7 +95,7 @@ Without one: kubectl eksdoc drain plan --nodegroup NAME (and -o json, markdown o
 """
 
 
-def open_screens(args: argparse.Namespace, leaf: Parser, around: Surroundings) -> Answer:
+def open_screens(args: argparse.Namespace, leaf: Parser, around: CommandContext) -> CommandAnswer:
     """The screens until they are left; without a terminal the help, and what to use instead.
 
     Raises:
@@ -108,15 +108,15 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: Surroundings) -
         return replay.show_again(written, args, missing, light, around)
     if missing:
         streams.say(around.stderr, leaf.format_help() + "\n" + NO_TERMINAL.format(missing))
-        return Answer("", exits.USAGE)
+        return CommandAnswer("", exits.USAGE)
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
 
     with ScreenRuns(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around) as runs:
         code = around.open_screens(opening(args, around, runs))
-    return Answer("", exits.STOPPED if runs.left_in_the_middle else code)
+    return CommandAnswer("", exits.STOPPED if runs.left_in_the_middle else code)
 
 
-def no_terminal(around: Surroundings) -> str:
+def no_terminal(around: CommandContext) -> str:
     """What of the process is no terminal, "" where all is: Textual itself would run on unseen."""
     streams_of = (("stdin", around.stdin or sys.stdin), ("stdout", around.stdout), ("stderr", around.stderr))
     for name, stream in streams_of:
@@ -125,12 +125,12 @@ def no_terminal(around: Surroundings) -> str:
     return "TERM=dumb" if around.environ.get("TERM", "") in ("", "dumb") else ""
 
 
-def opening(args: argparse.Namespace, around: Surroundings, runs: ScreenRuns) -> Opening:
+def opening(args: argparse.Namespace, around: CommandContext, runs: ScreenRuns) -> Opening:
     return _opening(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around, runs)
 
 
 def _opening(
-    options: GlobalOptions, source: SourceChoice, around: Surroundings, runs: ScreenRuns, chosen: str = ""
+    options: GlobalOptions, source: SourceChoice, around: CommandContext, runs: ScreenRuns, chosen: str = ""
 ) -> Opening:
     """`chosen`: the context that was chosen on the screens, "" for what the command line says."""
     from kubectl_eksdoc.tui.opening import Opening
@@ -194,7 +194,7 @@ def _not_a_theme(theme: str) -> tuple[str, ...]:
     return () if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)
 
 
-def _production(around: Surroundings) -> tuple[str, tuple[str, ...]]:
+def _production(around: CommandContext) -> tuple[str, tuple[str, ...]]:
     """The pattern of names of production, and what is wrong with it. One that cannot be read matches all: better a mark
     too many."""
     pattern = around.environ.get(PRODUCTION, "")
@@ -205,7 +205,7 @@ def _production(around: Surroundings) -> tuple[str, tuple[str, ...]]:
     return pattern, ()
 
 
-def _with_stops(cluster: Cluster, connection: Connection, around: Surroundings) -> Cluster:
+def _with_stops(cluster: Cluster, connection: Connection, around: CommandContext) -> Cluster:
     from kubectl_eksdoc.cli.stop_times import stop_times
     from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
@@ -214,7 +214,7 @@ def _with_stops(cluster: Cluster, connection: Connection, around: Surroundings) 
     return replace(cluster, stops=stops, notes=(*cluster.notes, *said))
 
 
-def _needs() -> Needs:
+def _needs() -> PlanPermissions:
     """The rights on which a plan and a run rest."""
     from kubectl_eksdoc.cli import rights
     from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE

@@ -17,7 +17,7 @@ from kubectl_eksdoc.cli import options as opt_in_options
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -70,14 +70,14 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class _Request:
     options: GlobalOptions
     source: SourceChoice
     path: str
     without: tuple[str, ...] = ()
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> _Request:
         """
         Raises:
             UsageError: no file is named, or several, or one that is there, or a snapshot is to be read.
@@ -94,10 +94,10 @@ class Request:
             raise UsageError(f"{path!r} is no file to write to: its parts are put together at its end", "Name a file.")
         if os.path.exists(path) and not args.overwrite:
             raise UsageError(f"{path} is there already", "Name another file, or give --overwrite.")
-        return Request(GlobalOptions.from_args(args), source, path, opt_in_options.without_from(args))
+        return _Request(GlobalOptions.from_args(args), source, path, opt_in_options.without_from(args))
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster, AWS or the file is at fault; the error says which.
@@ -105,13 +105,13 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc import __version__
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.render.snapshot import SnapshotReport
 
-    request = Request.from_args(args, words)
+    request = _Request.from_args(args, words)
     options = request.options
     SnapshotReport.check(options.output)
-    wanted = AwsWanted(options.cluster_name, options.region, options.profile)
+    wanted = AwsRequest(options.cluster_name, options.region, options.profile)
     try:
         with ProgressLine(around.stderr) as progress:
             taken = around.take_snapshot(
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     text = looks.answered(SnapshotReport(taken, request.path, request.without), options, around)
-    return Answer(text, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
+    return CommandAnswer(text, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
 
 
 def _whole(snapshot: Snapshot) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.errors import EksdocError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.cli.surroundings import Surroundings
+    from kubectl_eksdoc.cli.surroundings import CommandContext
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
 
@@ -19,7 +19,7 @@ LATEST = 3
 
 
 def stop_times(
-    connection: Connection, namespace: str, around: Surroundings, say: Callable[[str], object]
+    connection: Connection, namespace: str, around: CommandContext, say: Callable[[str], object]
 ) -> Callable[[Identity], tuple[tuple[str, float], ...]]:
     """Template and seconds of each pod that stopped, for the cluster of an identity. `namespace`: of the journals in
     the cluster; `say` is told, in a line, why they are not used. A run whose journal is here is not read there."""

@@ -15,20 +15,20 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline, read_earlier
 
 if TYPE_CHECKING:  # the first paint must not pay for what it does not need
-    from kubectl_eksdoc.cli.run_edges import Edges
+    from kubectl_eksdoc.cli.run_edges import DrainRunEdges
     from kubectl_eksdoc.flows.fleet import Members
-    from kubectl_eksdoc.flows.ports import Stage
-    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.flows.ports import SimulatedCluster
+    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.baseline import Baseline
-    from kubectl_eksdoc.model.connection import Connection, Waiting
-    from kubectl_eksdoc.model.earlier import Earlier
+    from kubectl_eksdoc.model.connection import Connection, OutageLimits
+    from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.fleet import Member
     from kubectl_eksdoc.session.ports import ClusterReader
     from kubectl_eksdoc.session.session import ClusterSession, SessionRequest
-    from kubectl_eksdoc.snapshot.apply import Taken
+    from kubectl_eksdoc.snapshot.apply import SnapshotContent
     from kubectl_eksdoc.tui.opening import Opening
-    from kubectl_eksdoc.tui.replay import Again
+    from kubectl_eksdoc.tui.replay import ShownRun
     from kubectl_eksdoc.wiring.stages import Faults, Serving
 
 
@@ -36,15 +36,20 @@ class OpenReader(Protocol):
     """`session.sources.open_reader`."""
 
     def __call__(
-        self, source: SourceChoice, connection: Connection, progress: Progress | None, waiting: Waiting | None = ..., /
+        self,
+        source: SourceChoice,
+        connection: Connection,
+        progress: Progress | None,
+        waiting: OutageLimits | None = ...,
+        /,
     ) -> ClusterReader: ...
 
 
-OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "Stage"]
+OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "SimulatedCluster"]
 OpenSession = Callable[["SessionRequest"], "ClusterSession"]
 OpenMembers = Callable[["Callable[[Member], Sequence[str]]", str, "Mapping[str, str]", float], "Members"]
 TakeSnapshot = Callable[
-    ["str", "SourceChoice", "Connection", "AwsWanted", "Progress | None", "str", "Collection[str]"], "Taken"
+    ["str", "SourceChoice", "Connection", "AwsRequest", "Progress | None", "str", "Collection[str]"], "SnapshotContent"
 ]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
@@ -56,13 +61,15 @@ def _open_screens(opening: Opening) -> int:
     return app.run() or app.return_code or 0
 
 
-def _show_again(again: Again) -> int:
+def _show_again(again: ShownRun) -> int:
     from kubectl_eksdoc.tui.replay import ReplayApp
 
     return ReplayApp(again).run() or 0
 
 
-def _open_stage(source: SourceChoice, connection: Connection, progress: Progress | None, faults: Faults) -> Stage:
+def _open_stage(
+    source: SourceChoice, connection: Connection, progress: Progress | None, faults: Faults
+) -> SimulatedCluster:
     from kubectl_eksdoc.wiring.stages import open_stage
 
     return open_stage(source, connection, progress, faults)
@@ -92,11 +99,11 @@ def _take_snapshot(
     path: str,
     source: SourceChoice,
     connection: Connection,
-    wanted: AwsWanted,
+    wanted: AwsRequest,
     progress: Progress | None,
     tool: str,
     without: Collection[str],
-) -> Taken:
+) -> SnapshotContent:
     from kubectl_eksdoc.snapshot.apply import take
 
     return take(path, source, connection, wanted, progress, tool, without=without)
@@ -145,7 +152,7 @@ def _now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class CommandContext:
     """Commands write notes and progress to `stderr`; their answer they return. `run_edges` None: those of the world."""
 
     stdout: TextIO
@@ -163,17 +170,17 @@ class Surroundings:
     read_message: Callable[[str], str] = _read_message
     read_manifest: Callable[[str, str], tuple[Doc, ...]] = _read_manifest
     stdin: TextIO | None = None
-    run_edges: Edges | None = None
+    run_edges: DrainRunEdges | None = None
     sleep: Callable[[float], object] = time.sleep
     open_screens: Callable[[Opening], int] = _open_screens
-    show_again: Callable[[Again], int] = _show_again
-    read_earlier: Callable[[str, str, str], Earlier] = read_earlier
+    show_again: Callable[[ShownRun], int] = _show_again
+    read_earlier: Callable[[str, str, str], SavedResult] = read_earlier
 
     @property
-    def edges(self) -> Edges:
-        from kubectl_eksdoc.cli.run_edges import Edges
+    def edges(self) -> DrainRunEdges:
+        from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 
-        return self.run_edges or Edges()
+        return self.run_edges or DrainRunEdges()
 
     def ask(self, question: str) -> str:
         """What whoever sits at the terminal types.
@@ -205,7 +212,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommandAnswer:
     """What a command says on stdout, and its exit code; `text` ends with a line end or is ""."""
 
     text: str

@@ -14,9 +14,9 @@ from kubectl_eksdoc.amazon.interruption import LOGS_SINCE
 from kubectl_eksdoc.coredns_lameduck.shutdown import (
     DEFAULT_GRACE_S,
     SLOWEST_NODES,
-    Budget,
-    Seen,
+    LogSymptom,
     Shutdown,
+    ShutdownBudget,
     budget,
     symptoms,
     together,
@@ -27,25 +27,25 @@ from kubectl_eksdoc.kubernetes import kube_proxy
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, EKS, owners_of, text_of
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import Judged, judged, lameduck_s
+from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged, lameduck_s
 from kubectl_eksdoc.model import versions
-from kubectl_eksdoc.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, Propagation, Refusal, is_coredns
+from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, CorefileRefusal, Propagation, is_coredns
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import NODES
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Container, LogOf, Pod
 
-DEPLOYMENT = Named("apps/v1", "Deployment", SYSTEM, NAME)
+DEPLOYMENT = ObjectName("apps/v1", "Deployment", SYSTEM, NAME)
 KUBE_PROXY = kube_proxy.CONFIG
 
 PROPORTIONAL = tuple(
-    Named("apps/v1", "Deployment", SYSTEM, name)
+    ObjectName("apps/v1", "Deployment", SYSTEM, name)
     for name in ("coredns-autoscaler", "dns-autoscaler", "kube-dns-autoscaler")
 )
 """As the cluster-proportional-autoscaler is called that scales CoreDNS (kubernetes/kubernetes,
@@ -55,7 +55,7 @@ OBJECTS = (DEPLOYMENT, CONFIG, KUBE_PROXY, *PROPORTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class _Probe:
     """An HTTP probe; `period_s` times `failures` until its word counts."""
 
     path: str
@@ -77,13 +77,13 @@ class Deployed:
     version: str
     grace_s: int = DEFAULT_GRACE_S
     pre_stop_s: int | Unknown = 0
-    readiness: Probe | None = None
+    readiness: _Probe | None = None
     memory: str = ""
     spread_over: tuple[str, ...] = ()
     node_selector: tuple[tuple[str, str], ...] = ()
     grace_by: str = ""
     of_eks: bool = False
-    liveness: Probe | None = None
+    liveness: _Probe | None = None
     environment: tuple[tuple[str, str], ...] = ()
     alone: bool = False
     own_build: bool = False
@@ -186,13 +186,13 @@ def _pre_stop(hook: Any) -> int | Unknown:
     return Unknown(f"how long the preStop hook takes is not told by its spec ({', '.join(sorted(hook))})")
 
 
-def _probe(probe: Any, container: Doc) -> Probe | None:
+def _probe(probe: Any, container: Doc) -> _Probe | None:
     path = at(probe, "httpGet", "path") if isinstance(probe, dict) else None
     if path is None:
         return None
     port, period, failures = at(probe, "httpGet", "port"), probe.get("periodSeconds"), probe.get("failureThreshold")
     named = {each.get("name"): each.get("containerPort") for each in _docs(container, "ports")}
-    return Probe(
+    return _Probe(
         str(path),
         str(named.get(port, port) or ""),
         period if isinstance(period, int) else 10,
@@ -242,16 +242,16 @@ BEGINS_S = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class CorednsPodLogs:
     """Of one of CoreDNS' pods: its container, and what its logs tell; `unread` is what of them was not had."""
 
     container: Container | None = None
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[LogSymptom, ...] = ()
     unread: tuple[Unknown, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Notices:
+class InterruptionNotices:
     """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`: the
     command that makes what is missing, "" where there is none; `moves`: what it moves or restarts."""
 
@@ -268,11 +268,11 @@ class DnsFacts:
     there. `notices` of Karpenter's nodes. `measured`: by an earlier ``--measure`` of this CoreDNS."""
 
     cluster: Cluster
-    objects: Mapping[Named, Doc | Absent | Unknown]
+    objects: Mapping[ObjectName, Doc | Absent | Unknown]
     addon: AddonSide | Absent | Unknown = Unknown("EKS was not queried")
-    inside: Mapping[str, Inside] = field(default_factory=dict)
+    inside: Mapping[str, CorednsPodLogs] = field(default_factory=dict)
     auto_mode: bool | Unknown = Unknown("EKS was not queried")
-    notices: Notices | Unknown = Unknown("Karpenter's interruption queue was not checked")
+    notices: InterruptionNotices | Unknown = Unknown("Karpenter's interruption queue was not checked")
     measured: Propagation | None = None
 
     @property
@@ -286,16 +286,16 @@ class DnsFacts:
         return corefile_of(self.objects.get(CONFIG, _NOT_ASKED))
 
     @property
-    def corefile(self) -> Corefile | Refusal | Absent | Unknown:
+    def corefile(self) -> Corefile | CorefileRefusal | Absent | Unknown:
         text = self.text
         return self.read(text) if isinstance(text, str) else text
 
-    def read(self, text: str) -> Corefile | Refusal:
+    def read(self, text: str) -> Corefile | CorefileRefusal:
         """As its container would, as far as its variables are known."""
         of = self.deployed
         return parse(text, dict(of.environment) if isinstance(of, Deployed) else None)
 
-    def judged(self, corefile: Corefile | Refusal, version: str = "") -> Judged:
+    def judged(self, corefile: Corefile | CorefileRefusal, version: str = "") -> JudgedCorefile:
         """By the CoreDNS that is installed, or by another `version`."""
         of = self.deployed
         known = of if isinstance(of, Deployed) else None
@@ -303,7 +303,7 @@ class DnsFacts:
         alone, own_build = (known.alone, known.own_build) if known is not None else (False, False)
         return judged(corefile, versions.parse(wanted), alone, own_build)
 
-    def budget(self, shutdown: Shutdown) -> Budget:
+    def budget(self, shutdown: Shutdown) -> ShutdownBudget:
         """Where nodes were not read, as many are assumed as make the most of a difference."""
         nodes = SLOWEST_NODES if self.cluster.unread(NODES) else len(self.cluster.nodes)
         return budget(shutdown, nodes, self._propagation)
@@ -371,18 +371,20 @@ def dns_pods(cluster: Cluster) -> tuple[Pod, ...]:
     return tuple(pod for pod in cluster.pods if is_coredns(pod.namespace, pod.labels) and not pod.finished)
 
 
-def inside(containers: Sequence[Container] | Absent | Unknown, logs: Mapping[LogOf, str | Absent | Unknown]) -> Inside:
+def inside(
+    containers: Sequence[Container] | Absent | Unknown, logs: Mapping[LogOf, str | Absent | Unknown]
+) -> CorednsPodLogs:
     """`logs`: those of the pod that were asked for."""
     if isinstance(containers, Unknown):
-        return Inside(unread=(containers,))
+        return CorednsPodLogs(unread=(containers,))
     if isinstance(containers, Absent):
-        return Inside(unread=(Unknown(f"it is gone: {containers.said}"),))
+        return CorednsPodLogs(unread=(Unknown(f"it is gone: {containers.said}"),))
     container = _of_coredns(containers)
     if container is None:
-        return Inside(unread=(Unknown("the pod has no container with a status"),))
+        return CorednsPodLogs(unread=(Unknown("the pod has no container with a status"),))
     texts = [text for text in logs.values() if isinstance(text, str)]
     unread = tuple(text for text in logs.values() if isinstance(text, Unknown))
-    return Inside(container, together(seen for text in texts for seen in symptoms(text)), unread)
+    return CorednsPodLogs(container, together(seen for text in texts for seen in symptoms(text)), unread)
 
 
 def logs_of(pod: Pod, containers: Sequence[Container] | Absent | Unknown) -> tuple[LogOf, ...]:
@@ -405,23 +407,23 @@ def _of_coredns(containers: Sequence[Container]) -> Container | None:
 # Who hears of Spot notices, as far as CoreDNS is concerned: the answer of `interruption` in a clause.
 
 
-def notices_of(plan: InterruptionPlan) -> Notices | Unknown:
+def notices_of(plan: InterruptionPlan) -> InterruptionNotices | Unknown:
     """Of Karpenter's nodes."""
     if plan.outage.handled is True:
-        return Notices(True, f"{plan.outage.by} drains it at the notice")
+        return InterruptionNotices(True, f"{plan.outage.by} drains it at the notice")
     install = plan.facts.install
     if isinstance(install, Unknown):
         return install
     if isinstance(install, Absent):
-        return Notices(False, "there is no Karpenter in the cluster any more")
+        return InterruptionNotices(False, "there is no Karpenter in the cluster any more")
     vital = [each for each in plan.links if each.vital]
     if plan.outage.handled is False:
         broken = next((each for each in vital if each.failed), None)
         if broken is None:
-            return Notices(False, "Karpenter receives no events")
+            return InterruptionNotices(False, "Karpenter receives no events")
         mend = next((each.command for each in broken.remedy if each.command), "")
         why = f"Karpenter does not receive its events ({broken.name}: {broken.what})"
-        return Notices(False, why, mend, _moves(install, broken))
+        return InterruptionNotices(False, why, mend, _moves(install, broken))
     doubted = next((each for each in vital if each.status is Status.UNKNOWN), None)
     if doubted is None:
         return Unknown("what Karpenter receives is unknown")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLOSING_S, DEFAULT_GRACE_S, FASTEST_S, Shutdown, arithmetic, budget
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import Judged, addresses, judged, lameduck_s
+from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, addresses, judged, lameduck_s
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.coredns import Corefile, Refusal
+from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.versions import Version
 
@@ -23,7 +23,7 @@ class CorefileRead:
 
     path: str
     version: Version
-    judged: Judged
+    judged: JudgedCorefile
     lameduck_s: float | None
     health: tuple[str, ...]
     ready: tuple[str, ...]
@@ -38,7 +38,7 @@ class CorefileRead:
 def read_corefile(text: str, path: str, version: Version) -> CorefileRead:
     corefile = parse(text)
     found = judged(corefile, version)
-    if isinstance(corefile, Refusal):
+    if isinstance(corefile, CorefileRefusal):
         return CorefileRead(path, version, found, None, (), (), tuple(_refused(path, version, found)))
     length = None if corefile.files else lameduck_s(corefile)
     return CorefileRead(
@@ -52,7 +52,7 @@ def read_corefile(text: str, path: str, version: Version) -> CorefileRead:
     )
 
 
-def _refused(path: str, version: Version, found: Judged) -> Iterator[Finding]:
+def _refused(path: str, version: Version, found: JudgedCorefile) -> Iterator[Finding]:
     """Each refusal is a finding, so that each has its line; CoreDNS stops at the first."""
     for each in found.refusals:
         yield Finding.of(
@@ -68,7 +68,7 @@ def _refused(path: str, version: Version, found: Judged) -> Iterator[Finding]:
         )
 
 
-def _ending(path: str, corefile: Corefile, length: float | None, found: Judged) -> Iterator[Finding]:
+def _ending(path: str, corefile: Corefile, length: float | None, found: JudgedCorefile) -> Iterator[Finding]:
     if found.refusals:
         return
     health = next((each for block in corefile.servers for each in block.named("health")), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, Notices
+from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.judging import configured, failing, leaving, placed
 from kubectl_eksdoc.coredns_lameduck.judging import failing as lasting
 from kubectl_eksdoc.coredns_lameduck.judging.configured import (
@@ -17,13 +17,13 @@ from kubectl_eksdoc.coredns_lameduck.judging.configured import (
     place_elsewhere,
     set_to,
 )
-from kubectl_eksdoc.coredns_lameduck.judging.leaving import Ending, ending
+from kubectl_eksdoc.coredns_lameduck.judging.leaving import ShutdownEnding, ending
 from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S
 from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order, reached
 from kubectl_eksdoc.model.kinds import NODES
 from kubectl_eksdoc.model.missing_rights import as_read
@@ -37,7 +37,7 @@ from kubectl_eksdoc.model.pods import Pod
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CorednsStep:
     """`what` is a sentence; `moves`: what it moves or restarts, "" for nothing; `command` is "" where a person must
     decide."""
 
@@ -50,7 +50,7 @@ class Step:
 _FIRST_AID = (Code.of("dns-failing"), Code.of("dns-not-serving"))
 
 
-def steps(findings: Sequence[Finding], end: Ending, facts: DnsFacts) -> tuple[Step, ...]:
+def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> tuple[CorednsStep, ...]:
     """Of what fails; () where there is nothing to mend."""
     failing = {each.code: each for each in reversed(findings) if each.status is Status.FAIL}
     found = [_of_remedy(failing[code]) for code in _FIRST_AID if code in failing and failing[code].remedy]
@@ -64,7 +64,7 @@ def steps(findings: Sequence[Finding], end: Ending, facts: DnsFacts) -> tuple[St
         found.append(_of_remedy(lameduck, moves="each of its pods once, one at a time"))
     elif lameduck is not None:
         found.append(
-            Step(
+            CorednsStep(
                 f"Set lameduck to {end.advised_s} s.",
                 "pods that end after it answer until every node sends elsewhere",
                 "nothing; CoreDNS reloads its Corefile within two minutes",
@@ -82,7 +82,7 @@ def steps(findings: Sequence[Finding], end: Ending, facts: DnsFacts) -> tuple[St
     if Code.of("dns-on-spot") in failing or Code.of("dns-together") in failing:
         spot = Code.of("dns-on-spot") in failing
         found.append(
-            Step(
+            CorednsStep(
                 "Place it on on-demand nodes, spread over zones." if spot else "Spread it over nodes and zones.",
                 "EC2 then takes none of its nodes back" if spot else "whatever takes one away leaves the others",
                 "each of its pods once, one at a time",
@@ -91,18 +91,18 @@ def steps(findings: Sequence[Finding], end: Ending, facts: DnsFacts) -> tuple[St
         )
     if Code.of("dns-notices-unheard") in failing:
         found.append(
-            Step(
+            CorednsStep(
                 "Have Karpenter receive Spot interruption events.",
                 "all other pods on Spot nodes are terminated without SIGTERM, too",
-                facts.notices.moves if isinstance(facts.notices, Notices) else "",
+                facts.notices.moves if isinstance(facts.notices, InterruptionNotices) else "",
                 _command(failing[Code.of("dns-notices-unheard")]),
             )
         )
     return tuple(found)
 
 
-def _look_again() -> Step:
-    return Step(
+def _look_again() -> CorednsStep:
+    return CorednsStep(
         "Look again before anything else.",
         "the other fixes recreate pods, and with this Corefile none of them starts",
         "nothing",
@@ -110,9 +110,9 @@ def _look_again() -> Step:
     )
 
 
-def _of_remedy(finding: Finding, number: int = 0, moves: str = "") -> Step:
+def _of_remedy(finding: Finding, number: int = 0, moves: str = "") -> CorednsStep:
     remedy = finding.remedy[number]
-    return Step(remedy.text, finding.message, moves, remedy.command)
+    return CorednsStep(remedy.text, finding.message, moves, remedy.command)
 
 
 def _command(finding: Finding) -> str:
@@ -122,12 +122,12 @@ def _command(finding: Finding) -> str:
 # What will happen to lookups, by what is: when a node is drained, when EC2 takes one back, and at a rollout.
 
 
-def outlook(facts: DnsFacts, end: Ending, findings: Sequence[Finding]) -> tuple[str, ...]:
+def outlook(facts: DnsFacts, end: ShutdownEnding, findings: Sequence[Finding]) -> tuple[str, ...]:
     """A sentence for each thing that will go wrong; () where nothing is known to."""
     return tuple(_sentences(facts, end, {each.code for each in findings if each.status is Status.FAIL}))
 
 
-def _sentences(facts: DnsFacts, end: Ending, failing: set[object]) -> Iterator[str]:
+def _sentences(facts: DnsFacts, end: ShutdownEnding, failing: set[object]) -> Iterator[str]:
     ready = [pod for pod in facts.pods if pod.ready and not pod.deleting]
     if not ready:
         return  # nobody answers as it is
@@ -200,7 +200,7 @@ def _or(names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Zone:
+class CorednsZone:
     """`nodes` that a pod could be on are counted, cordoned ones too; `serving` is None where that is not known."""
 
     name: str
@@ -215,14 +215,14 @@ class DnsPlan:
     """`outlook`: what will happen, a sentence each; `steps`: in which order to mend it."""
 
     facts: DnsFacts
-    ending: Ending
-    zones: tuple[Zone, ...]
+    ending: ShutdownEnding
+    zones: tuple[CorednsZone, ...]
     outlook: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[CorednsStep, ...]
     findings: tuple[Finding, ...]
 
 
-def plan_dns(facts: DnsFacts, reach: Reach = Reach()) -> DnsPlan:
+def plan_dns(facts: DnsFacts, reach: CommandTarget = CommandTarget()) -> DnsPlan:
     """`reach`: by which words the commands lead to the cluster that was read."""
     found = as_read(in_order(_findings(facts)), facts.cluster.source)
     end = ending(facts)
@@ -281,7 +281,7 @@ def _elsewhere(facts: DnsFacts) -> Iterator[Finding]:
         yield Finding.of("dns-elsewhere/fargate", DEPLOYMENT, fargate_count=len(fargate))
 
 
-def _zones(facts: DnsFacts) -> tuple[Zone, ...]:
+def _zones(facts: DnsFacts) -> tuple[CorednsZone, ...]:
     """By name; what has no zone is one of its own, called ""."""
     told = failing.endpoints(facts)
     zone_of = {node.name: node.zone for node in facts.cluster.nodes if node.owner is not NodeOwner.FARGATE}
@@ -290,5 +290,5 @@ def _zones(facts: DnsFacts) -> tuple[Zone, ...]:
         pods = [pod for pod in facts.pods if zone_of.get(pod.node) == name]
         serving = None if isinstance(told, Unknown) else sum(pod.uid in told.ready for pod in pods)
         nodes = sum(zone == name for zone in zone_of.values())
-        found.append(Zone(name, nodes, len(pods), sum(pod.ready for pod in pods), serving))
+        found.append(CorednsZone(name, nodes, len(pods), sum(pod.ready for pod in pods), serving))
     return tuple(found)

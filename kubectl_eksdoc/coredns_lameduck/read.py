@@ -17,9 +17,9 @@ from kubectl_eksdoc.coredns_lameduck.deployed import (
     notices_of,
 )
 from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
-from kubectl_eksdoc.coredns_lameduck.run import Stand, Told, Verified, Wanted, metrics_of, stand
+from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, PodReload, PodVerification, Verified, metrics_of, stand
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.interruption.plan import InterruptionPlan, Wish, noted
+from kubectl_eksdoc.interruption.plan import InterruptionOptions, InterruptionPlan, noted
 from kubectl_eksdoc.interruption.read import NEEDS as INTERRUPTION
 from kubectl_eksdoc.interruption.read import look_at_interruption
 from kubectl_eksdoc.model import kinds
@@ -29,7 +29,7 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.coredns import NAME, Propagation
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.session.ports import InsidePods
+from kubectl_eksdoc.session.ports import PodReader
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
@@ -72,7 +72,7 @@ def notices(session: ClusterSession, again: tuple[str, ...], proxied: bool) -> I
     """Who hears of Spot notices; `again`: the words that lead to the same cluster. Of a dump and the demo, which cost
     nothing to be read again, it is read as ``interruption`` does."""
     karpenter = session if session.live else session.reobserve(INTERRUPTION)
-    return look_at_interruption(karpenter, Wish(again=again), proxied)
+    return look_at_interruption(karpenter, InterruptionOptions(again=again), proxied)
 
 
 def with_notices(facts: DnsFacts, look: Callable[[], InterruptionPlan]) -> DnsFacts:
@@ -87,7 +87,7 @@ def with_notices(facts: DnsFacts, look: Callable[[], InterruptionPlan]) -> DnsFa
     return replace(facts, cluster=noted(facts.cluster, plan.facts), notices=notices_of(plan))
 
 
-def with_pods(facts: DnsFacts, port: InsidePods) -> DnsFacts:
+def with_pods(facts: DnsFacts, port: PodReader) -> DnsFacts:
     """With what is found inside the pods; those that do not run well come first.
 
     Raises:
@@ -115,7 +115,7 @@ _MARGIN_S = 2.0
 """Logs are asked for since a little before the change: a request takes its time."""
 
 
-class Resolvers(Protocol):
+class _Resolvers(Protocol):
     """CoreDNS' pods. Everything may raise ClusterError: the cluster cannot be talked to. `Unknown.missing` is the right
     without which something is not had."""
 
@@ -135,25 +135,25 @@ class Resolvers(Protocol):
 NO_METRICS = "the Corefile has no plugin prometheus that could be asked"
 
 
-class Clock(Protocol):
+class _Clock(Protocol):
     def monotonic(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Verifying:
+class VerificationEdges:
     """What looking needs of the world. `port` of the metrics, None where none is asked, and `unasked`: why not. `told`:
     how often the process was told to end."""
 
-    resolvers: Resolvers
+    resolvers: _Resolvers
     port: int | None
-    clock: Clock
+    clock: _Clock
     sleep: Callable[[float], object]
     told: Callable[[], int]
     tell: Callable[[str], object]
     unasked: str = NO_METRICS
 
 
-def failed_before(world: Verifying) -> Mapping[str, float | None]:
+def failed_before(world: VerificationEdges) -> Mapping[str, float | None]:
     """Reloads that have failed in each pod so far; who cannot be asked has an unknown number."""
     pods = world.resolvers.pods()
     if isinstance(pods, Unknown):
@@ -168,7 +168,7 @@ def failed_before(world: Verifying) -> Mapping[str, float | None]:
     return found
 
 
-def verified(wanted: Wanted, begun_s: float, world: Verifying, watch_s: float = WATCH_S) -> Verified:
+def verified(wanted: ExpectedReload, begun_s: float, world: VerificationEdges, watch_s: float = WATCH_S) -> Verified:
     """`begun_s`: when the change was made, by `world.clock`."""
     return _Looking(wanted, begun_s, world, watch_s).to_the_end()
 
@@ -176,9 +176,9 @@ def verified(wanted: Wanted, begun_s: float, world: Verifying, watch_s: float = 
 class _Looking:
     """Mutable: what was seen so far."""
 
-    def __init__(self, wanted: Wanted, begun_s: float, world: Verifying, watch_s: float) -> None:
+    def __init__(self, wanted: ExpectedReload, begun_s: float, world: VerificationEdges, watch_s: float) -> None:
         self._wanted, self._begun_s, self._world, self._watch_s = wanted, begun_s, world, watch_s
-        self._known: dict[str, Stand] = {}
+        self._known: dict[str, PodVerification] = {}
         self._said: dict[str, str] = {}
 
     def to_the_end(self) -> Verified:
@@ -222,7 +222,7 @@ class _Looking:
         metrics = {} if world.port is None else world.resolvers.metrics(names, world.port)
         logs = world.resolvers.logs(names, since_s)
         for pod in pods:
-            told = Told(metrics.get(pod.key, nowhere), logs.get(pod.key, Unknown("it was not asked")))
+            told = PodReload(metrics.get(pod.key, nowhere), logs.get(pod.key, Unknown("it was not asked")))
             self._known[pod.key] = found = stand(pod, told, self._wanted)
             if found.taken.over:
                 self._tell(pod.key, f"{pod.key}: {found.taken.value}{f', {found.why}' if found.why else ''}")

@@ -14,7 +14,7 @@ from enum import Enum
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.coredns import Directive, Refusal
+from kubectl_eksdoc.model.coredns import CorefileRefusal, Directive
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.permissions import opt_in_of
@@ -72,7 +72,7 @@ def metrics_port(text: str) -> int | None:
     """On which CoreDNS with that Corefile tells its metrics to others; None for nowhere: by default only its own pod
     hears them (plugin/metrics: localhost:9153)."""
     corefile = parse(text)
-    if isinstance(corefile, Refusal):
+    if isinstance(corefile, CorefileRefusal):
         return None
     for each in (each for block in corefile.servers for each in corefile.whole(block)):
         if isinstance(each, Directive) and each.name == "prometheus" and len(each.tokens) > 1:
@@ -110,7 +110,7 @@ class Taken(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExpectedReload:
     """`sums` by which CoreDNS calls the Corefile, () where its text does not tell them. `failed`: reloads that had
     failed in each pod (``namespace/name``) before, None where that is not known; a pod that is not in there has come
     since."""
@@ -120,7 +120,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PodReload:
     """Of one pod: its metrics, and what its log says since the change."""
 
     metrics: str | Absent | Unknown
@@ -128,7 +128,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class PodVerification:
     """`by`: who says so, "" for nobody; `why` is a clause, "" where nothing is to be explained. `missing`: the rights
     without which it is not known."""
 
@@ -143,9 +143,9 @@ class Stand:
 METRIC, LOG = "metric coredns_reload_version_info", "log"
 
 
-def stand(pod: Pod, told: Told, wanted: Wanted) -> Stand:
-    def found(taken: Taken, by: str = "", why: str = "", missing: Iterable[str] = ()) -> Stand:
-        return Stand(pod.key, pod.node, taken, by, why, tuple(missing))
+def stand(pod: Pod, told: PodReload, wanted: ExpectedReload) -> PodVerification:
+    def found(taken: Taken, by: str = "", why: str = "", missing: Iterable[str] = ()) -> PodVerification:
+        return PodVerification(pod.key, pod.node, taken, by, why, tuple(missing))
 
     if not wanted.sums:
         why = "the Corefile imports files or asks the environment, so its sum, by which CoreDNS tells it, is not known"
@@ -168,19 +168,19 @@ def stand(pod: Pod, told: Told, wanted: Wanted) -> Stand:
     return found(Taken.NOT_YET, "", "nothing of a new one so far")
 
 
-def _by_metric(pod: Pod, metrics: Metrics, wanted: Wanted) -> Stand:
+def _by_metric(pod: Pod, metrics: Metrics, wanted: ExpectedReload) -> PodVerification:
     """Its metric names the new one, which it does for one that was refused as well."""
     before = wanted.failed.get(pod.key, 0.0)
     if before is None:
         why = "its metric names the new Corefile, and does so for one that was refused; how many it had refused before "
-        return Stand(pod.key, pod.node, Taken.UNKNOWN, METRIC, f"{why}is not known", ("get pods/log",))
+        return PodVerification(pod.key, pod.node, Taken.UNKNOWN, METRIC, f"{why}is not known", ("get pods/log",))
     if metrics.failed > before:
         why = "its count of failed reloads increased, and it keeps the old one"
-        return Stand(pod.key, pod.node, Taken.REFUSED, METRIC, why)
-    return Stand(pod.key, pod.node, Taken.VERIFIED, METRIC)
+        return PodVerification(pod.key, pod.node, Taken.REFUSED, METRIC, why)
+    return PodVerification(pod.key, pod.node, Taken.VERIFIED, METRIC)
 
 
-def _doubts(pod: Pod, told: Told, metrics: Metrics | None, wanted: Wanted) -> list[tuple[str, str]]:
+def _doubts(pod: Pod, told: PodReload, metrics: Metrics | None, wanted: ExpectedReload) -> list[tuple[str, str]]:
     """Why silence says nothing: its log is not had, and its metrics are not, or would not tell either."""
     if isinstance(told.log, str):
         return []
@@ -205,12 +205,12 @@ class Verified:
     """Of every pod, by name. `unread`: why the pods themselves are not known, a clause; `left`: why it was not looked
     at any longer though something may still come."""
 
-    stands: tuple[Stand, ...]
+    stands: tuple[PodVerification, ...]
     seconds: float
     left: str = ""
     unread: str = ""
 
-    def of(self, taken: Taken) -> tuple[Stand, ...]:
+    def of(self, taken: Taken) -> tuple[PodVerification, ...]:
         return tuple(each for each in self.stands if each.taken is taken)
 
     @property
@@ -257,7 +257,7 @@ def _made_anew() -> Finding:
     )
 
 
-def _of_pod(stand: Stand) -> Finding:
+def _of_pod(stand: PodVerification) -> Finding:
     namespace, _, name = stand.pod.partition("/")
     subject = Subject("Pod", name, namespace)
     where = (f"on {stand.node}",) if stand.node else ()

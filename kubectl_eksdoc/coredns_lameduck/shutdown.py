@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kubectl_eksdoc.model.coredns import Propagation
-from kubectl_eksdoc.model.knowledge import Source, records
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 
 DEFAULT_GRACE_S = 30
 """Of a pod that names none, and of EKS' CoreDNS."""
@@ -46,7 +46,7 @@ class Shutdown:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ShutdownBudget:
     """`least_s`: propagation and the margin. `most_s`: with more, it may be killed before it has closed; may be
     negative. `advised_s`: with the margin, 0 at least."""
 
@@ -88,12 +88,12 @@ def propagation_s(nodes: int) -> int:
     return FASTEST_S + math.ceil((SLOWEST_S - FASTEST_S) * share)
 
 
-def budget(shutdown: Shutdown, nodes: int, measured: Propagation | None = None) -> Budget:
+def budget(shutdown: Shutdown, nodes: int, measured: Propagation | None = None) -> ShutdownBudget:
     """By what was measured, where that says something about so many nodes; else by the estimate."""
     free = shutdown.grace_s - shutdown.pre_stop_s - CLOSING_S
     known = measured if measured and measured.holds_for(nodes) else Propagation(propagation_s(nodes), nodes)
     margin_s = MARGIN_S if known.lost or not known.measured_at else 0  # with a lameduck that was seen to be enough
-    return Budget(shutdown, known, known.seconds + margin_s, free, max(0, free - MARGIN_S))
+    return ShutdownBudget(shutdown, known, known.seconds + margin_s, free, max(0, free - MARGIN_S))
 
 
 def grace_for(lameduck_s: float, pre_stop_s: int = 0) -> int:
@@ -113,27 +113,27 @@ def arithmetic(lameduck_s: float, shutdown: Shutdown) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Symptom:
+class DnsLogSymptom:
     """`parts` are all in such a line; `means` is a clause, `source` the part of CoreDNS that prints it. `fatal`:
     CoreDNS ends with it."""
 
     parts: tuple[str, ...]
     means: str
-    source: Source
+    source: KnowledgeSource
     fatal: bool = False
 
 
-SYMPTOMS = records(Symptom, "coredns_log_lines")
+SYMPTOMS = records(DnsLogSymptom, "coredns_log_lines")
 """The first one that fits a line is what it says."""
 
 LONGEST = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LogSymptom:
     """`times` lines of a log say so; `line` is the last of them."""
 
-    symptom: Symptom
+    symptom: DnsLogSymptom
     times: int
     line: str
 
@@ -143,20 +143,20 @@ def tells(line: str) -> bool:
     return bool(symptoms(line))
 
 
-def symptoms(log: str) -> tuple[Seen, ...]:
+def symptoms(log: str) -> tuple[LogSymptom, ...]:
     """What a log tells, in the order of `SYMPTOMS`."""
-    lines: dict[Symptom, list[str]] = {}
+    lines: dict[DnsLogSymptom, list[str]] = {}
     for line in log.splitlines():
         found = next((each for each in SYMPTOMS if all(part in line for part in each.parts)), None)
         if found is not None:
             lines.setdefault(found, []).append(line.strip()[:LONGEST])
-    return tuple(Seen(each, len(lines[each]), lines[each][-1]) for each in SYMPTOMS if each in lines)
+    return tuple(LogSymptom(each, len(lines[each]), lines[each][-1]) for each in SYMPTOMS if each in lines)
 
 
-def together(seen: Iterable[Seen]) -> tuple[Seen, ...]:
+def together(seen: Iterable[LogSymptom]) -> tuple[LogSymptom, ...]:
     """Of several logs."""
-    sums: dict[Symptom, Seen] = {}
+    sums: dict[DnsLogSymptom, LogSymptom] = {}
     for each in seen:
         before = sums.get(each.symptom)
-        sums[each.symptom] = each if before is None else Seen(each.symptom, before.times + each.times, each.line)
+        sums[each.symptom] = each if before is None else LogSymptom(each.symptom, before.times + each.times, each.line)
     return tuple(sums[each] for each in SYMPTOMS if each in sums)

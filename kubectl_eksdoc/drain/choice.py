@@ -16,17 +16,17 @@ from typing import NamedTuple
 from kubectl_eksdoc.drain.course import Move, Timeline, hold_s
 from kubectl_eksdoc.drain.duration import node_times
 from kubectl_eksdoc.drain.duration.bounds import bounds
-from kubectl_eksdoc.drain.duration.clock import Clock, terms_of
-from kubectl_eksdoc.drain.duration.estimate import GOOD_ENOUGH, Course, Usual, usual_run
+from kubectl_eksdoc.drain.duration.clock import EvictionTimes, terms_of
+from kubectl_eksdoc.drain.duration.estimate import GOOD_ENOUGH, TimedPlan, UsualRun, usual_run
 from kubectl_eksdoc.drain.landing import places
 from kubectl_eksdoc.drain.landing.places import adds
-from kubectl_eksdoc.drain.landing.reserving import Ground, Landing
-from kubectl_eksdoc.drain.order.rounds import Order, Waves, arrange, coming_again, gates, generations
-from kubectl_eksdoc.drain.order.strategies import BY_NAME, Trait, Work, given, soonest_first, varied, work_of
+from kubectl_eksdoc.drain.landing.reserving import PlacementReservations, ReplacementPlaces
+from kubectl_eksdoc.drain.order.rounds import EvictionOrder, NodeWaves, arrange, coming_again, gates, generations
+from kubectl_eksdoc.drain.order.strategies import BY_NAME, NodeTasks, NodeTraits, given, soonest_first, varied, work_of
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.policy import AUTO, Means
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.judging import Judgement, judge_pods, used_up
 from kubectl_eksdoc.model.placement import CPU, MEMORY
 
@@ -34,7 +34,7 @@ from kubectl_eksdoc.model.placement import CPU, MEMORY
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedOrder:
     """One order that was tried: seconds until it is through, and how many nodes it could not drain."""
 
     name: str
@@ -54,7 +54,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class OrderedPlan:
     """The plan for one order, the verdicts after landing included. `name` is that of the order. `activation` is the
     order in which nodes are begun, `begun_s` when in the run that found their places; `usual` is the run of exactly
     this, None where it is not known. `ground` holds what is reserved. `cut`: the effort was used up before
@@ -62,23 +62,23 @@ class Chosen:
 
     name: str
     judgement: Judgement
-    work: Work
-    order: Order
+    work: NodeTasks
+    order: EvictionOrder
     activation: tuple[str, ...]
     begun_s: Mapping[str, float]
-    landing: Landing
-    clock: Clock
-    usual: Usual | None
-    tried: tuple[Tried, ...]
-    ground: Ground
+    landing: ReplacementPlaces
+    clock: EvictionTimes
+    usual: UsualRun | None
+    tried: tuple[TriedOrder, ...]
+    ground: PlacementReservations
     cut: bool = False
 
     @property
-    def course(self) -> Course:
+    def course(self) -> TimedPlan:
         """What is to be timed."""
         waits = self.landing.waits
         evicted = {task.pod.uid for tasks in self.work.tasks.values() for task in tasks} if waits else set()
-        return Course(
+        return TimedPlan(
             order=self.order,
             activation=self.activation,
             work=self.work,
@@ -106,7 +106,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class OrderTrial:
     """`order` is what was tried: `nodes` are those of it that were drained, `refused` the others, for whose pods there
     was no room. `gates` by node, from 1, empty where nodes do not wait for waves."""
 
@@ -125,29 +125,29 @@ _Moves = tuple[str, list[Move]]
 class Trials:
     """Tries orders of the same work, one after the other, on one ground."""
 
-    def __init__(self, world: Survey, work: Work, clock: Clock) -> None:
+    def __init__(self, world: DrainContext, work: NodeTasks, clock: EvictionTimes) -> None:
         self._world = world
         self.work = work
-        self.ground = Ground(world, adds(world), work.partly)
+        self.ground = PlacementReservations(world, adds(world), work.partly)
         self.moves: dict[str, list[Move]] = {}
         crowded = work.crowded
         for node, tasks in work.tasks.items():
             self.ground.expect(node, coming_again(tasks))
             self.moves[node] = clock.moves(tasks, crowded=crowded)
-        self.latest: Trial | None = None  # what the ground holds
+        self.latest: OrderTrial | None = None  # what the ground holds
 
-    def run(self, name: str, order: Sequence[str]) -> Trial:
+    def run(self, name: str, order: Sequence[str]) -> OrderTrial:
         """Drain the nodes in that order, as far as there is room."""
         surge = self._world.policy.surge
         self.latest = trial = self._with_room_as_it_is(name, order) if surge is None else self._renewing(name, order)
         return trial
 
-    def landing(self) -> Landing:
+    def landing(self) -> ReplacementPlaces:
         """Where everything lands in the latest trial, or why it does not."""
         assert self.latest is not None, "nothing was tried"
         return self.ground.landing((*self.latest.nodes, *self.latest.refused))
 
-    def _with_room_as_it_is(self, name: str, order: Sequence[str]) -> Trial:
+    def _with_room_as_it_is(self, name: str, order: Sequence[str]) -> OrderTrial:
         """No node joins, so that it is clear from the beginning for which nodes there is room."""
         self.ground.begin()
         there = {node for node in order if self.ground.admit(node, thorough=False)}
@@ -158,9 +158,11 @@ class Trials:
         admitted = [node for node in order if node in there]
         waves = gates(self._world, admitted)
         timeline = simulate(self._of(admitted), terms_of(self._world, self.work.per_round, waves))
-        return Trial(name, tuple(order), tuple(admitted), tuple(n for n in order if n not in there), waves, timeline)
+        return OrderTrial(
+            name, tuple(order), tuple(admitted), tuple(n for n in order if n not in there), waves, timeline
+        )
 
-    def _renewing(self, name: str, order: Sequence[str]) -> Trial:
+    def _renewing(self, name: str, order: Sequence[str]) -> OrderTrial:
         """Nodes that find no room when all of the waves before are renewed are left out, and all begins anew."""
         out: set[str] = set()
         while True:
@@ -176,7 +178,7 @@ class Trials:
                 continue
             out.update(refused)
             begun = [node for node in order if node not in out]
-            return Trial(name, tuple(order), tuple(begun), tuple(n for n in order if n in out), waves, timeline)
+            return OrderTrial(name, tuple(order), tuple(begun), tuple(n for n in order if n in out), waves, timeline)
 
     def _of(self, order: Sequence[str]) -> list[_Moves]:
         return [(node, self.moves[node]) for node in order]
@@ -195,15 +197,18 @@ ROOM_IS_SHORT = ("light", "efficiency", "name", "zone", "chain")
 
 
 def best_of(
-    world: Survey, trials: Trials, finish: Callable[[Trial], Chosen], in_vain: Callable[[Chosen], bool]
-) -> tuple[Chosen, tuple[Tried, ...]]:
+    world: DrainContext,
+    trials: Trials,
+    finish: Callable[[OrderTrial], OrderedPlan],
+    in_vain: Callable[[OrderedPlan], bool],
+) -> tuple[OrderedPlan, tuple[TriedOrder, ...]]:
     """The best of what comes of the orders that are tried, and all of them, the best first.
 
     `finish` makes of a trial all that comes of it; what the ground holds at the end is what the best has reserved.
     `in_vain`: the best so far shows already that everything has to be chosen again.
     """
     search = _Search(world, trials)
-    made: list[tuple[Score, int, Chosen, Trial]] = []
+    made: list[tuple[Score, int, OrderedPlan, OrderTrial]] = []
     evictions, spent, cut = max(trials.work.evictions, 1), 0, False
     for name, order in search.orders():
         trial = trials.run(name, order)
@@ -218,19 +223,19 @@ def best_of(
     _, _, best, trial = made[0]
     if trials.latest is not trial:
         trials.run(trial.name, trial.order)
-    told = tuple(Tried(found.name, score.makespan_s, score.not_drained) for score, _, found, _ in made)
+    told = tuple(TriedOrder(found.name, score.makespan_s, score.not_drained) for score, _, found, _ in made)
     return replace(best, cut=cut), told
 
 
 class _Search:
     """Which order to try next. `best` is the best so far."""
 
-    def __init__(self, world: Survey, trials: Trials) -> None:
+    def __init__(self, world: DrainContext, trials: Trials) -> None:
         self._world = world
         self._work = trials.work
         self._moves = trials.moves
         self._floor_s: float | None = None
-        self.best: Trial | None = None
+        self.best: OrderTrial | None = None
 
     @property
     def forced(self) -> bool:
@@ -261,7 +266,7 @@ class _Search:
         """What uses a budget up for good must leave the others theirs, in later waves, too."""
         return sorted(order, key=lambda node: any(task.for_good for task in self._work.tasks[node]))
 
-    def good_enough(self, chosen: Chosen) -> bool:
+    def good_enough(self, chosen: OrderedPlan) -> bool:
         """Whether no other order can be much better."""
         if chosen.usual is None or len(chosen.activation) < len(self._work.tasks):
             return False
@@ -271,7 +276,7 @@ class _Search:
             self._floor_s = found[0].seconds if found else 0.0
         return chosen.usual.timeline.makespan_s <= GOOD_ENOUGH * self._floor_s
 
-    def _traits(self) -> list[Trait]:
+    def _traits(self) -> list[NodeTraits]:
         terms = terms_of(self._world, self._work.per_round, {})
         holds: Counter[str] = Counter()
         for given_moves in self._moves.values():
@@ -292,7 +297,7 @@ class _Search:
             )
             load = max((a / h for a, h in zip(asked, has, strict=True) if h), default=0.0)
             found.append(
-                Trait(
+                NodeTraits(
                     node.name,
                     len(moves),
                     max(chains, default=0.0),
@@ -309,7 +314,7 @@ class _Search:
 # From verdicts to the plan's order: the best order that was found, with what it leaves out, and its rounds.
 
 
-def settled(world: Survey) -> tuple[Survey, Judgement, Chosen]:
+def settled(world: DrainContext) -> tuple[DrainContext, Judgement, OrderedPlan]:
     """What is judged and chosen. Singles that would be restarted, and whose new pod finds no place while they are
     there, go as they would without that: the world that is returned knows them."""
     while True:
@@ -333,13 +338,13 @@ def without_a_second(before: Judgement, after: Judgement) -> frozenset[str]:
     return frozenset(going.intersection(kept))
 
 
-def choose(world: Survey, judgement: Judgement) -> Chosen:
+def choose(world: DrainContext, judgement: Judgement) -> OrderedPlan:
     """Order what can go, and reserve places for it.
 
     A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then. No more
     orders are tried once the best so far leaves a single that is to be restarted without a place: see `settled`.
     """
-    clock, before = Clock(world), judgement
+    clock, before = EvictionTimes(world), judgement
     while True:
         trials = Trials(world, work_of(world, judgement), clock)
         best, tried = best_of(
@@ -354,7 +359,9 @@ def choose(world: Survey, judgement: Judgement) -> Chosen:
         judgement = _used_up(judgement, best.order)
 
 
-def _finished(world: Survey, judgement: Judgement, trials: Trials, clock: Clock, trial: Trial) -> Chosen:
+def _finished(
+    world: DrainContext, judgement: Judgement, trials: Trials, clock: EvictionTimes, trial: OrderTrial
+) -> OrderedPlan:
     """All that comes of a trial: who stays after all, the rounds, and the run of exactly that."""
     landing = trials.landing()
     after, work = judgement, trials.work
@@ -367,12 +374,12 @@ def _finished(world: Survey, judgement: Judgement, trials: Trials, clock: Clock,
     order = arrange(work.tasks, work.per_round, activation, waves, as_given=trial.name == GIVEN)
     strict = any(task.late or task.for_good for tasks in work.tasks.values() for task in tasks)
     same = not (strict or landing.homeless or trial.timeline.stuck) and set(activation) == set(trial.nodes)
-    usual = Usual(trials.moves, trial.timeline) if same else None
-    made = Chosen(trial.name, after, work, order, activation, begun_s, landing, clock, usual, (), trials.ground)
+    usual = UsualRun(trials.moves, trial.timeline) if same else None
+    made = OrderedPlan(trial.name, after, work, order, activation, begun_s, landing, clock, usual, (), trials.ground)
     return made if order.refused else timed(made)
 
 
-def timed(made: Chosen) -> Chosen:
+def timed(made: OrderedPlan) -> OrderedPlan:
     """`made` with the run of exactly that, and its nodes in the order in which that empties them, wave by wave."""
     usual, order = made.usual or usual_run(made.clock, made.course), made.order
     if made.name != GIVEN:
@@ -383,28 +390,28 @@ def timed(made: Chosen) -> Chosen:
 
 
 def waves_of(
-    world: Survey,
+    world: DrainContext,
     activation: Sequence[str],
     begun_s: Mapping[str, float],
     needs: Mapping[str, Sequence[str]],
     kept: Mapping[str, int],
-) -> Waves:
+) -> NodeWaves:
     """The waves in which nodes go; those of `kept` keep theirs, for their places were found in these waves."""
     begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
     there = set(activation)
     generation = generations(begun, {node: [x for x in needs.get(node, ()) if x in there] for node in begun})
     gated = gates(world, activation, kept)
-    return Waves(gated or generation, generation, gated=bool(gated))
+    return NodeWaves(gated or generation, generation, gated=bool(gated))
 
 
-def without_homeless(world: Survey, judgement: Judgement, landing: Landing) -> Judgement:
+def without_homeless(world: DrainContext, judgement: Judgement, landing: ReplacementPlaces) -> Judgement:
     """What finds no place is blocked, or waits for a new node."""
-    judged = places.AfterLanding(world, landing).judged
+    judged = places.AfterPlacement(world, landing).judged
     pods = {name: tuple(map(judged, on)) for name, on in judgement.pods.items()}
     return replace(judgement, pods=pods)
 
 
-def _used_up(judgement: Judgement, order: Order) -> Judgement:
+def _used_up(judgement: Judgement, order: EvictionOrder) -> Judgement:
     """What no round can take is blocked by a budget that is used up for good."""
     refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
     pods = {

@@ -51,7 +51,7 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class DrainTerms:
     """How the drain is run.
 
     `slots`: limit → evictions that may be under way at once, at least 1. `waves`: node → its wave; a node is
@@ -80,7 +80,7 @@ class Terms:
     empty_for_s: Mapping[str, float] = field(default_factory=dict)
 
 
-def apart_s(terms: Terms) -> float:
+def apart_s(terms: DrainTerms) -> float:
     """The time between any two evictions, and so 0 where several may be requested at once."""
     return terms.between_s if terms.burst <= 1 else 0.0
 
@@ -92,7 +92,7 @@ def hold_s(move: Move, lag_s: float) -> float:
     return move.start_s + lag_s + (move.stop_s if move.after is Replacement.AFTER_GONE else 0.0)
 
 
-class Moved(NamedTuple):
+class ReplacedPod(NamedTuple):
     """When a pod was evicted, when it was gone, and when its replacement was Ready (None: there is none)."""
 
     uid: str
@@ -118,7 +118,7 @@ class Timeline:
     used up for good, and they, their node or the nodes before it wait for it; or their node was never admitted
     (`refused`, in order)."""
 
-    moves: tuple[Moved, ...]
+    moves: tuple[ReplacedPod, ...]
     nodes: tuple[Span, ...]
     stuck: tuple[str, ...]
     peak_away: int
@@ -133,7 +133,7 @@ class Timeline:
 # Which nodes are drained next: in order, as waves, limits on nodes at once and the room for their pods allow.
 
 
-class Ground(Protocol):
+class PlacementGround(Protocol):
     """Where replacements go: admission as in the banker's algorithm. One is used for one simulation."""
 
     def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
@@ -169,7 +169,7 @@ FEW = 200
 """Of no more nodes than this all are asked about, thoroughly, whenever a node may be begun."""
 
 
-class Activation:
+class NodeActivation:
     """The nodes that are still to be drained. Mutable, and private to one simulation."""
 
     def __init__(
@@ -178,9 +178,9 @@ class Activation:
         waves: Mapping[str, int],
         at_once: Mapping[str, int],
         domains: Mapping[str, tuple[str, ...]],
-        ground: Ground | None,
+        ground: PlacementGround | None,
     ) -> None:
-        """The fields are those of `Terms`; without a `ground` there is room for everything."""
+        """The fields are those of `DrainTerms`; without a `ground` there is room for everything."""
         self._queue = list(reversed(nodes))
         self._few = len(nodes) <= FEW
         self._waves = waves
@@ -203,7 +203,8 @@ class Activation:
     def begin(self, *, thorough: bool = False, partly: bool = False) -> Iterator[str]:
         """The nodes to cordon now. A node whose domain is full or for which there is no room lets others pass.
 
-        `thorough`: ask about every node, and take no for an answer only if it is certain; `partly` as for `Ground`.
+        `thorough`: ask about every node, and take no for an answer only if it is certain; `partly` as for
+        `PlacementGround`.
 
         What the caller does with a node may be done before the next one is asked for.
         """
@@ -284,7 +285,7 @@ class Activation:
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class BudgetCourse:
     """A budget when the drain begins: the pods it selects, and what the controller computes for them."""
 
     budget: Budget
@@ -304,7 +305,7 @@ class StatusWrite(NamedTuple):
 
 
 def status_writes(
-    budgets: Iterable[Watched], moves: Sequence[Moved], lag_s: float = 0.0
+    budgets: Iterable[BudgetCourse], moves: Sequence[ReplacedPod], lag_s: float = 0.0
 ) -> dict[str, tuple[StatusWrite, ...]]:
     """By budget (its key) its status at 0 s and every write after that.
 
@@ -343,7 +344,7 @@ class _Later(NamedTuple):
 class _Run:
     """One budget through the drain. Mutable, and private to one call of `status_writes`."""
 
-    def __init__(self, watched: Watched, lag_s: float) -> None:
+    def __init__(self, watched: BudgetCourse, lag_s: float) -> None:
         self.watched = watched
         self._lag_s = lag_s
         self._scale = sum(c.replicas for c in watched.start.controllers)
@@ -353,7 +354,7 @@ class _Run:
         self._later: list[_Later] = []
         self._writes = [StatusWrite(0.0, watched.start.status, self._disrupted)]
 
-    def move(self, moved: Moved, pod: Pod) -> None:
+    def move(self, moved: ReplacedPod, pod: Pod) -> None:
         """Everything up to this eviction, the eviction itself, and what follows from it later."""
         self._until(moved.evicted_s)
         now = self._writes[-1].status
@@ -369,7 +370,7 @@ class _Run:
             self._sync(moved.evicted_s)
         self._follow(moved, replacement(pod) is Replacement.AFTER_GONE)
 
-    def _follow(self, moved: Moved, after_gone: bool) -> None:
+    def _follow(self, moved: ReplacedPod, after_gone: bool) -> None:
         if moved.ready_s is not None and not after_gone:
             self._selected += 1
             self._sync(moved.evicted_s)

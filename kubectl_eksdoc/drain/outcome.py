@@ -7,7 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
-from kubectl_eksdoc.drain.policy import EVICTED, Manner
+from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
 from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.findings import Remedy
 from kubectl_eksdoc.model.nodes import Node
@@ -67,11 +67,11 @@ class Eviction(NamedTuple):
     lands_on: str = ""
     limits: tuple[str, ...] = ()
     tier: int = 0
-    manner: Manner = EVICTED
+    manner: EvictionMode = EVICTED
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class NotEvictedPod:
     """A pod on a target that this plan does not evict, and why."""
 
     pod: Pod
@@ -82,7 +82,7 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DrainTarget:
     """A node to drain. `finish_round` is the round after which it is empty (0: there is nothing to evict).
     `cordon_only`: it is not drained, and a run cordons it all the same."""
 

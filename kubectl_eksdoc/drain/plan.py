@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kubectl_eksdoc.drain import nodes
-from kubectl_eksdoc.drain.choice import Chosen, settled
+from kubectl_eksdoc.drain.choice import OrderedPlan, settled
 from kubectl_eksdoc.drain.duration import slow_nodes
 from kubectl_eksdoc.drain.duration.estimate import estimate
 from kubectl_eksdoc.drain.duration.headrooms import Line, headrooms
@@ -14,11 +14,11 @@ from kubectl_eksdoc.drain.handoff.handing import hand_offs
 from kubectl_eksdoc.drain.landing import places, preempting
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.order.forced import evictions, outages
-from kubectl_eksdoc.drain.order.rounds import Order
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, Eviction, Left, PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.drain.order.rounds import EvictionOrder
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
-from kubectl_eksdoc.drain.survey import Survey, survey
+from kubectl_eksdoc.drain.survey import DrainContext, survey
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement
 from kubectl_eksdoc.drain.verdicts.said import merged
 from kubectl_eksdoc.model.cluster import Cluster
@@ -32,7 +32,7 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
     return put_together(world, chosen)
 
 
-def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
+def put_together(world: DrainContext, chosen: OrderedPlan) -> DrainPlan:
     """The plan for what was chosen."""
     refused, targets, policy = world.refused, world.targets, world.policy
     judgement, order, landing = chosen.judgement, chosen.order, chosen.landing
@@ -77,31 +77,31 @@ def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
     )
 
 
-def _tight(world: Survey, going: Sequence[Eviction], tight: frozenset[str]) -> tuple[Subject, ...]:
+def _tight(world: DrainContext, going: Sequence[Eviction], tight: frozenset[str]) -> tuple[Subject, ...]:
     """The workloads of those that go."""
     found = {world.owner_subject(each.pod): None for each in going if each.pod.uid in tight}
     return tuple(sorted(found, key=str))
 
 
 def _target(
-    world: Survey,
+    world: DrainContext,
     node: Node,
     refusal: Finding | None,
     judgement: Judgement,
-    order: Order,
+    order: EvictionOrder,
     rank: Mapping[str, int],
     evicted: int,
     needs: Mapping[str, tuple[str, ...]],
-) -> Target:
+) -> DrainTarget:
     left = len(world.pods_on[node.name]) - evicted
     place = rank.get(node.name, 0)
     cordon_only = world.policy.cordon_skipped and not place and nodes.may_be_cordoned(node, refusal)
     if refusal is not None:
         verdict = TargetVerdict.UNKNOWN if refusal.status is Status.UNKNOWN else TargetVerdict.REFUSED
         why, freed_by = (refusal.message,), refusal.remedy[:1]
-        return Target(node, verdict, 0, 0, evicted, left, why, freed_by=freed_by, cordon_only=cordon_only)
+        return DrainTarget(node, verdict, 0, 0, evicted, left, why, freed_by=freed_by, cordon_only=cordon_only)
     held = judgement.holding(node.name)
-    return Target(
+    return DrainTarget(
         node=node,
         verdict=_verdict(held, world.policy.partial),
         order=place,
@@ -125,13 +125,13 @@ def _verdict(held: Sequence[JudgedPod], partial: bool) -> TargetVerdict:
     return TargetVerdict.SKIPPED if blocked else TargetVerdict.UNKNOWN
 
 
-def _left(world: Survey, refused: Mapping[str, Finding], judgement: Judgement) -> tuple[Left, ...]:
-    left: list[Left] = []
+def _left(world: DrainContext, refused: Mapping[str, Finding], judgement: Judgement) -> tuple[NotEvictedPod, ...]:
+    left: list[NotEvictedPod] = []
     said: dict[object, tuple[tuple[str, ...], str]] = {}  # by ids of what decides: replicas share it
     for name in sorted([*refused, *judgement.pods], key=natural):
         if (finding := refused.get(name)) is not None:
             codes, reason = (finding.code.name,), finding.message
-            on = [Left(pod, name, PodVerdict.STAY, codes, reason) for pod in world.pods_on[name]]
+            on = [NotEvictedPod(pod, name, PodVerdict.STAY, codes, reason) for pod in world.pods_on[name]]
         else:
             drained = judgement.complete(name, world.policy.partial)
             judged = (p for p in judgement.pods[name] if p[1] is not PodVerdict.EVICT or not drained)
@@ -141,19 +141,19 @@ def _left(world: Survey, refused: Mapping[str, Finding], judgement: Judgement) -
     return tuple(left)
 
 
-def _left_pod(judged: JudgedPod, node: str, known: dict[object, tuple[tuple[str, ...], str]]) -> Left:
+def _left_pod(judged: JudgedPod, node: str, known: dict[object, tuple[tuple[str, ...], str]]) -> NotEvictedPod:
     pod, verdict, told, _ = judged
     if verdict is PodVerdict.EVICT:
-        return Left(pod, node, PodVerdict.HELD, (), "could go, but its node is skipped")
+        return NotEvictedPod(pod, node, PodVerdict.HELD, (), "could go, but its node is skipped")
     key = verdict, *map(id, told)
     if key not in known:
         reasons = tuple(dict.fromkeys(said.reason for said in judged.deciding))
         codes = tuple(dict.fromkeys(said.code.name for said in judged.deciding if said.code is not None))
         known[key] = codes, "; ".join(reasons)
-    return Left(pod, node, verdict, *known[key])
+    return NotEvictedPod(pod, node, verdict, *known[key])
 
 
-def _headroom(judgement: Judgement, order: Order, lines: Mapping[str, Line]) -> tuple[Headroom, ...]:
+def _headroom(judgement: Judgement, order: EvictionOrder, lines: Mapping[str, Line]) -> tuple[Headroom, ...]:
     to_evict = Counter([limit for booking in order.bookings for limit in booking.task.limits])
     return tuple(
         Headroom(

@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.options import (
     SWITCH,
     TIME,
     WHOLE_SECONDS,
-    Kind,
+    OptionKind,
     Steps,
     one_of,
     option,
@@ -82,7 +82,7 @@ def _at_once(policy_value: tuple[tuple[str, Amount], ...]) -> list[str]:
     return [f"{amount}" if by == ALL else f"{by}={amount}" for by, amount in policy_value]
 
 
-AT_ONCE = Kind(
+AT_ONCE = OptionKind(
     parser="nodes_at_once",
     repeated=True,
     keyed=True,
@@ -352,7 +352,7 @@ class Means(str, Enum):
     PATIENCE = "patience"  # it is waited for, and never asked to go
 
 
-class Manner(NamedTuple):
+class EvictionMode(NamedTuple):
     """`waits_s`: so long from the begin of its node on it may end by itself before it is asked to go. `restarts`: that
     is restarted; None otherwise."""
 
@@ -361,5 +361,5 @@ class Manner(NamedTuple):
     restarts: Workload | None = None
 
 
-EVICTED = Manner()
+EVICTED = EvictionMode()
 """As most pods go."""

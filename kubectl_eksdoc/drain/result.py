@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.drain.choice import Tried
+from kubectl_eksdoc.drain.choice import TriedOrder
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.handoff.offers import HandOff
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, Eviction, Left, Target
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod
 from kubectl_eksdoc.drain.policy import DrainPolicy, Means
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.findings import Finding, Status, Subject
@@ -54,14 +54,14 @@ class DrainPlan:
     """`left` and `evictions` together hold every pod on every target exactly once."""
 
     policy: DrainPolicy
-    targets: tuple[Target, ...]
+    targets: tuple[DrainTarget, ...]
     evictions: tuple[Eviction, ...]
-    left: tuple[Left, ...]
+    left: tuple[NotEvictedPod, ...]
     budgets: tuple[Headroom, ...]
     findings: tuple[Finding, ...]
     estimate: Estimate | None = None
     handoffs: tuple[HandOff, ...] = ()
-    tried: tuple[Tried, ...] = ()  # orders, the chosen one first
+    tried: tuple[TriedOrder, ...] = ()  # orders, the chosen one first
     tight: tuple[Subject, ...] = ()  # workloads beside whose pods no room is left for one more
     slots: Mapping[str, int] = field(default_factory=dict)  # of each limit, how many of its pods may be away at once
 
@@ -89,11 +89,11 @@ class DrainPlan:
         return max((e.round for e in self.evictions), default=0)
 
     @property
-    def skipped(self) -> tuple[Target, ...]:
+    def skipped(self) -> tuple[DrainTarget, ...]:
         return tuple(t for t in self.targets if t.order == 0)
 
     @property
-    def open_targets(self) -> tuple[Target, ...]:
+    def open_targets(self) -> tuple[DrainTarget, ...]:
         """The targets that a run neither drains nor cordons, though it could: evicted pods can be scheduled there."""
         return () if self.policy.cordon_skipped else tuple(t for t in self.skipped if not t.node.unschedulable)
 
@@ -116,7 +116,7 @@ class DrainPlan:
         return (*found, *NOT_JUDGED)
 
     @property
-    def cordoned_only(self) -> tuple[Target, ...]:
+    def cordoned_only(self) -> tuple[DrainTarget, ...]:
         """The targets that a run cordons and does not drain."""
         return tuple(target for target in self.targets if target.cordon_only)
 

@@ -16,7 +16,16 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from kubectl_eksdoc.drain.course import Activation, Ground, Move, Moved, Span, Terms, Timeline, hold_s
+from kubectl_eksdoc.drain.course import (
+    DrainTerms,
+    Move,
+    NodeActivation,
+    PlacementGround,
+    ReplacedPod,
+    Span,
+    Timeline,
+    hold_s,
+)
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
 
@@ -46,7 +55,11 @@ class _Tier:
 
 
 def simulate(
-    nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms, ground: Ground | None = None, *, brief: bool = False
+    nodes: Sequence[tuple[str, Sequence[Move]]],
+    terms: DrainTerms,
+    ground: PlacementGround | None = None,
+    *,
+    brief: bool = False,
 ) -> Timeline:
     """Run the drain of `nodes` (name, pods to evict) in that order to its end, on a `ground` for this run alone.
 
@@ -61,7 +74,11 @@ class _Run:
     """One simulation. Mutable, and private to one call of `simulate`."""
 
     def __init__(
-        self, nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms, ground: Ground | None, brief: bool
+        self,
+        nodes: Sequence[tuple[str, Sequence[Move]]],
+        terms: DrainTerms,
+        ground: PlacementGround | None,
+        brief: bool,
     ) -> None:
         self._brief = brief
         self._terms = terms
@@ -76,7 +93,7 @@ class _Run:
         self._rank = {node: rank for rank, (node, _) in enumerate(nodes)}
         self._moves = dict(nodes)
         names = [node for node, _ in nodes]
-        self._coming = Activation(names, terms.waves, terms.at_once, terms.domains, ground)
+        self._coming = NodeActivation(names, terms.waves, terms.at_once, terms.domains, ground)
         wanted: dict[str, int] = defaultdict(int)
         for _, given in nodes:
             for move in given:
@@ -87,7 +104,7 @@ class _Run:
         self._held: dict[str, list[Move]] = {}  # critical ones whose turn has not come
         self._started: dict[str, float] = {}
         self._new_nodes: dict[str, float] = {}  # when those that replacements wait for are there
-        self._moved: list[Moved] = []
+        self._moved: list[ReplacedPod] = []
         self._never_away: set[str] = set()
         self._spans: dict[str, Span] = {}
         self._line = _lines(nodes, terms.strict)  # by strict limit, the turns to come, next one last
@@ -244,7 +261,7 @@ class _Run:
                 if after is Replacement.FIRST:
                     gone = ready + stop_s - start_s
         if not self._brief:
-            self._moved.append(Moved(move.uid, node, at, gone, ready))
+            self._moved.append(ReplacedPod(move.uid, node, at, gone, ready))
             if after is Replacement.FIRST:
                 self._never_away.add(move.uid)
         return gone, ready
@@ -294,7 +311,7 @@ def _lines(nodes: Sequence[tuple[str, Sequence[Move]]], strict: frozenset[str]) 
     return lines
 
 
-def _peak(moved: Sequence[Moved]) -> int:
+def _peak(moved: Sequence[ReplacedPod]) -> int:
     """The most of `moved`, given by time of eviction, that are away at any moment."""
     ready = sorted([m.ready_s for m in moved if m.ready_s is not None])
     back = peak = 0

@@ -10,14 +10,14 @@ from datetime import datetime
 from kubectl_eksdoc.drain.nodes import doubtful, refusal
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.kubernetes.cordon import by_locks
-from kubectl_eksdoc.kubernetes.guards import Guards, matching
+from kubectl_eksdoc.kubernetes.guards import PodBudgets, matching
 from kubectl_eksdoc.kubernetes.replacement import Backends, Scales, needed_backends
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Owner, Pod
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 from kubectl_eksdoc.model.selectors import Selector, from_parts
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.model.workloads import Autoscaler, Job, Workload
@@ -39,14 +39,14 @@ class Balanced:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class DrainContext:
     """One drain's view of a cluster. Mappings are read-only by convention."""
 
     cluster: Cluster
     policy: DrainPolicy
     targets: tuple[Node, ...]
     pods_on: Mapping[str, tuple[Pod, ...]]
-    guards: Guards
+    guards: PodBudgets
     scales: Scales
     workloads: Mapping[str, Workload]  # by uid
     jobs: Mapping[str, Job]  # by uid
@@ -91,7 +91,7 @@ class Survey:
             found = self.workloads[found.owner.uid]
         return found
 
-    def top_owner(self, pod: Pod) -> Owner | None:
+    def top_owner(self, pod: Pod) -> ControllerOwner | None:
         """Who answers for the pod, be it read or not: what its ReplicaSet names as its owner, else its own owner.
 
         None for a bare pod.
@@ -115,7 +115,7 @@ def _refused(cluster: Cluster, targets: Iterable[Node], owners: Mapping[str, Ite
     return {name: finding for name, finding in found if finding is not None}
 
 
-def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> Survey:
+def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> DrainContext:
     """Index `cluster` for a drain of `targets`."""
     on: dict[str, list[Pod]] = {node.name: [] for node in targets}
     for pod in cluster.pods:
@@ -131,7 +131,7 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
     for workload in cluster.workloads:
         if workload.owner is not None:
             wanted_by[workload.owner.uid] += workload.replicas
-    return Survey(
+    return DrainContext(
         cluster=cluster,
         policy=policy,
         targets=targets,
@@ -152,7 +152,7 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
     )
 
 
-def _top_owner(workloads: Mapping[str, Workload], pod: Pod) -> Owner | None:
+def _top_owner(workloads: Mapping[str, Workload], pod: Pod) -> ControllerOwner | None:
     owner = pod.owner
     for _ in range(MAX_OWNER_DEPTH):
         held = workloads.get(owner.uid) if owner is not None else None

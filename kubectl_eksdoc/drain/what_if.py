@@ -13,13 +13,13 @@ from dataclasses import dataclass, fields, replace
 
 from kubectl_eksdoc.drain.choice import GIVEN, settled, timed, waves_of, without_a_second, without_homeless
 from kubectl_eksdoc.drain.landing import places, preempting
-from kubectl_eksdoc.drain.landing.reserving import Landing
-from kubectl_eksdoc.drain.order.rounds import Waves, arrange, assign, plain_limits
-from kubectl_eksdoc.drain.order.strategies import Work, work_again
+from kubectl_eksdoc.drain.landing.reserving import ReplacementPlaces
+from kubectl_eksdoc.drain.order.rounds import NodeWaves, arrange, assign, plain_limits
+from kubectl_eksdoc.drain.order.strategies import NodeTasks, work_again
 from kubectl_eksdoc.drain.plan import make_plan, put_together
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.survey import Survey, survey
+from kubectl_eksdoc.drain.survey import DrainContext, survey
 from kubectl_eksdoc.drain.verdicts.assuming import (
     assumed,
     assumption_notes,
@@ -52,12 +52,12 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
-    world: Survey
+    world: DrainContext
     judgement: Judgement
-    work: Work
-    landing: Landing
+    work: NodeTasks
+    landing: ReplacementPlaces
     activation: tuple[str, ...]
-    waves: Waves
+    waves: NodeWaves
 
 
 class WhatIf:
@@ -146,7 +146,7 @@ class WhatIf:
             pods |= {p.pod.uid: p.pod for p in every if any(s.code and s.code.name in codes for s in p.said)}
         return self._decided(world, budgets, list(pods.values()))
 
-    def _assuming(self, policy: DrainPolicy, keys: Iterable[str]) -> Survey:
+    def _assuming(self, policy: DrainPolicy, keys: Iterable[str]) -> DrainContext:
         """The world in which the budgets of those keys are as `policy` assumes, or as they really are."""
         check_assumed(self._cluster, policy)
         wanted = dict(policy.assume_budgets)
@@ -165,7 +165,7 @@ class WhatIf:
         )
         return replace(was, cluster=cluster, policy=policy, guards=was.guards.with_others(new))
 
-    def _decided(self, world: Survey, budgets: Iterable[str], pods: Sequence[Pod]) -> _Changed | None:
+    def _decided(self, world: DrainContext, budgets: Iterable[str], pods: Sequence[Pod]) -> _Changed | None:
         """What is different where those budgets, and the verdicts on those pods, may be; None where more may be."""
         base, was, budgets = self._chosen, self._judged, list(budgets)
         judged = judge_again(world, was, budgets, pods)
@@ -212,8 +212,8 @@ def _differs(new: JudgedPod, old: JudgedPod) -> bool:
     return new is not old and (new.verdict is not old.verdict or new.said != old.said)
 
 
-def _both(one: Landing, other: Landing) -> Landing:
-    return Landing(
+def _both(one: ReplacementPlaces, other: ReplacementPlaces) -> ReplacementPlaces:
+    return ReplacementPlaces(
         homeless={**one.homeless, **other.homeless},
         coming=Counter(one.coming) + Counter(other.coming),
         missing=Counter(one.missing) + Counter(other.missing),

@@ -25,9 +25,9 @@ from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, Stora
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.objects.identities import identity_of
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.objects.single import Facts, NoJson, encode
+from kubectl_eksdoc.objects.single import FactDecoder, NoJson, encode
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import Item, Key
+from kubectl_eksdoc.simulator.store import Key, StoredItem
 
 # Documents of a dump that has lost its uids, each with one again, and their references with those they mean.
 #
@@ -88,7 +88,7 @@ def _name_of(doc: Doc) -> _Name:
     )
 
 
-# The facts of stored objects, decoded once for each version: the `Facts` of the simulated cluster.
+# The facts of stored objects, decoded once for each version: the `FactDecoder` of the simulated cluster.
 
 
 _WORKLOADS = {
@@ -107,37 +107,37 @@ class StoredFacts:
     """Keeps the facts of the latest version of every object that anybody asked about."""
 
     def __init__(self) -> None:
-        self._facts = Facts()
-        self._known: dict[tuple[str, Key], tuple[Item, Any]] = {}
+        self._facts = FactDecoder()
+        self._known: dict[tuple[str, Key], tuple[StoredItem, Any]] = {}
 
-    def pod(self, item: Item) -> Pod:
+    def pod(self, item: StoredItem) -> Pod:
         return self._of(kinds.PODS, item)  # type: ignore[no-any-return]
 
-    def node(self, item: Item) -> Node:
+    def node(self, item: StoredItem) -> Node:
         return self._of(kinds.NODES, item)  # type: ignore[no-any-return]
 
-    def budget(self, item: Item) -> Budget:
+    def budget(self, item: StoredItem) -> Budget:
         return self._of(kinds.BUDGETS, item)  # type: ignore[no-any-return]
 
-    def workload(self, item: Item) -> Workload:
+    def workload(self, item: StoredItem) -> Workload:
         return self._of(_WORKLOADS[item.resource], item)  # type: ignore[no-any-return]
 
-    def claim(self, item: Item) -> Claim:
+    def claim(self, item: StoredItem) -> Claim:
         return self._of(kinds.CLAIMS, item)  # type: ignore[no-any-return]
 
-    def volume(self, item: Item) -> PersistentVolume:
+    def volume(self, item: StoredItem) -> PersistentVolume:
         return self._of(kinds.VOLUMES, item)  # type: ignore[no-any-return]
 
-    def storage_class(self, item: Item) -> StorageClass:
+    def storage_class(self, item: StoredItem) -> StorageClass:
         return self._of(kinds.STORAGE_CLASSES, item)  # type: ignore[no-any-return]
 
-    def csi_node(self, item: Item) -> CSINode:
+    def csi_node(self, item: StoredItem) -> CSINode:
         return self._of(kinds.CSI_NODES, item)  # type: ignore[no-any-return]
 
-    def attachment(self, item: Item) -> VolumeAttachment:
+    def attachment(self, item: StoredItem) -> VolumeAttachment:
         return self._of(kinds.VOLUME_ATTACHMENTS, item)  # type: ignore[no-any-return]
 
-    def _of(self, resource: Resource, item: Item) -> Any:
+    def _of(self, resource: Resource, item: StoredItem) -> Any:
         name = item.resource, item.key
         held = self._known.get(name)
         if held is not None and held[0] is item:

@@ -29,17 +29,17 @@ from kubectl_eksdoc.model.coredns import (
     NAME,
     SYSTEM,
     Corefile,
+    CorefileRefusal,
     Directive,
-    Refusal,
     is_coredns,
 )
-from kubectl_eksdoc.model.metadata import PROBE_LABEL, Ask, Report, Seen, Step, log_of
+from kubectl_eksdoc.model.metadata import PROBE_LABEL, Ask, FamilyAnswer, ProbeReport, ProbeStep, log_of
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.objects.structs import moment
-from kubectl_eksdoc.simulator.kubelets import NEVER, Pace
+from kubectl_eksdoc.simulator.kubelets import NEVER, KubeletTimes
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.registry import condition
-from kubectl_eksdoc.simulator.store import Change, Item, What
+from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind, StoredItem
 
 # What the pods that measure DNS print on a simulated cluster: by rule, from what happens to its CoreDNS pods.
 #
@@ -103,13 +103,13 @@ class AskedDns:
         mine = is_coredns(pod.namespace, pod.labels)
         return self.lameduck_s() + CLOSING_S if mine else None
 
-    def _notice(self, change: Change) -> None:
+    def _notice(self, change: StoreChange) -> None:
         if change.item.resource == "pods":
             self._see(change.item, self._plane.agenda.seconds)
-            if change.what is What.DELETED and (life := self._lives.get(change.item.uid)) is not None:
+            if change.what is StoreChangeKind.DELETED and (life := self._lives.get(change.item.uid)) is not None:
                 self._told(life, 0)
 
-    def _see(self, item: Item, since: float) -> None:
+    def _see(self, item: StoredItem, since: float) -> None:
         meta = item.doc["metadata"]
         if not is_coredns(str(meta.get("namespace")), meta.get("labels") or {}):
             return
@@ -209,18 +209,18 @@ class MetadataServices:
         node, on_host = str(at(pod, "spec", "nodeName") or ""), bool(at(pod, "spec", "hostNetwork"))
         options = self.options.get(node)
         if options is None or (node in self.blocked and not on_host):
-            return log_of(Report(_NOTHING, _NOTHING))
+            return log_of(ProbeReport(_NOTHING, _NOTHING))
         seen = _seen(options, HOST if on_host else self.hops, self.instances.get(node) or _an_id(node))
-        return log_of(Report(seen, seen if options.ipv6 else _NOTHING))
+        return log_of(ProbeReport(seen, seen if options.ipv6 else _NOTHING))
 
 
-def _seen(options: MetadataOptions, hops: int, instance: str) -> Seen:
+def _seen(options: MetadataOptions, hops: int, instance: str) -> FamilyAnswer:
     if not options.endpoint:
-        return Seen((_answered(Ask.V1, 403), _answered(Ask.TOKEN, 403)))
+        return FamilyAnswer((_answered(Ask.V1, 403), _answered(Ask.TOKEN, 403)))
     v1 = _answered(Ask.V1, 401 if options.tokens == REQUIRED else 200)
     if options.hop_limit >= hops:
-        return Seen((v1, _answered(Ask.TOKEN, 200), _answered(Ask.V2, 200)), instance)
-    return Seen((v1, Step(Ask.TOKEN, _TIMEOUT, 0, 0.3, _ANSWER_MS)), instance if v1.code == 200 else "")
+        return FamilyAnswer((v1, _answered(Ask.TOKEN, 200), _answered(Ask.V2, 200)), instance)
+    return FamilyAnswer((v1, ProbeStep(Ask.TOKEN, _TIMEOUT, 0, 0.3, _ANSWER_MS)), instance if v1.code == 200 else "")
 
 
 def _an_id(node: str) -> str:
@@ -236,10 +236,10 @@ RUN_S = 8.0
 
 @dataclass(frozen=True, slots=True)
 class WithProbes:
-    """A `Pace`: as `pace`, but that the pods of probes end by themselves, those that measure DNS do not, and those of
-    CoreDNS stop as `dns` says."""
+    """A `KubeletTimes`: as `pace`, but that the pods of probes end by themselves, those that measure DNS do not, and
+    those of CoreDNS stop as `dns` says."""
 
-    pace: Pace
+    pace: KubeletTimes
     dns: AskedDns | None = None
 
     def start_s(self, pod: Pod) -> float:
@@ -255,11 +255,11 @@ class WithProbes:
         return RUN_S if PROBE_LABEL in pod.labels else self.pace.run_s(pod)
 
 
-def _answered(ask: Ask, code: int) -> Step:
-    return Step(ask, 0, code, 0.3, 1.0)
+def _answered(ask: Ask, code: int) -> ProbeStep:
+    return ProbeStep(ask, 0, code, 0.3, 1.0)
 
 
-_NOTHING = Seen(tuple(Step(ask, _TIMEOUT, 0, None, _CONNECT_MS) for ask in (Ask.V1, Ask.TOKEN)))
+_NOTHING = FamilyAnswer(tuple(ProbeStep(ask, _TIMEOUT, 0, None, _CONNECT_MS) for ask in (Ask.V1, Ask.TOKEN)))
 
 
 # CoreDNS' pods on a simulated cluster, as far as their Corefile goes: when they take a new one up, what they print
@@ -316,7 +316,7 @@ class Resolvers:
             text += f'coredns_reload_version_info{{hash="sha512",value="{told.metric}"}} 1\n'
         return Reply(200, text.encode(), _TEXT)
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: StoreChange) -> None:
         if change.item.resource == _MAPS and change.item.key == (SYSTEM, NAME):
             self._learn(self._plane.agenda.seconds, change.item.doc)
 
@@ -351,7 +351,7 @@ class Resolvers:
         if self.stubborn.get(name) == "":
             return runs
         new = parse(text)
-        if isinstance(new, Refusal):
+        if isinstance(new, CorefileRefusal):
             found.lines.append((when, f"[WARNING] plugin/reload: Corefile parse failed: {new}\n"))
             return runs
         if _sum(new) == _sum(runs):

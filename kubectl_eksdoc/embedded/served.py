@@ -11,26 +11,26 @@ from collections.abc import Callable, Mapping
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.loading import Loaded
 from kubectl_eksdoc.embedded.probed import AskedDns, MetadataServices, Resolvers, WithProbes
-from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, User, restricted
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, RbacRule, ServedUser, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs, first_of
 from kubectl_eksdoc.kubernetes.addresses import AS
 from kubectl_eksdoc.model import versions
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.simulator.kubelets import Pace
-from kubectl_eksdoc.simulator.mishaps import Troubled
+from kubectl_eksdoc.simulator.kubelets import KubeletTimes
+from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 
 
 def api_of(
     observed: Cluster,
     loaded: Loaded,
-    pace: Pace,
-    users: Mapping[str, User],
+    pace: KubeletTimes,
+    users: Mapping[str, ServedUser],
     speed: float,
     monotonic: Callable[[], float],
-    troubled: Troubled | None = None,
+    troubled: FaultyControlPlane | None = None,
     services: MetadataServices | None = None,
     note: Callable[[str], object] = str,
 ) -> Api:
@@ -45,7 +45,7 @@ def api_of(
     resolvers = Resolvers(plane)
     logs = PodLogs(first_of(dns.logs, *(() if services is None else (services.logs,))), resolvers.lines)
     return Api(
-        plane, Setup(Access(users), build, logs=logs, ports=resolvers.answer, note=note), Scaled(monotonic, speed)
+        plane, Setup(TokenUsers(users), build, logs=logs, ports=resolvers.answer, note=note), Scaled(monotonic, speed)
     )
 
 
@@ -72,9 +72,9 @@ CONTEXT = "rehearsal"
 OPERATOR = restricted(
     "operator",
     (
-        Rule(("get", "list", "watch"), paths=("*",)),
-        Rule(("patch", "update"), ("nodes",)),
-        Rule(("create",), ("pods/eviction",)),
+        RbacRule(("get", "list", "watch"), paths=("*",)),
+        RbacRule(("patch", "update"), ("nodes",)),
+        RbacRule(("create",), ("pods/eviction",)),
     ),
 )
 """May drain nodes, and nothing else."""
@@ -82,7 +82,7 @@ OPERATOR = restricted(
 USERS = (ADMIN, VIEWER, OPERATOR)
 
 
-def tokens() -> Mapping[str, User]:
+def tokens() -> Mapping[str, ServedUser]:
     """A new token for each user."""
     return {secrets.token_urlsafe(24): user for user in USERS}
 

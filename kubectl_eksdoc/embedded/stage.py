@@ -8,19 +8,19 @@ from dataclasses import replace
 
 from kubectl_eksdoc.embedded.eviction_status import status_of
 from kubectl_eksdoc.embedded.loading import load_observed
-from kubectl_eksdoc.kubernetes.api.statuses import Details, Refusal, Status, not_found
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, not_found
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.kubernetes.news import (
-    Answered,
-    Attached,
+    AttachedVolumes,
     BudgetGone,
     BudgetIs,
-    Found,
     News,
     NodeGone,
     NodeIs,
     PodGone,
     PodIs,
+    PodsFound,
+    RequestAnswered,
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import (
@@ -32,10 +32,10 @@ from kubectl_eksdoc.model.acts import (
     Exclude,
     ListAttachments,
     ListPods,
-    Look,
     OfNode,
     Protect,
-    Release,
+    ReadPod,
+    ReleaseNode,
     Restart,
     Restore,
 )
@@ -48,13 +48,13 @@ from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator import mishaps
-from kubectl_eksdoc.simulator.kubelets import Pace
-from kubectl_eksdoc.simulator.mishaps import Befallen, Trouble, Troubled
+from kubectl_eksdoc.simulator.kubelets import KubeletTimes
+from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane, InjectedMishap, TimedMishap
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.registry import PODS as REGISTRY_PODS
-from kubectl_eksdoc.simulator.registry import DeleteOptions, Facts
+from kubectl_eksdoc.simulator.registry import DeleteOptions, FactSource
 from kubectl_eksdoc.simulator.scheduling import NODES as SCHEDULING_NODES
-from kubectl_eksdoc.simulator.store import Change, Store, What
+from kubectl_eksdoc.simulator.store import Store, StoreChange, StoreChangeKind
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 
 # What a drain does to the nodes of a stage, and takes back: cordons, labels for load balancers, protections.
@@ -63,23 +63,23 @@ from kubectl_eksdoc.simulator.workloads.everything import every_controller
 LABELS, ANNOTATIONS = "labels", "annotations"
 
 
-class Marked:
+class _Marked:
     """Mutable: knows what it has added to each node, as a run notes it on the node itself."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
         self._added: dict[tuple[str, str], set[str]] = defaultdict(set)  # by UID of the node and the kind of keys
 
-    def done(self, act: OfNode) -> Status:
+    def done(self, act: OfNode) -> ApiStatus:
         try:
             return self._done(act)
-        except Refusal as refusal:
+        except ApiRefusal as refusal:
             return refusal.status
 
-    def _done(self, act: OfNode) -> Status:
+    def _done(self, act: OfNode) -> ApiStatus:
         item = self._plane.store.get(SCHEDULING_NODES, ("", act.node))
         if item is None or item.uid != act.uid:
-            return Status(404, "NotFound", f'nodes "{act.node}" not found', Details(act.node, "", SCHEDULING_NODES))
+            return ApiStatus(404, "NotFound", f'nodes "{act.node}" not found', Details(act.node, "", SCHEDULING_NODES))
         match act:
             case Cordon():
                 mishaps.cordon(self._plane, act.node)
@@ -91,9 +91,9 @@ class Marked:
                 if cordon:
                     mishaps.uncordon(self._plane, act.node)
                 self._remove(act, LABELS)
-            case Release():
+            case ReleaseNode():
                 self._remove(act, ANNOTATIONS)
-        return Status(200)
+        return ApiStatus(200)
 
     def _add(self, act: OfNode, kind: str, keys: Iterable[str]) -> None:
         """What is there already stays as it is."""
@@ -125,25 +125,25 @@ class Marked:
 PODS, BUDGETS, NODES = kinds.PODS.full_name, kinds.BUDGETS.full_name, kinds.NODES.full_name
 
 
-class Watched:
+class _Watched:
     """Mutable: keeps what has changed until it is asked for; of several changes of one object only the last."""
 
-    def __init__(self, store: Store, facts: Facts) -> None:
+    def __init__(self, store: Store, facts: FactSource) -> None:
         self._facts = facts
-        self._changed: dict[tuple[str, str], Change] = {}  # by resource and UID
+        self._changed: dict[tuple[str, str], StoreChange] = {}  # by resource and UID
         store.listen(self._note)
 
     def news(self) -> Sequence[News]:
         changed, self._changed = self._changed, {}
         return [self._told(change) for change in sorted(changed.values(), key=lambda change: change.version)]
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: StoreChange) -> None:
         if change.item.resource in (PODS, BUDGETS, NODES):
             self._changed[change.item.resource, change.item.uid] = change
 
-    def _told(self, change: Change) -> News:
+    def _told(self, change: StoreChange) -> News:
         item, version = change.item, change.version
-        gone = change.what is What.DELETED
+        gone = change.what is StoreChangeKind.DELETED
         if item.resource == PODS:
             return PodGone(item.uid, version) if gone else PodIs(self._facts.pod(item), version)
         if item.resource == BUDGETS:
@@ -160,15 +160,17 @@ DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 class EmbeddedStage:
     """`observed` is what the objects in `plane` were read as: whose cluster it is, and what of it could not be read."""
 
-    def __init__(self, plane: ControlPlane, observed: Cluster, troubles: Iterable[Trouble] = (), seed: int = 0) -> None:
+    def __init__(
+        self, plane: ControlPlane, observed: Cluster, troubles: Iterable[TimedMishap] = (), seed: int = 0
+    ) -> None:
         self._plane = plane
         self._observed = observed
         self._reads = {read.resource: read for read in observed.reads}
-        self._befallen: list[Befallen] = []
-        self._troubled = Troubled(plane, troubles, self._befallen.append, seed)
+        self._befallen: list[InjectedMishap] = []
+        self._troubled = FaultyControlPlane(plane, troubles, self._befallen.append, seed)
         self._facts = plane.facts
-        self._marked = Marked(plane)
-        self._watched = Watched(plane.store, plane.facts)
+        self._marked = _Marked(plane)
+        self._watched = _Watched(plane.store, plane.facts)
         self._models = {
             item.key[1]: item.doc for item in plane.store.list(SCHEDULING_NODES)
         }  # a node may be gone when it is one
@@ -191,64 +193,66 @@ class EmbeddedStage:
     def seconds(self) -> float:
         return self._plane.agenda.seconds
 
-    def start(self, pace: Pace) -> None:
+    def start(self, pace: KubeletTimes) -> None:
         self._troubled.start(pace, every_controller)
 
     @property
-    def befallen(self) -> Sequence[Befallen]:
+    def befallen(self) -> Sequence[InjectedMishap]:
         return tuple(self._befallen)
 
     def do(self, act: Act) -> News:
         match act:
             case Evict(pod, grace_s):
-                return Answered(act, self._evict(pod, grace_s))
+                return RequestAnswered(act, self._evict(pod, grace_s))
             case Delete(pod):
-                return Answered(act, self._delete(pod))
+                return RequestAnswered(act, self._delete(pod))
             case Restart():
-                return Answered(act, self._restart(act))
-            case Look(pod):
+                return RequestAnswered(act, self._restart(act))
+            case ReadPod(pod):
                 item = self._plane.store.get(REGISTRY_PODS, (pod.namespace, pod.name))
-                return Found(act, () if item is None else (self._facts.pod(item),))
+                return PodsFound(act, () if item is None else (self._facts.pod(item),))
             case ListPods(node):
                 held = (
                     item for item in self._plane.store.list(REGISTRY_PODS) if at(item.doc, "spec", "nodeName") == node
                 )
-                return Found(act, tuple(map(self._facts.pod, held)))
+                return PodsFound(act, tuple(map(self._facts.pod, held)))
             case ListAttachments(node):
                 attached = map(self._facts.attachment, self._plane.store.list(kinds.VOLUME_ATTACHMENTS.full_name))
-                return Attached(act, tuple(each.volume for each in attached if each.node == node and each.volume))
+                return AttachedVolumes(
+                    act, tuple(each.volume for each in attached if each.node == node and each.volume)
+                )
             case _:
-                return Answered(act, self._marked.done(act))
+                return RequestAnswered(act, self._marked.done(act))
 
     def news(self) -> Sequence[News]:
         return self._watched.news()
 
-    def _evict(self, pod: Pod, grace_s: int | None) -> Status:
+    def _evict(self, pod: Pod, grace_s: int | None) -> ApiStatus:
         request = EvictionRequest(pod.name, pod.name, pod.namespace, uid=pod.uid)
         try:
             return status_of(self._plane.evictions.evict(request, grace_s), pod.name)
-        except Refusal as refusal:  # admission's: a namespace that is being deleted
+        except ApiRefusal as refusal:  # admission's: a namespace that is being deleted
             return refusal.status
 
-    def _delete(self, pod: Pod) -> Status:
+    def _delete(self, pod: Pod) -> ApiStatus:
         registry = self._plane.registry
         item = registry.store.get(REGISTRY_PODS, (pod.namespace, pod.name))
         if item is None:
             return not_found(registry.traits[REGISTRY_PODS].named, pod.name).status
         try:
             registry.delete(item, DeleteOptions(uid=pod.uid, grace_s=None if pod.grace_seconds > 0 else 1))
-        except Refusal as refusal:
+        except ApiRefusal as refusal:
             return refusal.status
-        return Status(200)
+        return ApiStatus(200)
 
-    def _restart(self, act: Restart) -> Status:
+    def _restart(self, act: Restart) -> ApiStatus:
         registry = self._plane.registry
         item = registry.store.get(DEPLOYMENTS, (act.namespace, act.name))
         if item is None or item.uid != act.uid:
             return not_found(registry.traits[DEPLOYMENTS].named, act.name).status
         path = ("spec", "template", "metadata", "annotations", RESTARTED_AT)
         registry.update(item, with_value(item.doc, path, RUN))
-        return Status(200)
+        return ApiStatus(200)
 
     def join(self, like: str, name: str) -> bool:
         if not self._troubled.joins():
@@ -275,7 +279,7 @@ def _said(pod: Doc) -> str:
     return said[0] if said else ""
 
 
-def stage_of(observed: Cluster, raw: RawObjects, troubles: Iterable[Trouble] = (), seed: int = 0) -> EmbeddedStage:
+def stage_of(observed: Cluster, raw: RawObjects, troubles: Iterable[TimedMishap] = (), seed: int = 0) -> EmbeddedStage:
     """A stage with the objects of a cluster that was read, at the moment when it was.
 
     Raises:

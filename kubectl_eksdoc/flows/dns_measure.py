@@ -18,9 +18,9 @@ from kubectl_eksdoc.coredns_lameduck.measuring.plan import (
     BEFORE_S,
     LATE_S,
     QUESTION,
-    DnsFacts,
     Happening,
-    Manner,
+    MeasurementFacts,
+    MeasurementSettings,
     MeasurePlan,
     owner_manifest,
     plan_measure,
@@ -28,16 +28,16 @@ from kubectl_eksdoc.coredns_lameduck.measuring.plan import (
 )
 from kubectl_eksdoc.coredns_lameduck.measuring.result import (
     INTERRUPTED,
-    Deed,
-    Measured,
+    CorednsAct,
+    DnsMeasurement,
     MeasuredZone,
     moments,
     settled,
     until,
 )
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.flows.metadata_probe import LOOK_S, Clock, owning
-from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.flows.metadata_probe import LOOK_S, ImdsProbeClock, owning
+from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import (
     KEPT,
@@ -47,13 +47,13 @@ from kubectl_eksdoc.model.coredns import (
     DnsService,
     DnsStand,
     DnsWorkload,
-    Report,
-    Second,
-    Stream,
+    LoadReport,
+    MeasuredSecond,
+    MeasuredStream,
 )
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
-from kubectl_eksdoc.probes import Now, stand_of, too_late
+from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
+from kubectl_eksdoc.probes import ProbeStage, stand_of, too_late
 
 # CoreDNS of a cluster, as far as it is looked at and sent away while DNS is asked.
 
@@ -82,11 +82,11 @@ class Dns(Protocol):
 # CoreDNS looked at once a second, by whoever waits for something.
 
 
-class Looking:
+class _Looking:
     """Mutable: it keeps how CoreDNS stood at each look; `unseen`: why the last one saw nothing, or not all. `told`: how
     often the process was told to end; `seen_s`: when something was seen last, by the clock."""
 
-    def __init__(self, dns: Dns, clock: Clock, told: Callable[[], int]) -> None:
+    def __init__(self, dns: Dns, clock: ImdsProbeClock, told: Callable[[], int]) -> None:
         self._dns = dns
         self.clock = clock
         self._told = told
@@ -135,16 +135,16 @@ _AGAIN_S = 5.0
 """A budget is asked again so often, as kubectl drain does."""
 
 
-def happened(plan: MeasurePlan, dns: Dns, looking: Looking, tell: Callable[[str], object]) -> Deed:
+def happened(plan: MeasurePlan, dns: Dns, looking: _Looking, tell: Callable[[str], object]) -> CorednsAct:
     """All of it: something before, what is done, and something after."""
     manner = plan.manner
     if not manner.happening.changes:
         tell(f"asking for {manner.for_s:g} s: do elsewhere what is to be measured")
         looking.for_s(BEFORE_S + manner.for_s)
-        return Deed(finished=True)
+        return CorednsAct(finished=True)
     looking.for_s(BEFORE_S)
     if looking.told:
-        return Deed()
+        return CorednsAct()
     begun_s = looking.clock.monotonic()
 
     def left_s() -> float:
@@ -152,7 +152,7 @@ def happened(plan: MeasurePlan, dns: Dns, looking: Looking, tell: Callable[[str]
 
     refused = _done(plan, dns, looking, left_s)
     if refused is not None:
-        return Deed(None, refused.why, refused.missing)
+        return CorednsAct(None, refused.why, refused.missing)
     at = looking.last.at if looking.last is not None else None
     tell(f"{_said(plan)}: until its pods have gone, and {AFTER_S:g} s more")
     wanted = _ready(plan, looking)
@@ -160,7 +160,7 @@ def happened(plan: MeasurePlan, dns: Dns, looking: Looking, tell: Callable[[str]
         lambda: looking.last is not None and settled(plan.affected, looking.last, wanted), left_s()
     )
     looking.for_s(AFTER_S)
-    return Deed(at, finished=finished)
+    return CorednsAct(at, finished=finished)
 
 
 def _said(plan: MeasurePlan) -> str:
@@ -169,7 +169,7 @@ def _said(plan: MeasurePlan) -> str:
     return f"{plan.affected[0].name} was evicted"
 
 
-def _done(plan: MeasurePlan, dns: Dns, looking: Looking, left_s: Callable[[], float]) -> NotMade | None:
+def _done(plan: MeasurePlan, dns: Dns, looking: _Looking, left_s: Callable[[], float]) -> NotMade | None:
     """What a budget refuses is asked again while there is time. Of what nobody knows whether it was taken in, it is
     seen soon enough whether its pods go."""
     while True:
@@ -188,7 +188,7 @@ def _asked(plan: MeasurePlan, dns: Dns) -> NotMade | None:
     return dns.evict(plan.affected[0])
 
 
-def _ready(plan: MeasurePlan, looking: Looking) -> int:
+def _ready(plan: MeasurePlan, looking: _Looking) -> int:
     """How many are to be ready in the end: as many as in the beginning, and as are wanted."""
     first = looking.stands[0].pods if looking.stands else ()
     there = sum(_serves(pod) for pod in first)
@@ -226,7 +226,7 @@ def asked(plan: MeasurePlan) -> str:
     return json.dumps(given, separators=(",", ":"))
 
 
-def report_in(log: str) -> Report | Unknown:
+def report_in(log: str) -> LoadReport | Unknown:
     """What a log says, as far as it goes. Lines that are none of the asker's are passed over: a sidecar or a shell may
     say something, too; a last line without its end is one that is being written."""
     whole, _, _ = log.rpartition("\n")
@@ -242,7 +242,7 @@ def report_in(log: str) -> Report | Unknown:
         return Unknown(f"its log is of another version of the asker: {head.get('version')}")
     try:
         began = datetime.fromtimestamp(float(head["began"]), timezone.utc)
-        return Report(began, _seconds(line for line in lines if "t" in line))
+        return LoadReport(began, _seconds(line for line in lines if "t" in line))
     except (KeyError, IndexError, TypeError, ValueError, OverflowError, OSError) as error:
         return Unknown(f"its log cannot be read: {type(error).__name__}: {error}")
 
@@ -255,14 +255,14 @@ def _object(line: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _seconds(lines: Iterable[dict[str, Any]]) -> dict[Stream, dict[int, Second]]:
-    found: dict[Stream, dict[int, Second]] = defaultdict(dict)
+def _seconds(lines: Iterable[dict[str, Any]]) -> dict[MeasuredStream, dict[int, MeasuredSecond]]:
+    found: dict[MeasuredStream, dict[int, MeasuredSecond]] = defaultdict(dict)
     for line in lines:
-        stream = Stream(str(line["to"]), str(line["by"]))
+        stream = MeasuredStream(str(line["to"]), str(line["by"]))
         counts = Counts(*(int(line[name]) for name in _COUNTS))
         ms = line["ms"]
         times = None if ms is None else (float(ms[0]), float(ms[1]), float(ms[2]))
-        found[stream][int(line["t"])] = Second(counts, times, tuple(map(str, line["why"])))
+        found[stream][int(line["t"])] = MeasuredSecond(counts, times, tuple(map(str, line["why"])))
     return dict(found)
 
 
@@ -276,18 +276,20 @@ _LOG_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class MeasurementEdges:
     """What a measurement needs of the world. `told`: how often the process was told to end; `tell` hears how far it is,
     a line each."""
 
-    ground: ProbeGround
+    ground: ProbeNamespace
     dns: Dns
-    clock: Clock
+    clock: ImdsProbeClock
     told: Callable[[], int]
     tell: Callable[[str], object]
 
 
-def prepared(nodes: Iterable[Node], ground: ProbeGround, dns: Dns, ident: str, manner: Manner) -> MeasurePlan:
+def prepared(
+    nodes: Iterable[Node], ground: ProbeNamespace, dns: Dns, ident: str, manner: MeasurementSettings
+) -> MeasurePlan:
     """Nothing is made.
 
     Raises:
@@ -302,7 +304,7 @@ def prepared(nodes: Iterable[Node], ground: ProbeGround, dns: Dns, ident: str, m
         raise _not_known(stand)
     if isinstance(workload, Unknown):
         raise _not_known(workload)
-    return plan_measure(nodes, DnsFacts(service, stand, workload, ground.owners()), ident, manner)
+    return plan_measure(nodes, MeasurementFacts(service, stand, workload, ground.owners()), ident, manner)
 
 
 def _not_known(found: Unknown) -> ClusterError:
@@ -311,7 +313,7 @@ def _not_known(found: Unknown) -> ClusterError:
     return ClusterError(found.why, "Nothing was done.")
 
 
-def tried(plan: MeasurePlan, program: bytes, ground: ProbeGround, dns: Dns) -> dict[str, NotMade]:
+def tried(plan: MeasurePlan, program: bytes, ground: ProbeNamespace, dns: Dns) -> dict[str, NotMade]:
     """What the server would refuse to make or to do, by names; nothing is made.
 
     Raises:
@@ -329,19 +331,19 @@ def tried(plan: MeasurePlan, program: bytes, ground: ProbeGround, dns: Dns) -> d
     return {name: answer for name, answer in answers.items() if isinstance(answer, NotMade)}
 
 
-def measured(plan: MeasurePlan, program: bytes, edges: Edges) -> Measured:
+def measured(plan: MeasurePlan, program: bytes, edges: MeasurementEdges) -> DnsMeasurement:
     """
     Raises:
         Forbidden, ClusterError: not even the first object can be made; nothing is left.
     """
     manifest, ground = owner_manifest(plan, program), edges.ground
-    looking = Looking(edges.dns, edges.clock, edges.told)
+    looking = _Looking(edges.dns, edges.clock, edges.told)
 
     ended: list[tuple[datetime, float]] = []
 
-    def body(owner: Owner) -> tuple[Deed, dict[str, Report | Unknown], float]:
+    def body(owner: ProbeOwner) -> tuple[CorednsAct, dict[str, LoadReport | Unknown], float]:
         running, heard = _running(plan, owner, edges)
-        deed = Deed()
+        deed = CorednsAct()
         if running and not edges.told():
             edges.tell(f"{len(running)} of {len(plan.pods)} pods ask DNS")
             deed = happened(plan, edges.dns, looking, edges.tell)
@@ -352,7 +354,7 @@ def measured(plan: MeasurePlan, program: bytes, edges: Edges) -> Measured:
     (deed, heard, read_s), cleared = owning(ground, plan.ident, manifest, plan.stale, edges.clock, edges.tell, body)
     end, end_s = ended[0] if ended else (None, read_s)
     by_zone = {pod.zone: until(heard.get(pod.name, INTERRUPTED), end, read_s - end_s) for pod in plan.pods}
-    return Measured(
+    return DnsMeasurement(
         tuple(MeasuredZone(zone, by_zone[zone.name]) for zone in plan.zones if zone.node),
         deed,
         tuple(each for each in moments(looking.stands) if end is None or each.at <= end),
@@ -365,9 +367,11 @@ def measured(plan: MeasurePlan, program: bytes, edges: Edges) -> Measured:
     )
 
 
-def _running(plan: MeasurePlan, owner: Owner, edges: Edges) -> tuple[list[str], dict[str, Report | Unknown]]:
+def _running(
+    plan: MeasurePlan, owner: ProbeOwner, edges: MeasurementEdges
+) -> tuple[list[str], dict[str, LoadReport | Unknown]]:
     """The pods that run and ask, by name, and of the others why they do not."""
-    text, heard = asked(plan), dict[str, Report | Unknown]()
+    text, heard = asked(plan), dict[str, LoadReport | Unknown]()
     for pod in plan.pods:
         if edges.told():
             break
@@ -405,7 +409,7 @@ _APPEARS_S = 5.0
 """A pod of which it is unknown whether it was made may still come."""
 
 
-def _now(name: str, stands: Mapping[str, PodStand], ground: ProbeGround, waited_s: float) -> bool | Unknown | None:
+def _now(name: str, stands: Mapping[str, PodStand], ground: ProbeNamespace, waited_s: float) -> bool | Unknown | None:
     """True: it asks; None: it is to be waited for."""
     stand = stands.get(name)
     if stand is None and waited_s < _APPEARS_S:
@@ -415,13 +419,13 @@ def _now(name: str, stands: Mapping[str, PodStand], ground: ProbeGround, waited_
     now = stand_of(stand)
     if isinstance(now, Unknown):
         return now
-    if now is Now.READ:  # it has ended, and should not have
+    if now is ProbeStage.READ:  # it has ended, and should not have
         found = _log(ground, name)
         return found if isinstance(found, Unknown) else Unknown("the asker ended before anything had happened")
     return None
 
 
-def _log(ground: ProbeGround, name: str) -> Report | Unknown:
+def _log(ground: ProbeNamespace, name: str) -> LoadReport | Unknown:
     found: str | Unknown = Unknown("its log was not read")
     for _ in range(_LOG_TRIES):
         found = ground.log(name)

@@ -10,7 +10,7 @@ from typing import Protocol
 from kubectl_eksdoc.fleet import FleetPlan, summed
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.findings import Severity
-from kubectl_eksdoc.model.fleet import Answered, Member, Outcome
+from kubectl_eksdoc.model.fleet import JudgedMember, Member, Outcome
 
 LOOK_S = 0.1
 """So often it is looked whether somebody wants it to end."""
@@ -72,4 +72,4 @@ def ask_fleet(
 
 def _known(outcome: Outcome, member: Member, whose: Callable[[Member], Identity]) -> Outcome:
     """Which account it is matters most where its credentials are not accepted."""
-    return outcome if isinstance(outcome, Answered) else replace(outcome, who=whose(member))
+    return outcome if isinstance(outcome, JudgedMember) else replace(outcome, who=whose(member))

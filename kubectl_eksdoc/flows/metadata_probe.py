@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers
-from kubectl_eksdoc.imds_probe.probing.pods import Manner, ProbePod, owner_manifest, pod_manifest
+from kubectl_eksdoc.imds_probe.probing.pods import ProbePod, ProbeSettings, owner_manifest, pod_manifest
 from kubectl_eksdoc.imds_probe.probing.result import INTERRUPTED, Probed, ProbePlan, plan_probe, probed_nodes
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import report_in
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
-from kubectl_eksdoc.probes import Now, stand_of, too_late
+from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
+from kubectl_eksdoc.probes import ProbeStage, stand_of, too_late
 
 # What every flow does that makes short-lived pods: one object that owns them is made first, and removed at the end,
 # whatever happened between: also after Ctrl-C. Of a process that was killed, the kubelet ends the pods after their
@@ -34,7 +34,7 @@ GONE_S = 30.0
 T = TypeVar("T")
 
 
-class Clock(Protocol):
+class ImdsProbeClock(Protocol):
     def monotonic(self) -> float: ...
 
     def sleep(self, seconds: float) -> object: ...
@@ -50,13 +50,13 @@ class Cleared:
 
 
 def owning(
-    ground: ProbeGround,
+    ground: ProbeNamespace,
     probe: str,
     manifest: Doc,
-    stale: Iterable[Owner],
-    clock: Clock,
+    stale: Iterable[ProbeOwner],
+    clock: ImdsProbeClock,
     tell: Callable[[str], object],
-    body: Callable[[Owner], T],
+    body: Callable[[ProbeOwner], T],
 ) -> tuple[T, Cleared]:
     """What `body` gives, to which the owner of `probe` is lent, made of `manifest`; `stale` ones are removed before.
 
@@ -70,7 +70,7 @@ def owning(
         refused = ground.remove(each)
         if refused is not None:
             tell(still_there(each.name, namespace, (), refused.why))
-    owner = Owner(probe, name, "")
+    owner = ProbeOwner(probe, name, "")
     try:
         owner = _owned(ground, manifest, namespace)
         found = body(owner)
@@ -90,16 +90,16 @@ def still_there(owner: str, namespace: str, left: Sequence[str], not_removed: st
     return f"{len(left)} pods of ConfigMap {owner}, which is deleted, have not gone yet: {', '.join(left)}"
 
 
-def _owned(ground: ProbeGround, manifest: Doc, namespace: str) -> Owner:
+def _owned(ground: ProbeNamespace, manifest: Doc, namespace: str) -> ProbeOwner:
     made = ground.make_owner(manifest)
-    if isinstance(made, Owner):
+    if isinstance(made, ProbeOwner):
         return made
     if made.missing:
         raise Forbidden(made.why, "", made.missing)
     raise ClusterError(f"nothing can be made in namespace {namespace}: {made.why}")
 
 
-def removed(owner: Owner, ground: ProbeGround, clock: Clock) -> Cleared:
+def removed(owner: ProbeOwner, ground: ProbeNamespace, clock: ImdsProbeClock) -> Cleared:
     """With its pods, for which the garbage collector is waited."""
     try:
         refused = ground.remove(owner)
@@ -126,9 +126,9 @@ AT_ONCE = 30
 
 def prepared(
     nodes: Iterable[Node],
-    ground: ProbeGround,
+    ground: ProbeNamespace,
     probe: str,
-    manner: Manner,
+    manner: ProbeSettings,
     named: Sequence[str] = (),
     every: bool = False,
 ) -> ProbePlan:
@@ -141,7 +141,7 @@ def prepared(
     return plan_probe(nodes, ground.pod_security(), ground.owners(), probe, manner, named, every)
 
 
-def tried(what: ProbePlan, ground: ProbeGround) -> dict[str, NotMade]:
+def tried(what: ProbePlan, ground: ProbeNamespace) -> dict[str, NotMade]:
     """What the server would refuse to make, by the names of the pods; nothing is made.
 
     Raises:
@@ -153,8 +153,8 @@ def tried(what: ProbePlan, ground: ProbeGround) -> dict[str, NotMade]:
 
 def probed(
     what: ProbePlan,
-    ground: ProbeGround,
-    clock: Clock,
+    ground: ProbeNamespace,
+    clock: ImdsProbeClock,
     told: Callable[[], int],
     tell: Callable[[str], object],
     options: Mapping[str, MetadataOptions] | None = None,
@@ -167,7 +167,7 @@ def probed(
     """
     manifest = owner_manifest(what.probe, what.manner)
 
-    def heard(owner: Owner) -> dict[str, Answers]:
+    def heard(owner: ProbeOwner) -> dict[str, Answers]:
         return _heard_all(what, owner, ground, clock, told, tell)
 
     answers, cleared = owning(ground, what.probe, manifest, what.stale, clock, tell, heard)
@@ -177,9 +177,9 @@ def probed(
 
 def _heard_all(
     what: ProbePlan,
-    owner: Owner,
-    ground: ProbeGround,
-    clock: Clock,
+    owner: ProbeOwner,
+    ground: ProbeNamespace,
+    clock: ImdsProbeClock,
     told: Callable[[], int],
     tell: Callable[[str], object],
 ) -> dict[str, Answers]:
@@ -202,9 +202,9 @@ def _waves(what: ProbePlan) -> Iterator[list[ProbePod]]:
 def _heard(
     wave: Sequence[ProbePod],
     what: ProbePlan,
-    owner: Owner,
-    ground: ProbeGround,
-    clock: Clock,
+    owner: ProbeOwner,
+    ground: ProbeNamespace,
+    clock: ImdsProbeClock,
     told: Callable[[], int],
 ) -> dict[str, Answers]:
     """Of each pod, by its name, what it printed or why it did not."""
@@ -238,7 +238,7 @@ _APPEARS_S = 5.0
 
 
 def _over(
-    names: Sequence[str], stands: Mapping[str, PodStand], ground: ProbeGround, waited_s: float
+    names: Sequence[str], stands: Mapping[str, PodStand], ground: ProbeNamespace, waited_s: float
 ) -> dict[str, Answers]:
     found: dict[str, Answers] = {}
     for name in names:
@@ -247,7 +247,7 @@ def _over(
         now = stand_of(stands.get(name))
         if isinstance(now, Unknown):
             found[name] = now
-        elif now is Now.READ:
+        elif now is ProbeStage.READ:
             log = ground.log(name)
             found[name] = log if isinstance(log, Unknown) else report_in(log)
     return found

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import News
 from kubectl_eksdoc.model.acts import Act, Cordon, Errand, OfPod
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, Update, UpdateCall
-from kubectl_eksdoc.model.journal import Begun, Entries, Entry, Held, Phase, RunSummary
-from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
+from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate, UpdateCall
+from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, RunPhase, RunStarted, RunSummary
+from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from kubectl_eksdoc.session.ports import ClusterReader
-from kubectl_eksdoc.simulator.kubelets import Pace
-from kubectl_eksdoc.simulator.mishaps import Befallen
+from kubectl_eksdoc.simulator.kubelets import KubeletTimes
+from kubectl_eksdoc.simulator.mishaps import InjectedMishap
 
 
 class AddonEks(Protocol):
     """EKS, as far as the update of one add-on goes. Every method may raise AwsError: nothing can be asked just now."""
 
-    def begin(self, call: UpdateCall) -> Update:
+    def begin(self, call: UpdateCall) -> EksAddonUpdate:
         """
         Raises:
             AwsDenied, AwsRefused, AwsMissing, AwsThrottled, AwsLogin: nothing was changed; the error says why.
@@ -29,7 +29,7 @@ class AddonEks(Protocol):
         """
         ...
 
-    def update(self, ident: str) -> Update | Unknown | Absent:
+    def update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
         """How one stands, by EKS's own id of it."""
         ...
 
@@ -41,7 +41,7 @@ class Field(Protocol):
     in it."""
 
     def do(self, act: Errand) -> None:
-        """Begin it. Exactly one answer to it will be news, be it that none came (`Lost`)."""
+        """Begin it. Exactly one answer to it will be news, be it that none came (`LostAnswer`)."""
         ...
 
     def news(self, wait_s: float) -> Sequence[News]:
@@ -54,9 +54,9 @@ class Field(Protocol):
         ...
 
     def renew(self) -> None:
-        """Begin anew. Whatever was asked for and would change something is sent no more, and is answered as `Lost`
-        unless it was answered before; what only looks is done again. Everything is told from the beginning: `AllNodes`,
-        `AllPods` and `AllBudgets` will be news."""
+        """Begin anew. Whatever was asked for and would change something is sent no more, and is answered as
+        `LostAnswer` unless it was answered before; what only looks is done again. Everything is told from the
+        beginning: `AllNodes`, `AllPods` and `AllBudgets` will be news."""
         ...
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class Journal(Protocol):
         """
         ...
 
-    def tell(self, phase: Phase, said: str) -> None:
+    def tell(self, phase: RunPhase, said: str) -> None:
         """For whoever lists runs: `said` is a sentence on how far it is. Raises: as `write`."""
         ...
 
@@ -97,11 +97,11 @@ class JournalHere(Protocol):
 class JournalThere(Protocol):
     """The journal in the cluster; one run at a time. Everything may raise what `Journal.write` does."""
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: RunStarted) -> None:
         """Raises UsageError: its namespace is not there."""
         ...
 
-    def put_back(self, run: str, leader: str, begun: Begun | None = None) -> None:
+    def put_back(self, run: str, leader: str, begun: RunStarted | None = None) -> None:
         """The head of a run whose journal was removed, to be opened then; one that is there stays as it is. Raises: as
         `begin`."""
         ...
@@ -110,13 +110,13 @@ class JournalThere(Protocol):
         """What is there of a run that is to be adopted. Raises UsageError: there is no such run."""
         ...
 
-    def adopt(self, leader: str, entries: Sequence[Entry], phase: Phase) -> None:
+    def adopt(self, leader: str, entries: Sequence[Entry], phase: RunPhase) -> None:
         """From now on `leader` writes to the run that was opened, and nobody else can."""
         ...
 
     def append(self, entries: Sequence[Entry]) -> None: ...
 
-    def tell(self, phase: Phase, said: str = "") -> None:
+    def tell(self, phase: RunPhase, said: str = "") -> None:
         """For whoever lists runs: `said` is a sentence on how far it is."""
         ...
 
@@ -156,13 +156,13 @@ class DrainLock(Protocol):
         ...
 
 
-class Trial(Protocol):
+class DryRunField(Protocol):
     """What the cluster would answer; nothing is changed."""
 
-    def would(self, act: Cordon | OfPod) -> Status | Lost: ...
+    def would(self, act: Cordon | OfPod) -> ApiStatus | LostAnswer: ...
 
 
-class Runs(Protocol):
+class RunStore(Protocol):
     """The runs of a cluster as it keeps them. Everything may raise Unreachable, Unauthorized, Forbidden."""
 
     def all(self) -> Sequence[RunSummary]:
@@ -173,7 +173,7 @@ class Runs(Protocol):
         """Raises UsageError: there is no such run."""
         ...
 
-    def ask(self, run: str, wanted: Phase, who: str) -> None:
+    def ask(self, run: str, wanted: RunPhase, who: str) -> None:
         """Ask whoever leads it to pause, go on or abort; the last word counts. Raises UsageError: as `entries`."""
         ...
 
@@ -181,12 +181,12 @@ class Runs(Protocol):
         """Its journal. Raises UsageError: as `entries`."""
         ...
 
-    def lock(self) -> Held:
+    def lock(self) -> HeldLock:
         """Who drains the cluster now."""
         ...
 
 
-class Stage(ClusterReader, Protocol):
+class SimulatedCluster(ClusterReader, Protocol):
     """A cluster in virtual time, on which a drain can be tried: nothing here touches a real one.
 
     What is asked of it is what is asked of a real cluster, and the answers are those of its API server.
@@ -197,7 +197,7 @@ class Stage(ClusterReader, Protocol):
         """Virtual time since it was set up."""
         ...
 
-    def start(self, pace: Pace) -> None:
+    def start(self, pace: KubeletTimes) -> None:
         """From now on everybody works: controllers, scheduler, and kubelets at this pace."""
         ...
 
@@ -218,7 +218,7 @@ class Stage(ClusterReader, Protocol):
         ...
 
     @property
-    def befallen(self) -> Sequence[Befallen]:
+    def befallen(self) -> Sequence[InjectedMishap]:
         """What went wrong so far because it was asked for."""
         ...
 
@@ -227,7 +227,7 @@ class Stage(ClusterReader, Protocol):
         ...
 
 
-class ProbeGround(Protocol):
+class ProbeNamespace(Protocol):
     """The namespace in which short-lived pods of ours run. Everything may raise Unauthorized or ConfigError:
     nothing can be asked any more. `Unknown.missing` is the right without which something is not had."""
 
@@ -235,11 +235,11 @@ class ProbeGround(Protocol):
         """The level of pod security that is enforced there by its label, "" without one."""
         ...
 
-    def owners(self) -> tuple[Owner, ...] | Unknown:
+    def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
         """Of all probes that are there, this one's and others'."""
         ...
 
-    def make_owner(self, doc: Doc, dry: bool = False) -> Owner | NotMade:
+    def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
         """`dry`: the server only says whether it would."""
         ...
 
@@ -253,6 +253,6 @@ class ProbeGround(Protocol):
 
     def log(self, pod: str) -> str | Unknown: ...
 
-    def remove(self, owner: Owner) -> Unknown | None:
+    def remove(self, owner: ProbeOwner) -> Unknown | None:
         """With all that it owns, in the background; one that is gone is fine. None: it was taken in."""
         ...

@@ -11,23 +11,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from kubectl_eksdoc.drain.duration.clock import NEW_NODE_S, Clock, Time
+from kubectl_eksdoc.drain.duration.clock import NEW_NODE_S, EvictionTimes, Time
 from kubectl_eksdoc.drain.landing.new_nodes import surged
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.limits import Limits
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
-from kubectl_eksdoc.drain.run.record import Record, Waiting
+from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.record import PendingPod, Record
 from kubectl_eksdoc.drain.run.replanning import Replanning
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.drain.survey import survey
 from kubectl_eksdoc.flows.drain import Stops, no_stops, plan_drain
-from kubectl_eksdoc.flows.ports import Stage
+from kubectl_eksdoc.flows.ports import SimulatedCluster
 from kubectl_eksdoc.model.acts import Hook
 from kubectl_eksdoc.model.cluster import Cluster, Identity
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.simulator.kubelets import Pace
+from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
 GIVE_UP_S = 3600.0
 """So long nothing of the drain may happen until it is given up, and longer only if the user wants it to wait: no start
@@ -40,7 +40,7 @@ LOOK_S = 60.0
 class PlannedPace:
     """As long as the plan's p50 has them take, with its `level`."""
 
-    def __init__(self, clock: Clock, level: float = 0.0) -> None:
+    def __init__(self, clock: EvictionTimes, level: float = 0.0) -> None:
         self._clock = clock
         self._level = level
 
@@ -55,17 +55,17 @@ class PlannedPace:
         return float("inf")
 
 
-def pace_of(cluster: Cluster) -> Pace:
+def pace_of(cluster: Cluster) -> KubeletTimes:
     """How long the pods of a cluster take, learned from those that run."""
-    return PlannedPace(Clock(survey(cluster, (), DrainPolicy())))
+    return PlannedPace(EvictionTimes(survey(cluster, (), DrainPolicy())))
 
 
 def rehearse(
-    stage: Stage,
+    stage: SimulatedCluster,
     targeting: Targeting,
     policy: DrainPolicy,
     given: Identity | None = None,
-    limits: Limits = Limits(),
+    limits: RunLimits = RunLimits(),
     stops: Stops = no_stops,
 ) -> tuple[Cluster, Record]:
     """Plan the drain of what is on `stage`, and do it there; `given` and `stops` as for `plan_drain`.
@@ -76,17 +76,17 @@ def rehearse(
     cluster, plan = plan_drain(stage, targeting, policy, given, stops)
     targets = tuple(target.node for target in plan.targets)
     level = plan.estimate.level if plan.estimate is not None else 0.0
-    stage.start(PlannedPace(Clock(survey(cluster, targets, policy)), level))
+    stage.start(PlannedPace(EvictionTimes(survey(cluster, targets, policy)), level))
     return cluster, _Run(stage, cluster, plan, limits).to_the_end()
 
 
 class _Run:
     """One drain on one stage. Mutable, and private to one call of `rehearse`."""
 
-    def __init__(self, stage: Stage, cluster: Cluster, plan: DrainPlan, limits: Limits) -> None:
+    def __init__(self, stage: SimulatedCluster, cluster: Cluster, plan: DrainPlan, limits: RunLimits) -> None:
         self._stage = stage
         self._plan = plan
-        self._engine = Engine(plan, Seen(cluster), replace(limits, ready_s=0.0))  # its end is that of the plan
+        self._engine = Engine(plan, ObservedState(cluster), replace(limits, ready_s=0.0))  # its end is that of the plan
         self._replanning = Replanning(self._engine, cluster)
         between_s = 1 / plan.policy.evictions_per_second if plan.policy.evictions_per_second else 0.0
         self._give_up_s = GIVE_UP_S + limits.soak_s + between_s + plan.policy.wait_jobs
@@ -109,7 +109,7 @@ class _Run:
             if self._engine.over or self._engine.is_settled(self._now) or self._now - last_s >= self._give_up_s:
                 break
             self._stage.pass_time(self._begun_s + self._next_s())
-        pending = tuple(Waiting(*each) for each in self._stage.pending())
+        pending = tuple(PendingPod(*each) for each in self._stage.pending())
         moments = (*self._engine.moments, *self._faults())
         engine = self._engine
         undone, placed, skipped = engine.undone, engine.placed, engine.cordoned_only
@@ -131,7 +131,7 @@ class _Run:
             self._engine.take(news, self._now)
         self._replanning.look(lambda: self._now)
 
-    def _new(self) -> Sequence[Moment]:
+    def _new(self) -> Sequence[RunMoment]:
         """What has happened since it was asked last; a node that is done is replaced where the user wants that."""
         new = self._engine.new_moments()
         replaced = self._plan.policy.surge is not None
@@ -167,7 +167,7 @@ class _Run:
         own_s = (self._engine.next_s(self._now), self._replanning.next_s, self._now + LOOK_S)
         return min((*own_s, *(when for when, _ in self._joining)))
 
-    def _faults(self) -> Iterable[Moment]:
+    def _faults(self) -> Iterable[RunMoment]:
         """What befell the stage while it was drained."""
         for at_s, subject, what in self._stage.befallen:
-            yield Moment(max(0.0, at_s - self._begun_s), Happened.BEFALLEN, subject, why=what)
+            yield RunMoment(max(0.0, at_s - self._begun_s), Happened.BEFALLEN, subject, why=what)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from kubectl_eksdoc.host.documents import Fields, Unfit
+from kubectl_eksdoc.host.documents import DocumentFields, Unfit
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.names import Name
 from kubectl_eksdoc.model.nodes import Node
@@ -115,7 +115,7 @@ LONGEST_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CachedNames:
     """`asked` is when they were asked for last, `seen` when there was an answer; seconds since 1970."""
 
     names: tuple[Name, ...]
@@ -136,12 +136,12 @@ class KnownNames:
         self._files = CacheFiles(folder, ENDING, MOST, LARGEST)
         self._asking = CacheFiles(folder, ASKING, MOST, _SMALL)
 
-    def of(self, key: str) -> Known | None:
+    def of(self, key: str) -> CachedNames | None:
         """None where there are none, or none that can be used."""
         content = self._files.of(key)
         return None if content is None else known_in(content)
 
-    def keep(self, key: str, known: Known) -> None:
+    def keep(self, key: str, known: CachedNames) -> None:
         self._files.keep(key, content_of(known))
 
     def asked_for(self, key: str, now: float) -> float:
@@ -157,31 +157,31 @@ class KnownNames:
         self._asking.keep(key, repr(now).encode("ascii"))
 
 
-def content_of(known: Known) -> bytes:
+def content_of(known: CachedNames) -> bytes:
     names = [{"name": each.text, "about": each.about} for each in known.names]
     document = {"version": VERSION, "asked": known.asked, "seen": known.seen, "names": names}
     return json.dumps(document, separators=(",", ":")).encode("ascii")
 
 
-def known_in(content: bytes) -> Known | None:
+def known_in(content: bytes) -> CachedNames | None:
     """None: it is not what `content_of` of this version makes."""
     try:
         document: object = json.loads(content)
         if not isinstance(document, dict):
             return None
-        fields = Fields(document)
+        fields = DocumentFields(document)
         if fields.whole("version") != VERSION:
             return None
-        return Known(_names(fields.each("names")), _seconds(fields, "asked"), _seconds(fields, "seen"))
+        return CachedNames(_names(fields.each("names")), _seconds(fields, "asked"), _seconds(fields, "seen"))
     except (ValueError, RecursionError, OverflowError):  # ValueError: not JSON, not Unicode, or Unfit
         return None
 
 
-def _names(entries: Iterable[Fields]) -> tuple[Name, ...]:
+def _names(entries: Iterable[DocumentFields]) -> tuple[Name, ...]:
     return tuple(Name(each.text("name"), each.text_or_empty("about")) for each in entries)
 
 
-def _seconds(fields: Fields, key: str) -> float:
+def _seconds(fields: DocumentFields, key: str) -> float:
     value = fields.value(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Unfit(f"{key} is no number")
@@ -260,12 +260,12 @@ def view_in(content: bytes) -> LastView | None:
         document: object = json.loads(content)
         if not isinstance(document, dict):
             return None
-        return _view(Fields(document))
+        return _view(DocumentFields(document))
     except (ValueError, RecursionError, OverflowError):  # ValueError: not JSON, not Unicode, or Unfit
         return None
 
 
-def _view(fields: Fields) -> LastView:
+def _view(fields: DocumentFields) -> LastView:
     """Raises Unfit."""
     if fields.whole("version") != VERSION:
         raise fields.unfit("version", "is another one")
@@ -283,7 +283,7 @@ def _view(fields: Fields) -> LastView:
     return LastView(who, fields.moment("observedAt"), tuple(nodes.values()), pods)
 
 
-def _node_in(fields: Fields) -> Node:
+def _node_in(fields: DocumentFields) -> Node:
     labels = fields.inside("labels")
     kubelet = fields.text_or_empty("kubelet")
     ready = fields.text("ready")
@@ -303,11 +303,11 @@ def _node_in(fields: Fields) -> Node:
     )
 
 
-def _moment(fields: Fields, key: str) -> datetime | None:
+def _moment(fields: DocumentFields, key: str) -> datetime | None:
     return None if fields.value(key) == "" else fields.moment(key)
 
 
-def _yes(fields: Fields, key: str) -> bool:
+def _yes(fields: DocumentFields, key: str) -> bool:
     value = fields.value(key)
     if not isinstance(value, bool):
         raise Unfit(f"{key} is neither true nor false")

@@ -22,7 +22,7 @@ _MARKS = (b"kubectl_eksdoc", b"__complete")
 """What a script of pip imports, and what a shim of this tool or of a packager says."""
 
 
-class State(Enum):
+class CompleterState(Enum):
     LINK = "link"
     SCRIPT = "script"
     MISSING = "missing"
@@ -38,7 +38,7 @@ class Completer:
     plugin: str
     path: Path
     target: str
-    state: State
+    state: CompleterState
     other: str = ""
 
 
@@ -90,16 +90,16 @@ def _completer(folder: Path, plugin: str, program: str, environ: Mapping[str, st
     return Completer(plugin, path, program, _state(path, plugin, program), other or "")
 
 
-def _state(path: Path, plugin: str, program: str) -> State:
+def _state(path: Path, plugin: str, program: str) -> CompleterState:
     try:
         leads = os.readlink(path)
     except FileNotFoundError:
-        return State.MISSING
+        return CompleterState.MISSING
     except OSError:  # it is no link
-        return State.SCRIPT if is_ours(path) else State.OTHER
+        return CompleterState.SCRIPT if is_ours(path) else CompleterState.OTHER
     if leads not in (f"kubectl-{plugin}", str(path.with_name(f"kubectl-{plugin}"))):
-        return State.SCRIPT if is_ours(path) else State.OTHER
-    return State.LINK if program else State.DANGLING
+        return CompleterState.SCRIPT if is_ours(path) else CompleterState.OTHER
+    return CompleterState.LINK if program else CompleterState.DANGLING
 
 
 def is_ours(path: Path) -> bool:

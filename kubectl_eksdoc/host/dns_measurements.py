@@ -13,7 +13,7 @@ from datetime import timezone
 
 from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.host.cache import CacheFiles
-from kubectl_eksdoc.host.documents import Fields
+from kubectl_eksdoc.host.documents import DocumentFields
 from kubectl_eksdoc.host.journals import state_folder
 from kubectl_eksdoc.model.coredns import Propagation
 
@@ -60,7 +60,7 @@ def _key(uid: str, context: str) -> str:
 def _read(content: bytes) -> Propagation | None:
     try:
         document: object = json.loads(content)
-        fields = Fields(document if isinstance(document, dict) else {})
+        fields = DocumentFields(document if isinstance(document, dict) else {})
         if fields.whole("version") != VERSION:
             return None
         return Propagation(

@@ -47,7 +47,7 @@ def short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-class Fields:
+class DocumentFields:
     """An object of the document; each method gives the value of a key that must be there.
 
     Raises:
@@ -116,20 +116,20 @@ class Fields:
             raise self.unfit(key, "holds more than texts")
         return tuple(map(str, values))
 
-    def each(self, key: str) -> Iterator[Fields]:
+    def each(self, key: str) -> Iterator[DocumentFields]:
         """The objects of a list."""
         for at, value in enumerate(self._list(key)):
             if not isinstance(value, dict):
                 raise self.unfit(f"{key}[{at}]", "is no object")
-            yield Fields(value, f"{self._where}{key}[{at}].")
+            yield DocumentFields(value, f"{self._where}{key}[{at}].")
 
-    def inside(self, key: str) -> Fields:
+    def inside(self, key: str) -> DocumentFields:
         value = self.value(key)
         if not isinstance(value, dict):
             raise self.unfit(key, "is no object")
-        return Fields(value, f"{self._where}{key}.")
+        return DocumentFields(value, f"{self._where}{key}.")
 
-    def inside_or_null(self, key: str) -> Fields | None:
+    def inside_or_null(self, key: str) -> DocumentFields | None:
         return None if self.value(key) is None else self.inside(key)
 
     def _list(self, key: str) -> list[object]:

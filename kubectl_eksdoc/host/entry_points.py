@@ -19,7 +19,7 @@ COMMANDS = ("drain", "addon-diff", "imds-probe", "coredns-lameduck", "interrupti
 _SUFFIX = ".exe" if os.name == "nt" else ""
 
 
-class State(Enum):
+class EntryPointState(Enum):
     """INSTALLED: krew or pip made it."""
 
     LINK = "link"
@@ -33,7 +33,7 @@ class State(Enum):
 class EntryPoint:
     command: str
     path: Path
-    state: State
+    state: EntryPointState
 
 
 def entry_points(folder: Path) -> tuple[EntryPoint, ...]:
@@ -52,10 +52,10 @@ def unlink(entry: EntryPoint) -> None:
     entry.path.unlink()
 
 
-def _state(path: Path) -> State:
+def _state(path: Path) -> EntryPointState:
     if not os.path.lexists(path):
-        return State.MISSING
+        return EntryPointState.MISSING
     main = path.with_name(f"{PROGRAM}{_SUFFIX}")
     if path.is_symlink() and os.readlink(path) in (main.name, str(main)):
-        return State.LINK if path.exists() else State.DANGLING
-    return State.INSTALLED if is_ours(path) else State.OTHER
+        return EntryPointState.LINK if path.exists() else EntryPointState.DANGLING
+    return EntryPointState.INSTALLED if is_ours(path) else EntryPointState.OTHER

@@ -36,7 +36,7 @@ _READS = 64
 _LOOK_S = 0.05
 
 
-class Inner(Protocol):
+class InnerField(Protocol):
     """The field of the cluster itself, as `flows.ports.Field`."""
 
     def do(self, act: Act) -> None: ...
@@ -48,7 +48,7 @@ class Inner(Protocol):
 class HookedField:
     """The port `flows.ports.Field`: hooks are run here, everything else is the inner field's. For one thread."""
 
-    def __init__(self, inner: Inner, commands: Mapping[str, str], run: str, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, inner: InnerField, commands: Mapping[str, str], run: str, timeout_s: float = TIMEOUT_S) -> None:
         """`commands`: what a shell runs, by `Hook.when`; `run`: the id of the drain."""
         self._inner = inner
         self._commands = commands

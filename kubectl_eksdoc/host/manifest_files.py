@@ -15,7 +15,7 @@ from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import standard_input
 from kubectl_eksdoc.host.documents import read_text, yaml_as_go_reads_it
 from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc
-from kubectl_eksdoc.model.api_usage import Manifest, Unread
+from kubectl_eksdoc.model.api_usage import ManifestText, Unread
 from kubectl_eksdoc.objects.manifests import manifest_of
 
 STDIN = "-"
@@ -24,14 +24,14 @@ ENDINGS = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ManifestLimits:
     """Bytes of one file, and how many files."""
 
     size: int = 32 << 20
     files: int = 50_000
 
 
-BOUNDS = Bounds()
+BOUNDS = ManifestLimits()
 _NO_OBJECT = "there is no Kubernetes object in it"
 _CHART = "Chart.yaml"
 _TEMPLATES = "it is a chart of Helm, and its templates are not read"
@@ -42,20 +42,20 @@ _TAKES = ("resources", "bases", "components")
 _HINT = "Name files or folders of manifests, or - for standard input."
 
 
-def read_manifests(paths: Sequence[str], bounds: Bounds = BOUNDS) -> tuple[Manifest, ...]:
+def read_manifests(paths: Sequence[str], bounds: ManifestLimits = BOUNDS) -> tuple[ManifestText, ...]:
     """Each file once, in the order of `paths`, folders sorted. What is in a folder and cannot be read is named in its
     place; files of a folder without an object are left out, unless none has any.
 
     Raises:
         UsageError: a path that was named is not there.
     """
-    found: dict[str, Manifest] = {}
+    found: dict[str, ManifestText] = {}
     for path, named in _files(paths):
         if path in found:
             continue
         if len(found) >= bounds.files:
             why = f"more than {bounds.files} files are not read"
-            found[path] = Manifest(path, unread=(Unread(1, why),))
+            found[path] = ManifestText(path, unread=(Unread(1, why),))
             break
         read = _read(path, bounds)
         if named and not (read.documents or read.unread):
@@ -67,15 +67,15 @@ def read_manifests(paths: Sequence[str], bounds: Bounds = BOUNDS) -> tuple[Manif
             found[path] = replace(found[path], unread=(*found[path].unread, Unread(1, why)))
     for path in (each for each in found if os.path.basename(each) == _CHART):
         if why := _more_of(path, found, bounds):
-            found[path] = Manifest(path, unread=(Unread(1, why, True),))
+            found[path] = ManifestText(path, unread=(Unread(1, why, True),))
     for path in paths:
         below = (each for at, each in found.items() if at == path or at.startswith(os.path.join(path, "")))
         if not any(each.documents or each.unread for each in below):
-            found[path] = Manifest(path, unread=(Unread(1, _NO_OBJECT),))
+            found[path] = ManifestText(path, unread=(Unread(1, _NO_OBJECT),))
     return tuple(each for each in found.values() if each.documents or each.unread)
 
 
-def _more_of(path: str, found: Collection[str], bounds: Bounds) -> str:
+def _more_of(path: str, found: Collection[str], bounds: ManifestLimits) -> str:
     """What is not read of a chart, "" where its templates are all that it makes objects of."""
     folder = os.path.dirname(path)
     if not any(each.startswith(os.path.join(folder, "templates", "")) for each in found):
@@ -89,7 +89,7 @@ def _more_of(path: str, found: Collection[str], bounds: Bounds) -> str:
     return _DEPENDS if depends or older else ""
 
 
-def _elsewhere(path: str, found: Collection[str], bounds: Bounds) -> str:
+def _elsewhere(path: str, found: Collection[str], bounds: ManifestLimits) -> str:
     """What a kustomization takes that is not among the files that were `found`, "" where it is all there."""
     try:
         given = yaml_as_go_reads_it(_bytes(path, bounds.size))
@@ -138,7 +138,7 @@ def _below(folder: str) -> Iterator[str]:
     yield from shut
 
 
-def _read(path: str, bounds: Bounds) -> Manifest:
+def _read(path: str, bounds: ManifestLimits) -> ManifestText:
     """Of a path that cannot be, why."""
     try:
         read = _bytes(path, bounds.size)
@@ -160,8 +160,8 @@ def _bytes(path: str, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def _unread(path: str, why: str) -> Manifest:
-    return Manifest(path, unread=(Unread(1, why),))
+def _unread(path: str, why: str) -> ManifestText:
+    return ManifestText(path, unread=(Unread(1, why),))
 
 
 # The documents of a rendered manifest that a user names.

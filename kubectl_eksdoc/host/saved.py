@@ -14,12 +14,12 @@ from typing import TypeVar
 
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.files import opened
-from kubectl_eksdoc.host.documents import MAGIC, MOST, Fields, JsonFile, Unfit, short
+from kubectl_eksdoc.host.documents import MAGIC, MOST, DocumentFields, JsonFile, Unfit, short
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, Outline, Promise, TargetOutline, TimesOutline
+from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, PlanOutline, ReadPlan, TargetOutline, TimesOutline
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.documents import API_VERSION, DRAIN_PLAN, FLEET
-from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import ReadState
 
@@ -117,17 +117,17 @@ def _of_kind(path: str, document: object, kind: str, command: str, save: str) ->
 _CUSTOM = frozenset(kind.full_name for kind in kinds.ALL if kind.custom)
 
 
-def source(metadata: Fields) -> Source:
+def source(metadata: DocumentFields) -> Source:
     return metadata.word("source", Source)
 
 
-def known(read: Fields) -> bool:
+def known(read: DocumentFields) -> bool:
     """As `KindRead.known`: a custom kind that is not served has no objects."""
     state = read.word("state", ReadState)
     return state is ReadState.READ or (state is ReadState.NOT_SERVED and read.text("resource") in _CUSTOM)
 
 
-def identity(cluster: Fields) -> Identity:
+def identity(cluster: DocumentFields) -> Identity:
     return Identity(
         context=cluster.text_or_null("context"),
         cluster=cluster.text_or_null("cluster"),
@@ -139,7 +139,7 @@ def identity(cluster: Fields) -> Identity:
     )
 
 
-def options(given: Fields) -> dict[str, object]:
+def options(given: DocumentFields) -> dict[str, object]:
     """Flags have one value, or a list of texts."""
     found: dict[str, object] = {}
     for key in given.names():
@@ -155,7 +155,7 @@ def options(given: Fields) -> dict[str, object]:
     return found
 
 
-def finding(said: Fields) -> FindingOutline:
+def finding(said: DocumentFields) -> FindingOutline:
     """
     Raises:
         Unfit: it is none.
@@ -174,16 +174,16 @@ def finding(said: Fields) -> FindingOutline:
 # What a command found earlier, to compare a new answer with it.
 
 
-def read_earlier(path: str, kind: str, command: str) -> Earlier:
+def read_earlier(path: str, kind: str, command: str) -> SavedResult:
     """The answer of `command` that was saved at `path`, a document of `kind`. Raises: as `read_answer`."""
     return read_answer(path, kind, command, lambda document: _earlier(document, path))
 
 
-def _earlier(document: Mapping[str, object], path: str) -> Earlier:
+def _earlier(document: Mapping[str, object], path: str) -> SavedResult:
     """What an older version does not write yet is left open."""
-    answer = Fields(document)
+    answer = DocumentFields(document)
     metadata = answer.inside("metadata")
-    return Earlier(
+    return SavedResult(
         file=path,
         identity=identity(metadata.inside("cluster")),
         source=source(metadata),
@@ -199,17 +199,17 @@ def _earlier(document: Mapping[str, object], path: str) -> Earlier:
     )
 
 
-def _if_there(answer: Fields, key: str) -> tuple[Fields, ...]:
+def _if_there(answer: DocumentFields, key: str) -> tuple[DocumentFields, ...]:
     return tuple(answer.each(key)) if key in answer.names() else ()
 
 
-def _codes(answer: Fields) -> frozenset[str] | None:
+def _codes(answer: DocumentFields) -> frozenset[str] | None:
     if "checks" not in answer.names():
         return None
     return frozenset(code for check in answer.each("checks") for code in check.texts("codes"))
 
 
-def _way(answer: Fields) -> str:
+def _way(answer: DocumentFields) -> str:
     if "way" not in answer.names():
         return ""
     way = answer.inside("way")
@@ -232,7 +232,7 @@ def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
     Raises:
         Unfit: the document is not as its schema says.
     """
-    plan = Fields(document)
+    plan = DocumentFields(document)
     metadata = plan.inside("metadata")
     return Baseline(
         file=file,
@@ -248,8 +248,8 @@ def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
     )
 
 
-def _promise(plan: Fields) -> Promise:
-    return Promise(
+def _promise(plan: DocumentFields) -> ReadPlan:
+    return ReadPlan(
         {each.text("name"): (each.text_or_empty("uid"), each.text("verdict")) for each in plan.each("targets")},
         {
             each.text_or_empty("uid"): (f"{each.text('namespace')}/{each.text('name')}", _owner(each), _means(each))
@@ -260,25 +260,25 @@ def _promise(plan: Fields) -> Promise:
     )
 
 
-def _owner(eviction: Fields) -> str:
+def _owner(eviction: DocumentFields) -> str:
     """Plans of earlier versions do not say it."""
     return (eviction.text_or_null("ownerUid") or "") if "ownerUid" in eviction.names() else ""
 
 
-def _means(eviction: Fields) -> str:
+def _means(eviction: DocumentFields) -> str:
     """In plans of earlier versions all are evicted."""
     return eviction.text("means") if "means" in eviction.names() else "eviction"
 
 
-def _ordered(plan: Fields) -> dict[str, object]:
+def _ordered(plan: DocumentFields) -> dict[str, object]:
     """The nodes that an order's file named; plans of earlier versions know no such file."""
-    allowed = plan.inside("options") if "options" in plan.names() else Fields({})
+    allowed = plan.inside("options") if "options" in plan.names() else DocumentFields({})
     nodes = allowed.texts("orderNodes") if "orderNodes" in allowed.names() else ()
     return {"order-file": list(nodes)} if nodes else {}
 
 
-def _outline(plan: Fields) -> Outline:
-    return Outline(
+def _outline(plan: DocumentFields) -> PlanOutline:
+    return PlanOutline(
         targets=_all(plan, "targets", _target),
         budgets=_all(plan, "budgets", _budget),
         findings=_all(plan, "findings", finding),
@@ -291,20 +291,20 @@ def _outline(plan: Fields) -> Outline:
     )
 
 
-def _all(plan: Fields, key: str, make: Callable[[Fields], _Made]) -> tuple[_Made, ...]:
+def _all(plan: DocumentFields, key: str, make: Callable[[DocumentFields], _Made]) -> tuple[_Made, ...]:
     return tuple(make(fields) for fields in plan.each(key))
 
 
-def _target(target: Fields) -> TargetOutline:
+def _target(target: DocumentFields) -> TargetOutline:
     return TargetOutline(target.text("name"), target.text("verdict"), tuple(filter(None, target.texts("why"))))
 
 
-def _budget(budget: Fields) -> BudgetOutline:
+def _budget(budget: DocumentFields) -> BudgetOutline:
     key = f"{budget.text('namespace')}/{budget.text('name')}"
     return BudgetOutline(key, budget.text("verdict"), budget.whole("perRound"))
 
 
-def _times(plan: Fields) -> TimesOutline | None:
+def _times(plan: DocumentFields) -> TimesOutline | None:
     estimate = plan.inside_or_null("estimate")
     bound = plan.inside_or_null("lowerBound")
     if estimate is None:

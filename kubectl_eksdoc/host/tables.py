@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from kubectl_eksdoc.amazon.upgrades.addon_needs import Table
+from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable
 from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
 from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi
 from kubectl_eksdoc.amazon.upgrades.software import BY_NAME
@@ -39,7 +39,7 @@ def read_tables(path: str) -> Tables:
     return Tables(
         _rows(path, document, "removed_apis", RemovedApi, {"resource": ""}),
         _rows(path, document, "custom_apis", CustomApi, {"kinds": (), "removed": None}),
-        _rows(path, document, "compatibility", Table, {}),
+        _rows(path, document, "compatibility", CompatibilityTable, {}),
     )
 
 
@@ -62,6 +62,6 @@ def _row(where: str, of: type[_T], told: object, usual: Mapping[str, object], pa
         row = made(of, {**fields, "source": {"document": path, **source}})
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise UsageError(f"{where} is not as it must be: {short(str(error))}", _WANTED) from error
-    if isinstance(row, Table) and row.name not in BY_NAME:
+    if isinstance(row, CompatibilityTable) and row.name not in BY_NAME:
         raise UsageError(f"{where} is of {short(row.name)!r}, no software that is recognised{maybe(row.name, BY_NAME)}")
     return row

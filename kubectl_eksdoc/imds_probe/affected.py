@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 
-from kubectl_eksdoc.amazon.metadata_service import Reach, Verdict
+from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, Reach
 from kubectl_eksdoc.imds_probe.programs import (
-    Need,
-    Needs,
+    ContainerCommand,
+    ImdsNeed,
+    LogReading,
+    MatchedLogLine,
     Program,
-    Read,
-    Seen,
-    Started,
+    ProgramNeeds,
     needs_nothing,
     needs_of,
     never_asks,
@@ -30,7 +30,7 @@ from kubectl_eksdoc.imds_probe.programs import (
 )
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import PodIdentity
-from kubectl_eksdoc.model.pods import Container, LogOf, Pod, RoleBy, Runs
+from kubectl_eksdoc.model.pods import Container, ContainerRunState, LogOf, Pod, RoleBy
 
 # Into which pods it is worth looking, since reading their logs is a request each, and what is found there.
 
@@ -41,7 +41,7 @@ _STEADY = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class _Chosen:
     """The pods to look into, and how many more would be worth it."""
 
     pods: tuple[Pod, ...]
@@ -49,23 +49,23 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class PodEvidence:
     """`started` is None where that is not known; `seen`: the line of its log that tells that it lacks something;
     `unknown`: what could not be read; `another`: the line that names another cause; `weak`: one after which programs
     may go on; `programs`: with what those that are known were started, by their images, where they are several."""
 
-    started: Started | None = None
-    seen: Seen | None = None
+    started: ContainerCommand | None = None
+    seen: MatchedLogLine | None = None
     unknown: tuple[Unknown, ...] = ()
-    another: Seen | None = None
-    weak: Seen | None = None
-    programs: tuple[tuple[str, Started], ...] = ()
+    another: MatchedLogLine | None = None
+    weak: MatchedLogLine | None = None
+    programs: tuple[tuple[str, ContainerCommand], ...] = ()
 
-    def started_as(self, image: str) -> Started | None:
+    def started_as(self, image: str) -> ContainerCommand | None:
         return dict(self.programs).get(image, self.started)
 
 
-def choose(pods: Iterable[Pod], now: datetime, most: int = MOST) -> Chosen:
+def choose(pods: Iterable[Pod], now: datetime, most: int = MOST) -> _Chosen:
     """Of `pods` that do not reach the service: programs that are known to need it, and whatever does not run well. One
     of each controller comes before the second of any."""
     worth = [pod for pod in pods if not (pod.finished or pod.calls.host_network) and (_needs(pod) or fails(pod, now))]
@@ -76,7 +76,7 @@ def choose(pods: Iterable[Pod], now: datetime, most: int = MOST) -> Chosen:
         ranked.append(((replicas[owner], not _needs(pod), not fails(pod, now), pod.key), pod))
         replicas[owner] += 1
     ranked.sort(key=lambda each: each[0])
-    return Chosen(tuple(pod for _, pod in ranked[:most]), max(0, len(ranked) - most))
+    return _Chosen(tuple(pod for _, pod in ranked[:most]), max(0, len(ranked) - most))
 
 
 def _needs(pod: Pod) -> bool:
@@ -105,7 +105,7 @@ def logs_of(pod: Pod, containers: Sequence[Container], now: datetime) -> tuple[L
     for each in failing or [each for each in containers if not each.init]:
         log = LogOf(pod.namespace, pod.name, each.name)
         before = LogOf(pod.namespace, pod.name, each.name, previous=True)
-        if each.runs is not Runs.WAITING:
+        if each.runs is not ContainerRunState.WAITING:
             found.append(log)
         if each.ended_before and (each in failing):
             found.append(before)
@@ -117,7 +117,7 @@ def _failing(container: Container) -> bool:
     return not (container.ready or (container.init and container.ended_as == "Completed"))
 
 
-def started_of(containers: Sequence[Container]) -> Started | None:
+def started_of(containers: Sequence[Container]) -> ContainerCommand | None:
     """Of the program that is known, else of the first that may ask the service: the others stand beside it."""
     running = [each for each in containers if not each.init]
     known = (each for each in running if program_of_image(each.image) is not None)
@@ -126,32 +126,34 @@ def started_of(containers: Sequence[Container]) -> Started | None:
     return None if which is None else _started(which)
 
 
-def _started(container: Container) -> Started:
+def _started(container: Container) -> ContainerCommand:
     more = container.more_variables, container.values, container.more_secrets
-    return Started(container.arguments, container.variables, *more)
+    return ContainerCommand(container.arguments, container.variables, *more)
 
 
 def inside(
     containers: Sequence[Container] | Absent | Unknown,
     asked: Sequence[LogOf],
     logs: Mapping[LogOf, str | Absent | Unknown],
-) -> Inside:
+) -> PodEvidence:
     """`asked`: its logs in the order of `logs_of`; those that were not read are unknown where no other tells. What a
     container lacks that never asks the service, the service would not give it."""
     if isinstance(containers, (Absent, Unknown)):
-        return Inside(unknown=(_unknown(containers),))
+        return PodEvidence(unknown=(_unknown(containers),))
     told = [logs.get(log, Unknown("it was not asked for")) for log in asked]
     silent = {each.name for each in containers if never_asks(_started(each))}
     logs_read = [
-        Read(another=found.another) if log.container in silent else found
+        LogReading(another=found.another) if log.container in silent else found
         for log, text in zip(asked, told, strict=True)
         if isinstance(text, str) and (found := read(text))
     ]
-    first = {name: next(filter(None, (getattr(each, name) for each in logs_read)), None) for name in Read.__slots__}
+    first = {
+        name: next(filter(None, (getattr(each, name) for each in logs_read)), None) for name in LogReading.__slots__
+    }
     untold = () if first["symptom"] is not None else tuple(_unknown(each) for each in told if not isinstance(each, str))
     known = [each for each in containers if not each.init and program_of_image(each.image) is not None]
     several = tuple((each.image, _started(each)) for each in known) if len(known) > 1 else ()
-    return Inside(started_of(containers), first["symptom"], untold, first["another"], first["weak"], several)
+    return PodEvidence(started_of(containers), first["symptom"], untold, first["another"], first["weak"], several)
 
 
 def _unknown(given: Absent | Unknown) -> Unknown:
@@ -199,23 +201,23 @@ _OUTLIVED = timedelta(hours=12)
 """Credentials of a node's role are valid for 6 hours at most: what has run for longer has others, or needs none."""
 
 
-def cut_off(*verdicts: Verdict) -> bool:
+def cut_off(*verdicts: ImdsVerdict) -> bool:
     """By any of them a pod is, or is answered without a token only."""
     return any(each.reach in (Reach.CUT_OFF, Reach.V1_ONLY) for each in verdicts)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedPods:
     """Of pods on a node where the service is as `here`, and on the next node as `later`. `identities`: who has a role
     by EKS Pod Identity. `at_host`: for pods with the network of their host, others are not affected alike."""
 
-    here: Verdict
-    later: Verdict
+    here: ImdsVerdict
+    later: ImdsVerdict
     identities: Set[PodIdentity] | Unknown
     now: datetime
     at_host: bool = False
 
-    def affected(self, pod: Pod, inside: Inside = Inside()) -> AffectedPod | None:
+    def affected(self, pod: Pod, inside: PodEvidence = PodEvidence()) -> AffectedPod | None:
         """None: it is not, as far as that can be told from outside."""
         if pod.finished or (pod.calls.host_network and not self.at_host):
             return None
@@ -237,11 +239,13 @@ class Judged:
                 found.append(self._of_program(pod, each, needs_of(each, pod, one.started, has_role), one))
         return min(filter(None, found), key=lambda each: WORST_FIRST[each.effect], default=None)
 
-    def _recovered(self, pod: Pod, seen: Seen) -> bool:
+    def _recovered(self, pod: Pod, seen: MatchedLogLine) -> bool:
         """It is Ready, and has printed much since."""
         return not fails(pod, self.now) and seen.after > _MUCH
 
-    def _broken(self, pod: Pod, program: Program | None, seen: Seen, another: Seen | None) -> AffectedPod:
+    def _broken(
+        self, pod: Pod, program: Program | None, seen: MatchedLogLine, another: MatchedLogLine | None
+    ) -> AffectedPod:
         lacks = f"its log says that it lacks {seen.lacks} ({seen.said.program})"
         if another is not None:
             lacks += ", and names another cause after it"
@@ -260,7 +264,7 @@ class Judged:
         _, where = self._worst()
         return AffectedPod(pod, Effect.NO_KNOWN_NEED, "it has no role of its own", where, _OWN_ROLE)
 
-    def _of_program(self, pod: Pod, program: Program, needs: Needs, inside: Inside) -> AffectedPod | None:
+    def _of_program(self, pod: Pod, program: Program, needs: ProgramNeeds, inside: PodEvidence) -> AffectedPod | None:
         if not needs:
             return None
         worst, where = self._worst()
@@ -280,18 +284,18 @@ class Judged:
             effect, why = Effect.WILL_BREAK, f"it looks for {_listed(needs.surely)} there"
         return AffectedPod(pod, effect, why, where, self._way_out(pod, program), str(program.source))
 
-    def _does_without(self, pod: Pod, inside: Inside) -> bool:
+    def _does_without(self, pod: Pod, inside: PodEvidence) -> bool:
         """It is Ready, its log was read, and the next node gives it no less than this one."""
         loses = cut_off(self.later) and self.here.reach not in (Reach.CUT_OFF, self.later.reach)
         return not loses and pod.ready and inside.started is not None and not inside.unknown
 
-    def _outlives(self, pod: Pod, needs: Needs, inside: Inside) -> bool:
+    def _outlives(self, pod: Pod, needs: ProgramNeeds, inside: PodEvidence) -> bool:
         """It needs nothing but credentials, was cut off all the time as far as is known, and its log was read."""
-        if needs.surely != (Need.CREDENTIALS,) or self.here.reach is not Reach.CUT_OFF or inside.unknown:
+        if needs.surely != (ImdsNeed.CREDENTIALS,) or self.here.reach is not Reach.CUT_OFF or inside.unknown:
             return False
         return pod.ready and pod.ready_at is not None and self.now - pod.ready_at > _OUTLIVED
 
-    def _worst(self) -> tuple[Verdict, str]:
+    def _worst(self) -> tuple[ImdsVerdict, str]:
         """And where that is, a clause."""
         for reach in (Reach.CUT_OFF, Reach.V1_ONLY):
             if self.here.reach is reach:
@@ -300,7 +304,7 @@ class Judged:
                 return self.later, f"on the next node {self.later.why}"
         raise AssertionError("only pods that cannot reach IMDS are checked")
 
-    def _way_out(self, pod: Pod, program: Program | None, seen: Seen | None = None) -> str:
+    def _way_out(self, pod: Pod, program: Program | None, seen: MatchedLogLine | None = None) -> str:
         if pod.calls.role is RoleBy.NOBODY and _associated(pod, self.identities):
             return AGAIN
         if seen is not None and seen.said.lacks == "credentials" and pod.calls.role is not RoleBy.NOBODY:
@@ -310,12 +314,12 @@ class Judged:
         return program.fix if program is not None else _OWN_ROLE
 
 
-def unexplained(pod: Pod, inside: Inside, now: datetime) -> bool:
+def unexplained(pod: Pod, inside: PodEvidence, now: datetime) -> bool:
     """It fails, and its log names no cause that is known. One that never asks the service fails for something else."""
     return fails(pod, now) and inside.another is None and not never_asks(inside.started)
 
 
-def _listed(needs: Sequence[Need]) -> str:
+def _listed(needs: Sequence[ImdsNeed]) -> str:
     """``a, b and c``."""
     *before, last = [need.value for need in needs]
     return f"{', '.join(before)} and {last}" if before else last

@@ -31,7 +31,7 @@ def settings(text: str, names: Collection[str]) -> dict[str, str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class IntendedOptions:
     """The options that are meant: `hops` at most, None and "" where anything is. `tag`: that one of the cluster says
     it, "" where it is known."""
 
@@ -40,7 +40,7 @@ class Intent:
     tag: str = ""
 
     @classmethod
-    def of(cls, text: str) -> Intent | None:
+    def of(cls, text: str) -> IntendedOptions | None:
         """None for a text that is no intent."""
         found = settings(text, ("hops", "tokens"))
         if found is None:

@@ -8,13 +8,13 @@ from kubectl_eksdoc.amazon.metadata_service import HOST, OPTIONAL, POD, REQUIRED
 from kubectl_eksdoc.imds_probe.affected import (
     AffectedPod,
     Effect,
-    Inside,
+    PodEvidence,
     cut_off,
     ended_badly,
     fails,
     unexplained,
 )
-from kubectl_eksdoc.imds_probe.assumed import Intent
+from kubectl_eksdoc.imds_probe.assumed import IntendedOptions
 from kubectl_eksdoc.imds_probe.evidence import Counted, answered, in_all, rejected
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.model import kinds
@@ -37,7 +37,7 @@ def judged(
     affected: Sequence[AffectedPod],
     hops: int = POD,
     assumed: bool = False,
-    intent: Intent | None = None,
+    intent: IntendedOptions | None = None,
     counted: Counted | None = None,
 ) -> Iterator[Finding]:
     """Of one group; pods of one owner that are affected alike are one finding. `hops` are needed. `assumed`: what the
@@ -146,7 +146,7 @@ def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
         pod
         for pod in facts.cluster.pods
         if pod.node in alike_of and pod.key not in told and _lacks(pod, alike_of[pod.node])
-        if (looked := facts.inside.get(pod.key, Inside())) and not looked.unknown
+        if (looked := facts.inside.get(pod.key, PodEvidence())) and not looked.unknown
         if (ended_badly(pod, done) if pod.finished else unexplained(pod, looked, facts.cluster.observed_at))
     ]
     if found:
@@ -249,7 +249,7 @@ def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
         yield Finding.of("imds-pods-possible/no-known-need", _cluster(facts), tuple(some(owners)), count=len(found))
 
 
-def _intended(facts: MetadataFacts, every: Iterable[NodesAlike], intent: Intent) -> Iterator[Finding]:
+def _intended(facts: MetadataFacts, every: Iterable[NodesAlike], intent: IntendedOptions) -> Iterator[Finding]:
     """One for all groups, each a line of the evidence."""
     missed: dict[NodesAlike, str] = {}
     for alike in every:
@@ -275,7 +275,7 @@ def _in_words(options: object) -> str:
     return f"the hop limit is {options.hop_limit}, and tokens are {options.tokens}"
 
 
-def _next(alike: NodesAlike, affected: Sequence[AffectedPod], intent: Intent | None) -> Iterator[Finding]:
+def _next(alike: NodesAlike, affected: Sequence[AffectedPod], intent: IntendedOptions | None) -> Iterator[Finding]:
     if not alike.changes or (intent is not None and intent.met_by(alike.next.options)):
         return
     worse = cut_off(alike.later) and alike.here.reach is not Reach.CUT_OFF

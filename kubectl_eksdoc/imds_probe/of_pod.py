@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from kubectl_eksdoc.amazon.metadata_service import HOST, Reach, Verdict, verdict
+from kubectl_eksdoc.amazon.metadata_service import HOST, ImdsVerdict, Reach, verdict
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, cut_off, fails
 from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
 from kubectl_eksdoc.model.asked import Unknown
@@ -18,7 +18,7 @@ class OnePod:
 
     pod: Pod
     hops: int
-    here: Verdict
+    here: ImdsVerdict
     affected_pod: AffectedPod | None
     sentence: str
 
@@ -36,18 +36,20 @@ def of_pod(plan: MetadataPlan, pod: Pod) -> OnePod:
     now = plan.facts.cluster.observed_at
     group = next((each for each in plan.groups if pod.node in each.alike.nodes), None)
     if pod.finished:
-        return _said(pod, plan.hops, Verdict(Reach.UNKNOWN, "its containers have ended, and do not start again"), now)
+        return _said(
+            pod, plan.hops, ImdsVerdict(Reach.UNKNOWN, "its containers have ended, and do not start again"), now
+        )
     if group is None:
         why = "it is on no node yet" if not pod.node else f"its node {pod.node} is not among those that were read"
-        return _said(pod, plan.hops, Verdict(Reach.UNKNOWN, why), now)
+        return _said(pod, plan.hops, ImdsVerdict(Reach.UNKNOWN, why), now)
     if pod.calls.host_network:
         options = group.alike.now.options
-        none = Verdict(Reach.CUT_OFF, group.alike.now.by)
+        none = ImdsVerdict(Reach.CUT_OFF, group.alike.now.by)
         return _said(pod, HOST, none if options is None else verdict(options, HOST), now, group)
     return _said(pod, plan.hops, group.alike.here, now, group)
 
 
-def _said(pod: Pod, hops: int, here: Verdict, now: datetime, group: GroupPlan | None = None) -> OnePod:
+def _said(pod: Pod, hops: int, here: ImdsVerdict, now: datetime, group: GroupPlan | None = None) -> OnePod:
     among = group.affected if group is not None else ()
     suffers = next((each for each in among if each.pod == pod and each.effect is not Effect.NO_KNOWN_NEED), None)
     where = f" on {pod.node}" if pod.node else ""
@@ -60,7 +62,7 @@ def _said(pod: Pod, hops: int, here: Verdict, now: datetime, group: GroupPlan | 
     return OnePod(pod, hops, here, suffers, sentence + _later(group, pod))
 
 
-def _matters(pod: Pod, suffers: AffectedPod | None, here: Verdict, failing: bool) -> str:
+def _matters(pod: Pod, suffers: AffectedPod | None, here: ImdsVerdict, failing: bool) -> str:
     if suffers is not None:
         return f"{suffers.effect.value}: {suffers.why}; way out: {suffers.way_out}"
     if failing:

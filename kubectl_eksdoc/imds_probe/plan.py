@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.amazon.metadata_service import HOST, Verdict, of_group_by_eks, verdict
+from kubectl_eksdoc.amazon.metadata_service import HOST, ImdsVerdict, of_group_by_eks, verdict
 from kubectl_eksdoc.amazon.metadata_service import Reach as Reached
-from kubectl_eksdoc.baseline.changes import Since, outline_of
+from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.comparing import since
-from kubectl_eksdoc.baseline.side import Of, Scope, Side, made_earlier, needs_of, read_of
-from kubectl_eksdoc.imds_probe.affected import WORST_FIRST, AffectedPod, Effect, Inside, Judged, cut_off, fails
+from kubectl_eksdoc.baseline.side import Scope, Side, SnapshotOrigin, made_earlier, needs_of, read_of
+from kubectl_eksdoc.imds_probe.affected import WORST_FIRST, AffectedPod, Effect, JudgedPods, PodEvidence, cut_off, fails
 from kubectl_eksdoc.imds_probe.assumed import AL2023, Assumed
 from kubectl_eksdoc.imds_probe.judging import judged, judged_whole, reasons, some, whose
 from kubectl_eksdoc.imds_probe.programs import program_of
-from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, Service, counted_of, nodes_alike
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, counted_of, nodes_alike
 from kubectl_eksdoc.model.aws.machines import MetadataOptions, NodeGroup, PodIdentity, SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import Reach, shell
-from kubectl_eksdoc.model.earlier import Earlier
+from kubectl_eksdoc.model.commands import CommandTarget, shell
+from kubectl_eksdoc.model.earlier import SavedResult
 from kubectl_eksdoc.model.findings import Finding, Subject, in_order, reached
 from kubectl_eksdoc.model.missing_rights import as_read
 from kubectl_eksdoc.model.nodes import NodeOwner
@@ -28,7 +28,7 @@ from kubectl_eksdoc.model.pods import Pod
 # The AL2023 node group that comes after a managed one of AL2, and whom it cuts off.
 
 
-def on_successor(alike: NodesAlike, facts: MetadataFacts, hops: int) -> Verdict | None:
+def on_successor(alike: NodesAlike, facts: MetadataFacts, hops: int) -> ImdsVerdict | None:
     """What pods find there; None where none is known to come, or where that is nothing new to them."""
     group = facts.told.node_groups.get(alike.name) if alike.owner is NodeOwner.MANAGED else None
     if not isinstance(group, NodeGroup) or group.template is not None or not group.ami_type.startswith("AL2_"):
@@ -77,7 +77,7 @@ class MetadataPlan:
     findings: tuple[Finding, ...]
 
 
-def plan_metadata(facts: MetadataFacts, hops: int, reach: Reach = Reach()) -> MetadataPlan:
+def plan_metadata(facts: MetadataFacts, hops: int, reach: CommandTarget = CommandTarget()) -> MetadataPlan:
     """`hops` to the service: 2 for a pod with a network of its own, 3 where another network is below that. `reach`: by
     which words the commands lead to the cluster that was read."""
     alike = nodes_alike(facts, hops)
@@ -132,13 +132,13 @@ def _by_group(alike: Sequence[NodesAlike], pods: Iterable[Pod]) -> dict[int, lis
 
 
 def _affected(
-    alike: NodesAlike, pods: Sequence[Pod], facts: MetadataFacts, of_owner: Mapping[str, Inside]
+    alike: NodesAlike, pods: Sequence[Pod], facts: MetadataFacts, of_owner: Mapping[str, PodEvidence]
 ) -> tuple[AffectedPod, ...]:
     """What was read of one pod holds for those that its owner made like it."""
     has_one = alike.now.options is not None
     # Fargate runs no agent of EKS Pod Identity, so an association gives its pods nothing
     identities = frozenset[PodIdentity]() if alike.owner is NodeOwner.FARGATE else facts.told.identities
-    judged = Judged(alike.here, alike.later, identities, facts.cluster.observed_at)
+    judged = JudgedPods(alike.here, alike.later, identities, facts.cluster.observed_at)
     on_host = replace(
         judged, here=_at_host(alike.now, alike.here), later=_at_host(alike.next, alike.later), at_host=True
     )
@@ -147,7 +147,7 @@ def _affected(
         own = facts.inside.get(pod.key)
         shared = of_owner.get(_alike(pod), _NOT_LOOKED)
         same = fails(pod, facts.cluster.observed_at)  # then it fails as the one did whose log was read
-        within = own or (shared if same else Inside(shared.started, programs=shared.programs))
+        within = own or (shared if same else PodEvidence(shared.started, programs=shared.programs))
         each = (on_host if pod.calls.host_network else judged).affected(pod, within)
         # where there never was a service, nobody who runs has lost one
         if each is not None and (has_one or each.effect in (Effect.BROKEN, Effect.WILL_BREAK)):
@@ -155,12 +155,12 @@ def _affected(
     return tuple(sorted(found, key=lambda each: (WORST_FIRST[each.effect], each.pod.key)))
 
 
-def _at_host(service: Service, other: Verdict) -> Verdict:
+def _at_host(service: MetadataService, other: ImdsVerdict) -> ImdsVerdict:
     """For pods with the network of their host; where there is no service, they are on no instance of EC2."""
-    return Verdict(Reached.UNKNOWN, other.why) if service.options is None else verdict(service.options, HOST)
+    return ImdsVerdict(Reached.UNKNOWN, other.why) if service.options is None else verdict(service.options, HOST)
 
 
-_NOT_LOOKED = Inside()
+_NOT_LOOKED = PodEvidence()
 
 
 def _alike(pod: Pod) -> str:
@@ -191,7 +191,9 @@ _KNOWN = frozenset(_NEEDS)
 _NODES, _GROUPS = "node", "nodegroup"
 
 
-def against(earlier: Earlier, cluster: Cluster, plan: MetadataPlan, options: Mapping[str, object]) -> Since:
+def against(
+    earlier: SavedResult, cluster: Cluster, plan: MetadataPlan, options: Mapping[str, object]
+) -> ResultComparison:
     """
     Raises:
         BaselineError: the earlier answer is of another cluster.
@@ -202,7 +204,7 @@ def against(earlier: Earlier, cluster: Cluster, plan: MetadataPlan, options: Map
     return since(earlier, cluster, then, now, options)
 
 
-def as_earlier(of: Of, cluster: Cluster, plan: MetadataPlan) -> Earlier:
+def as_earlier(of: SnapshotOrigin, cluster: Cluster, plan: MetadataPlan) -> SavedResult:
     """`plan` of what was read earlier, as its own document is read."""
     return made_earlier(of, cluster, plan.findings)
 

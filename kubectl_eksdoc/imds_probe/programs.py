@@ -13,12 +13,12 @@ from enum import Enum
 
 from kubectl_eksdoc.amazon.upgrades.images import by_image, tag_of
 from kubectl_eksdoc.kubernetes.keeping import MARK, hidden
-from kubectl_eksdoc.model.knowledge import Source, records, sections
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.versions import parse
 
 
-class Need(str, Enum):
+class ImdsNeed(str, Enum):
     """What a program asks the service for, as a clause."""
 
     REGION = "its region"
@@ -37,7 +37,7 @@ def _words(arguments: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class ContainerCommand:
     """With what a container of the pod was started: its arguments, and the names of its variables. `more_variables`:
     there are others, from a ConfigMap or a Secret (envFrom), whose names are not known. `values`: of the variables in
     `TOLD_VARIABLES` that have one in the pod's spec. `more_secrets`: access keys may be among the others."""
@@ -89,7 +89,7 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ProgramSettings:
     """Flags and variables that tell a program what it would ask the service for."""
 
     region: tuple[str, ...] = ()
@@ -97,17 +97,17 @@ class Given:
     metadata: tuple[str, ...] = ()
     credentials: tuple[str, ...] = ()
 
-    def of(self, need: Need) -> tuple[str, ...]:
+    def of(self, need: ImdsNeed) -> tuple[str, ...]:
         found: tuple[str, ...] = getattr(self, need.name.lower())
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class _Mode:
     """`when`: conditions that all hold, as ``--provider=aws|aws-sd``, ``!NAME``, ``kind=DaemonSet``,
     ``version<1.4.0``. `note`: why it needs little, a clause."""
 
-    needs: tuple[Need, ...]
+    needs: tuple[ImdsNeed, ...]
     when: tuple[str, ...] = ()
     note: str = ""
 
@@ -121,16 +121,16 @@ class Program:
 
     name: str
     images: tuple[str, ...]
-    source: Source
+    source: KnowledgeSource
     asks: bool = True
-    modes: tuple[Mode, ...] = ()
+    modes: tuple[_Mode, ...] = ()
     fix: str = ""
-    given: Given = Given()
+    given: ProgramSettings = ProgramSettings()
     on_host: bool = False
     only_if: str = ""
-    sometimes: tuple[Need, ...] = ()
+    sometimes: tuple[ImdsNeed, ...] = ()
 
-    def conditional(self, need: Need) -> bool:
+    def conditional(self, need: ImdsNeed) -> bool:
         return bool(self.only_if) and (not self.sometimes or need in self.sometimes)
 
 
@@ -164,45 +164,45 @@ def program_of_image(image: str) -> Program | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class ProgramNeeds:
     """What a program asks the service for and has not been given otherwise: `surely`, and what it `may` besides, where
     that hangs on what is not known."""
 
-    surely: tuple[Need, ...] = ()
-    may: tuple[Need, ...] = ()
+    surely: tuple[ImdsNeed, ...] = ()
+    may: tuple[ImdsNeed, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.surely or self.may)
 
 
-def needs_of(program: Program, pod: Pod, started: Started | None, has_role: bool) -> Needs:
+def needs_of(program: Program, pod: Pod, started: ContainerCommand | None, has_role: bool) -> ProgramNeeds:
     """`started` is not known where it was not read. A role of its own gives a pod credentials, and nothing else."""
-    possible: list[Mode] = []
+    possible: list[_Mode] = []
     for mode in program.modes:
         holds = _all_hold(mode.when, pod, started)
         if holds is not False:
             possible.append(mode)
         if holds:
             break
-    surely: list[Need] = []
-    may: list[Need] = []
-    for need in Need:
+    surely: list[ImdsNeed] = []
+    may: list[ImdsNeed] = []
+    for need in ImdsNeed:
         asking = [need in mode.needs for mode in possible]
         met = _met(program, need, started, has_role)
         if not any(asking) or met:
             continue
         (surely if all(asking) and met is False and not program.conditional(need) else may).append(need)
-    return Needs(tuple(surely), tuple(may))
+    return ProgramNeeds(tuple(surely), tuple(may))
 
 
-def _met(program: Program, need: Need, started: Started | None, has_role: bool) -> bool | None:
+def _met(program: Program, need: ImdsNeed, started: ContainerCommand | None, has_role: bool) -> bool | None:
     """None: that is not known."""
     names = program.given.of(need)
-    if need is Need.CREDENTIALS and (has_role or (started is not None and _credentials_file(started))):
+    if need is ImdsNeed.CREDENTIALS and (has_role or (started is not None and _credentials_file(started))):
         return True
     if started is None:
         return None if names else False
-    if need is Need.CREDENTIALS and started.more_secrets:
+    if need is ImdsNeed.CREDENTIALS and started.more_secrets:
         return None
     answers = [started.given(name) for name in names]
     return True if True in answers else None if None in answers else False
@@ -213,11 +213,11 @@ _ADDRESSES = ("169.254.169.254", "fd00:ec2::254")
 _DISABLED, _ELSEWHERE = "AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"
 
 
-def _credentials_file(started: Started) -> bool:
+def _credentials_file(started: ContainerCommand) -> bool:
     return any(started.given(name) for name in _FILES)
 
 
-def never_asks(started: Started | None) -> bool:
+def never_asks(started: ContainerCommand | None) -> bool:
     """Its SDK was told not to ask the service (every SDK of AWS but that for C++ 1.11 and older heeds the variable),
     or to ask another one."""
     if started is None:
@@ -227,7 +227,7 @@ def never_asks(started: Started | None) -> bool:
     return disabled or not (elsewhere == "?" or any(address in elsewhere.lower() for address in _ADDRESSES))
 
 
-def _all_hold(conditions: Sequence[str], pod: Pod, started: Started | None) -> bool | None:
+def _all_hold(conditions: Sequence[str], pod: Pod, started: ContainerCommand | None) -> bool | None:
     """None where it is not known."""
     answers = [_holds(each, pod, started) for each in conditions]
     return False if False in answers else None if None in answers else True
@@ -236,7 +236,7 @@ def _all_hold(conditions: Sequence[str], pod: Pod, started: Started | None) -> b
 _VERSION = re.compile(r"version(<|>=)(.+)\Z")
 
 
-def _holds(condition: str, pod: Pod, started: Started | None) -> bool | None:
+def _holds(condition: str, pod: Pod, started: ContainerCommand | None) -> bool | None:
     if condition.startswith("!"):
         holds = _holds(condition[1:], pod, started)
         return None if holds is None else not holds
@@ -289,14 +289,14 @@ class LogLine:
     text: str
     lacks: str
     program: str
-    source: Source
+    source: KnowledgeSource
     weak: bool = False
     asks: bool = True
     beside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MatchedLogLine:
     """`line` is the last one that says so, without what surrounds it, and without credentials that a program prints.
     `after`: so many lines were printed after it."""
 
@@ -310,17 +310,17 @@ class Seen:
         return _CLAUSES.get(self.said.lacks, self.said.lacks)
 
 
-_CLAUSES = {need.name.lower(): need.value for need in Need}
+_CLAUSES = {need.name.lower(): need.value for need in ImdsNeed}
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class LogReading:
     """What a log tells: the last line that is a `symptom`, one that is a `weak` one, and one that names `another`
     cause after it."""
 
-    symptom: Seen | None = None
-    weak: Seen | None = None
-    another: Seen | None = None
+    symptom: MatchedLogLine | None = None
+    weak: MatchedLogLine | None = None
+    another: MatchedLogLine | None = None
 
 
 LONGEST = 300
@@ -338,16 +338,16 @@ def _lowered() -> tuple[tuple[str, LogLine], ...]:
     return tuple((each.text.lower(), each) for each in log_lines())
 
 
-def read(log: str) -> Read:
+def read(log: str) -> LogReading:
     """The last line of each kind; a symptom, weak or not, that was printed after another cause is the later word."""
-    found = Read()
+    found = LogReading()
     for seen in _told(log):
         if seen.said.lacks == NOTHING:
-            found = Read(found.symptom, found.weak, seen)
+            found = LogReading(found.symptom, found.weak, seen)
         elif seen.said.weak:
-            found = Read(found.symptom, seen)
+            found = LogReading(found.symptom, seen)
         else:
-            found = Read(seen, found.weak)
+            found = LogReading(seen, found.weak)
     return found
 
 
@@ -356,10 +356,10 @@ def tells(line: str) -> bool:
     return next(_told(line), None) is not None
 
 
-def _told(log: str) -> Iterator[Seen]:
+def _told(log: str) -> Iterator[MatchedLogLine]:
     lines = log.splitlines()
     for at, line in enumerate(lines, 1):
         lowered = line.lower()
         said = next((each for text, each in _lowered() if text in lowered and each.beside.lower() in lowered), None)
         if said is not None and not (said.weak and any(well in line for well in _SAID_WELL)):
-            yield Seen(said, hidden(line.strip())[:LONGEST], len(lines) - at)
+            yield MatchedLogLine(said, hidden(line.strip())[:LONGEST], len(lines) - at)

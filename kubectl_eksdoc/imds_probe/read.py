@@ -11,28 +11,28 @@ from kubectl_eksdoc.aws.machines import machines_told, nothing_told
 from kubectl_eksdoc.aws.metadata_calls import v1_calls
 from kubectl_eksdoc.errors import AwsDenied, UsageError
 from kubectl_eksdoc.imds_probe.affected import choose, inside, logs_of
-from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
+from kubectl_eksdoc.imds_probe.assumed import Assumed, IntendedOptions
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.imds_probe.sources import BY_PARAMETER, MetadataFacts, instance_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Instance,
+    MachineFacts,
     MachineKeys,
-    MachinesTold,
     NodeGroup,
     ScalingGroup,
     TemplateVersion,
     V1Calls,
 )
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.pods import Container, LogOf, Pod
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.probes import owner_of
-from kubectl_eksdoc.session.ports import InsidePods
+from kubectl_eksdoc.session.ports import PodReader
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
@@ -42,7 +42,7 @@ NEEDS = ClusterNeeds("imds-probe", KINDS, aws=AwsUse.WITHOUT_LOGIN)
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ProbeScope:
     """What is asked about: one pod, the pods of one workload (its kind and name), or some nodes, or all."""
 
     pod: str = ""
@@ -99,9 +99,9 @@ def plan_imds(
     session: ClusterSession,
     hops: int = POD,
     cluster: Cluster | None = None,
-    reach: Reach = Reach(),
+    reach: CommandTarget = CommandTarget(),
     assumed: Assumed | None = None,
-    intent: Intent | None = None,
+    intent: IntendedOptions | None = None,
     evidence: bool = False,
 ) -> MetadataPlan:
     """`cluster`: the part of it that is judged; a snapshot holds the answers to what was asked of AWS for all of it.
@@ -121,7 +121,7 @@ def plan_imds(
     return plan_metadata(with_pods(facts, hops, session.inside), hops, reach)
 
 
-def _by_tag(session: ClusterSession, name: str) -> Intent:
+def _by_tag(session: ClusterSession, name: str) -> IntendedOptions:
     """What that tag of the cluster says."""
     if not session.live:
         raise UsageError("--intent tag:NAME asks EKS: nothing else keeps the tags of a cluster", "Give the options.")
@@ -129,7 +129,7 @@ def _by_tag(session: ClusterSession, name: str) -> Intent:
     if isinstance(eks, Unknown):
         raise AwsDenied(f"tag {name} of the cluster is not known: {eks}", "Give the options.", eks.missing)
     said = dict(eks.tags).get(name)
-    found = None if said is None else Intent.of(said)
+    found = None if said is None else IntendedOptions.of(said)
     if found is None:
         what = "has no such tag" if said is None else f"has {said!r} there, which is no intent"
         raise UsageError(f"--intent tag:{name}: cluster {eks.name} {what}", "Give it hops=1, for example.")
@@ -146,7 +146,7 @@ def _v1_calls(session: ClusterSession, instances: Sequence[str]) -> Mapping[str,
     return dict.fromkeys(instances, found) if isinstance(found, Unknown) else found
 
 
-def _tell(session: ClusterSession, keys: MachineKeys) -> MachinesTold:
+def _tell(session: ClusterSession, keys: MachineKeys) -> MachineFacts:
     found = session.ask(machines_told, keys)
     return nothing_told(found, keys) if isinstance(found, Unknown) else found
 
@@ -179,7 +179,7 @@ def _instances(cluster: Cluster) -> tuple[str, ...]:
 _BY_SCALING_GROUP = (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED)
 
 
-def _named(told: MachinesTold, scaled: Set[str]) -> MachineKeys:
+def _named(told: MachineFacts, scaled: Set[str]) -> MachineKeys:
     """By what is known so far. `scaled`: instances whose auto scaling group decides; of their own image and of that of
     managed nodes only those are looked at that a template of somebody leaves open."""
     instances = [each for each in told.instances.values() if isinstance(each, Instance)]
@@ -204,7 +204,7 @@ def _sorted(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({name for name in names if name}))
 
 
-def with_pods(facts: MetadataFacts, hops: int, port: InsidePods) -> MetadataFacts:
+def with_pods(facts: MetadataFacts, hops: int, port: PodReader) -> MetadataFacts:
     """With what is found inside the pods that may lack the service.
 
     Raises:

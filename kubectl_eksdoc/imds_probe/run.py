@@ -25,7 +25,7 @@ HOP_LIMIT = ("spec", "metadataOptions", "httpPutResponseHopLimit")
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class FixDone:
     """`left`: why nothing more was done though there is something left, a clause, "" where it came to its end.
     `update`: EKS's own id of the update of a node group, "" where there is none; `stage` and `errors` are of it, and
     `number` is the template's version that was made. `nodes`: what the nodes of the group have afterwards,

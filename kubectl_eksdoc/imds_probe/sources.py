@@ -16,22 +16,22 @@ from kubectl_eksdoc.amazon.metadata_service import (
     AUTO_MODE,
     OPTIONAL,
     POD,
+    ImdsVerdict,
     Launch,
-    Origin,
+    OptionsOrigin,
     Reach,
-    Verdict,
     launch,
     of_group_by_eks,
     verdict,
 )
-from kubectl_eksdoc.imds_probe.affected import Inside
-from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
+from kubectl_eksdoc.imds_probe.affected import PodEvidence
+from kubectl_eksdoc.imds_probe.assumed import Assumed, IntendedOptions
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
-    MachinesTold,
+    MachineFacts,
     MetadataOptions,
     SaidOptions,
     ScalingGroup,
@@ -53,11 +53,11 @@ class MetadataFacts:
     meant. `v1_calls`: by instance, where CloudWatch was asked; None where it was not."""
 
     cluster: Cluster
-    told: MachinesTold = MachinesTold()
-    inside: Mapping[str, Inside] = field(default_factory=dict)
+    told: MachineFacts = MachineFacts()
+    inside: Mapping[str, PodEvidence] = field(default_factory=dict)
     not_looked_into: int = 0
     assumed: Assumed | None = None
-    intent: Intent | None = None
+    intent: IntendedOptions | None = None
     v1_calls: Mapping[str, V1Calls | Unknown] | None = None
 
 
@@ -73,7 +73,7 @@ _INSTANCE = re.compile(r"\Aaws:///[^/]*/(i-[0-9a-f]{8,17})\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class MetadataService:
     """The metadata service as one kind of node has it; `options` is None where there is none at all. `by` says whose
     decision that is, a clause. `refused`: EC2 would not launch such an instance, as the account enforces IMDSv2."""
 
@@ -107,25 +107,25 @@ _OVER = ("shutting-down", "terminated")
 """EC2 tells their options for about an hour more."""
 
 
-def service_now(node: Node, facts: MetadataFacts) -> Service:
+def service_now(node: Node, facts: MetadataFacts) -> MetadataService:
     """As the node's instance has it."""
     none = _without(node)
     if none is not None:
         return none
     ident = instance_of(node)
     if not ident:
-        return Service(Unknown(f"its providerID {node.provider_id or '(none)'} names no instance"), "")
+        return MetadataService(Unknown(f"its providerID {node.provider_id or '(none)'} names no instance"), "")
     instance = _of(facts.told.instances, ident, f"instance {ident}")
     if isinstance(instance, Unknown):
-        return Service(instance, "")
+        return MetadataService(instance, "")
     if instance.state in _OVER:
-        return Service(Unknown(f"instance {ident} is {instance.state}: nothing runs on it any more"), "")
+        return MetadataService(Unknown(f"instance {ident} is {instance.state}: nothing runs on it any more"), "")
     if instance.options is None:
-        return Service(Unknown(f"EC2 does not tell the metadata options of {ident}"), "")
-    return Service(instance.options, f"instance {ident}")
+        return MetadataService(Unknown(f"EC2 does not tell the metadata options of {ident}"), "")
+    return MetadataService(instance.options, f"instance {ident}")
 
 
-def service_next(node: Node, facts: MetadataFacts) -> Service:
+def service_next(node: Node, facts: MetadataFacts) -> MetadataService:
     """As the node that comes in its place will have it, if nobody changes anything until then, or as is assumed."""
     none = _without(node)
     if none is not None:
@@ -136,10 +136,10 @@ def service_next(node: Node, facts: MetadataFacts) -> Service:
     if assumed is None or (assumed.hops is None and not assumed.tokens):
         return found
     known = found.options if isinstance(found.options, MetadataOptions) else service_now(node, facts).options
-    return Service(assumed.options(known), f"your assumption ({assumed})")
+    return MetadataService(assumed.options(known), f"your assumption ({assumed})")
 
 
-def _allowed(made: Service, account: SaidOptions | Unknown) -> Service:
+def _allowed(made: MetadataService, account: SaidOptions | Unknown) -> MetadataService:
     """Source: botocore's model of EC2, HttpTokensEnforced of GetInstanceMetadataDefaults."""
     options = made.options
     optional = isinstance(options, MetadataOptions) and options.tokens == OPTIONAL
@@ -147,7 +147,7 @@ def _allowed(made: Service, account: SaidOptions | Unknown) -> Service:
     return replace(made, refused=True) if optional and enforced else made
 
 
-def _made(node: Node, facts: MetadataFacts) -> Service:
+def _made(node: Node, facts: MetadataFacts) -> MetadataService:
     """By what makes nodes of its kind."""
     owner = node.owner
     if owner is NodeOwner.KARPENTER:
@@ -163,24 +163,24 @@ _NO_SERVICE = {
 }
 
 
-def _without(node: Node) -> Service | None:
+def _without(node: Node) -> MetadataService | None:
     why = _NO_SERVICE.get(node.owner)
-    return Service(None, why) if why else None
+    return MetadataService(None, why) if why else None
 
 
-def _by_class(node: Node, facts: MetadataFacts) -> Service:
+def _by_class(node: Node, facts: MetadataFacts) -> MetadataService:
     name = class_name(node, facts.cluster)
     if isinstance(name, Unknown):
-        return Service(name, "")
+        return MetadataService(name, "")
     unread = _unread(facts.cluster, kinds.NODE_CLASSES)
     if unread is not None:
-        return Service(unread, "")
+        return MetadataService(unread, "")
     found = next((each for each in facts.cluster.node_classes if each.name == name), None)
     if found is None:
-        return Service(Unknown(f"the cluster has no EC2NodeClass {name}"), "")
+        return MetadataService(Unknown(f"the cluster has no EC2NodeClass {name}"), "")
     if found.metadata.nothing:
         silent = f"EC2NodeClass {name} says nothing of it, and what Karpenter gives then depends on its version"
-        return Service(Unknown(silent), "")
+        return MetadataService(Unknown(silent), "")
     return _said(found.metadata, f"EC2NodeClass {name}")
 
 
@@ -205,65 +205,67 @@ def _unread(cluster: Cluster, resource: Resource) -> Unknown | None:
     return None if read.known else Unknown(f"{name} were not read: {read.detail}", f"list {name}")
 
 
-def _by_group(node: Node, facts: MetadataFacts) -> Service:
+def _by_group(node: Node, facts: MetadataFacts) -> MetadataService:
     group = _of(facts.told.node_groups, node.group, f"node group {node.group}")
     if isinstance(group, Unknown):
-        return Service(group, "")
+        return MetadataService(group, "")
     if group.template is not None:
         return _by_template(group.template, node, facts)
     ami_type = group.ami_type if facts.assumed is None else facts.assumed.ami_type(group.ami_type)
     said = of_group_by_eks(ami_type)
     by = f"EKS, in the launch template that it makes for a node group of AMI type {ami_type}"
-    return Service(said, "") if isinstance(said, Unknown) else _said(said, by)
+    return MetadataService(said, "") if isinstance(said, Unknown) else _said(said, by)
 
 
-def _by_scaling_group(node: Node, facts: MetadataFacts) -> Service:
+def _by_scaling_group(node: Node, facts: MetadataFacts) -> MetadataService:
     ident = instance_of(node)
     if not ident:
-        return Service(Unknown("the instance is unknown, and so is what created it"), "")
+        return MetadataService(Unknown("the instance is unknown, and so is what created it"), "")
     instance = _of(facts.told.instances, ident, f"instance {ident}")
     if isinstance(instance, Unknown):
-        return Service(instance, "")
+        return MetadataService(instance, "")
     if not instance.scaling_group:  # its own options stand for the next one, as there is none
-        return Service(service_now(node, facts).options, "hand: no auto scaling group makes another one")
+        return MetadataService(service_now(node, facts).options, "hand: no auto scaling group makes another one")
     group = _of(facts.told.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
     if isinstance(group, Unknown):
-        return Service(group, "")
+        return MetadataService(group, "")
     if group.template is None:
         return _by_configuration(group, node, facts)
     made = [_by_template(ref, node, facts) for ref in (group.template, *group.others)]
     return made[0] if len(made) == 1 else _by_type(group.name, made)
 
 
-def _by_configuration(group: ScalingGroup, node: Node, facts: MetadataFacts) -> Service:
+def _by_configuration(group: ScalingGroup, node: Node, facts: MetadataFacts) -> MetadataService:
     if not group.configuration:
-        return Service(Unknown(f"auto scaling group {group.name} has no launch template"), "")
+        return MetadataService(Unknown(f"auto scaling group {group.name} has no launch template"), "")
     found = _of(facts.told.configurations, group.configuration, f"launch configuration {group.configuration}")
     if isinstance(found, Unknown):
-        return Service(found, "")
+        return MetadataService(found, "")
     made = launch(found.options, facts.told.account, _image(found, node, facts), _type_of(node, facts))
-    return Service(made.options, _who(made, f"launch configuration {found.name}"))
+    return MetadataService(made.options, _who(made, f"launch configuration {found.name}"))
 
 
-def _by_type(group: str, made: Sequence[Service]) -> Service:
+def _by_type(group: str, made: Sequence[MetadataService]) -> MetadataService:
     """Of an auto scaling group that launches some instance types from another template."""
     unknown = next((each for each in made if isinstance(each.options, Unknown)), None)
     if unknown is not None:
         return unknown
     by = "; ".join(dict.fromkeys(each.by for each in made))
     if len({each.options for each in made}) == 1:
-        return Service(made[0].options, by)
-    return Service(Unknown(f"auto scaling group {group} launches by instance type from several templates: {by}"), "")
+        return MetadataService(made[0].options, by)
+    return MetadataService(
+        Unknown(f"auto scaling group {group} launches by instance type from several templates: {by}"), ""
+    )
 
 
-def _by_template(ref: TemplateRef, node: Node, facts: MetadataFacts) -> Service:
+def _by_template(ref: TemplateRef, node: Node, facts: MetadataFacts) -> MetadataService:
     template = _of(facts.told.templates, ref, f"launch template {ref}")
     if isinstance(template, Unknown):
-        return Service(template, "")
+        return MetadataService(template, "")
     image = _image(template, node, facts)
     made = launch(template.options, facts.told.account, image, _type_of(node, facts))
     name = f"launch template {template.name or template.id} version {template.number}"
-    return Service(made.options, _who(made, name, node.owner is NodeOwner.MANAGED))
+    return MetadataService(made.options, _who(made, name, node.owner is NodeOwner.MANAGED))
 
 
 def _type_of(node: Node, facts: MetadataFacts) -> str:
@@ -285,10 +287,10 @@ def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image
 def _who(made: Launch, template: str, by_eks: bool = False) -> str:
     """Of the tokens and the hop limit, which decide who reaches it. `by_eks`: EKS makes a
     template of its own from this one, and what it puts in where this one is silent is not published."""
-    names = {Origin.TEMPLATE: template}
+    names = {OptionsOrigin.TEMPLATE: template}
     if by_eks:
         unsure = "confidence: low, as EKS makes a template of its own from this one"
-        names |= {origin: f"{origin.value} ({unsure})" for origin in (Origin.IMAGE, Origin.EC2)}
+        names |= {origin: f"{origin.value} ({unsure})" for origin in (OptionsOrigin.IMAGE, OptionsOrigin.EC2)}
     told = {
         "hop limit": made.hop_limit.origin,
         "tokens": made.tokens.origin,
@@ -299,12 +301,14 @@ def _who(made: Launch, template: str, by_eks: bool = False) -> str:
     return ", ".join(f"{what} by {who}" for what, who in whose.items())
 
 
-def _said(said: SaidOptions, by: str) -> Service:
+def _said(said: SaidOptions, by: str) -> MetadataService:
     """Of whoever writes the whole template, and leaves nothing to the account or the AMI."""
     if not said.tokens or said.hop_limit is None:
         lacks = "HttpTokens" if not said.tokens else "HttpPutResponseHopLimit"
-        return Service(Unknown(f"{by} does not say {lacks}"), "")
-    return Service(MetadataOptions(said.tokens, said.hop_limit, said.endpoint is not False, said.ipv6 is True), by)
+        return MetadataService(Unknown(f"{by} does not say {lacks}"), "")
+    return MetadataService(
+        MetadataOptions(said.tokens, said.hop_limit, said.endpoint is not False, said.ipv6 is True), by
+    )
 
 
 def _of(held: Mapping[K, T | Absent | Unknown], key: K, what: str) -> T | Unknown:
@@ -328,10 +332,10 @@ class NodesAlike:
     owner: NodeOwner
     name: str
     nodes: tuple[str, ...]
-    now: Service
-    next: Service
-    here: Verdict
-    later: Verdict
+    now: MetadataService
+    next: MetadataService
+    here: ImdsVerdict
+    later: ImdsVerdict
     scaling_group: str = ""
     windows: bool = False
 
@@ -358,7 +362,7 @@ class NodesAlike:
 
 def nodes_alike(facts: MetadataFacts, hops: int = POD) -> tuple[NodesAlike, ...]:
     """By owner and name, those that suffer first. Nodes of one group that differ are several."""
-    found: dict[tuple[NodeOwner, str, Service, Service, str, bool], list[Node]] = defaultdict(list)
+    found: dict[tuple[NodeOwner, str, MetadataService, MetadataService, str, bool], list[Node]] = defaultdict(list)
     for node in facts.cluster.nodes:
         now, later = service_now(node, facts), service_next(node, facts)
         scaling = "" if node.group else scaling_group_of(node, facts)
@@ -380,25 +384,25 @@ def nodes_alike(facts: MetadataFacts, hops: int = POD) -> tuple[NodesAlike, ...]
     return tuple(sorted(alike, key=_worst_first))
 
 
-def _without_instance(service: Service) -> Service:
+def _without_instance(service: MetadataService) -> MetadataService:
     """The id of the instance tells nodes apart, and not causes; why an instance is not known does."""
-    return Service(service.options, "") if isinstance(service.options, MetadataOptions) else service
+    return MetadataService(service.options, "") if isinstance(service.options, MetadataOptions) else service
 
 
 def _is_windows(node: Node) -> bool:
     return node.labels.get(OS) == "windows"
 
 
-def _verdict(service: Service, hops: int, windows: bool) -> Verdict:
+def _verdict(service: MetadataService, hops: int, windows: bool) -> ImdsVerdict:
     """How many hops the network of a Windows pod adds is not published: one hop may be enough."""
     if service.options is None:
-        return Verdict(Reach.CUT_OFF, service.by)
+        return ImdsVerdict(Reach.CUT_OFF, service.by)
     found, options = verdict(service.options, hops), service.options
     limited = isinstance(options, MetadataOptions) and options.endpoint and found.reach is not Reach.REACHABLE
     if not (windows and limited) or found.reach is Reach.UNKNOWN:
         return found
     limit = getattr(options, "hop_limit", 0)
-    return Verdict(Reach.UNKNOWN, f"the hop limit is {limit}, and how many a pod on Windows needs is not published")
+    return ImdsVerdict(Reach.UNKNOWN, f"the hop limit is {limit}, and how many a pod on Windows needs is not published")
 
 
 _ORDER = (Reach.CUT_OFF, Reach.V1_ONLY, Reach.UNKNOWN, Reach.REACHABLE)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kubectl_eksdoc.amazon import interruption
-from kubectl_eksdoc.amazon.iam import Asked, Fits, Ruling, Says, judged
+from kubectl_eksdoc.amazon.iam import IamMatch, IamRequest, PolicyDecision, Ruling, judged
 from kubectl_eksdoc.amazon.interruption import EventKind, about, matches
 from kubectl_eksdoc.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.interruption.links import Link, unknown
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.queues import Key, Queue, Rule, Target
+from kubectl_eksdoc.model.aws.queues import EventRule, KmsKey, Queue, RuleTarget
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.model.versions import Version
@@ -27,7 +27,7 @@ UNNAMED = "unknown"
 _NEEDS_QUEUE = "to be seen once the queue is there"
 
 
-def sent_by_rule(facts: InterruptionFacts, action: str, resource: str, rule: str) -> Asked:
+def sent_by_rule(facts: InterruptionFacts, action: str, resource: str, rule: str) -> IamRequest:
     """What EventBridge asks when it sends for a rule (its user guide, resource-based policies: aws:SourceArn is that of
     the rule)."""
     context = {
@@ -37,7 +37,7 @@ def sent_by_rule(facts: InterruptionFacts, action: str, resource: str, rule: str
         "aws:principalservicename": EVENTS,
         "aws:principalisawsservice": "true",
     }
-    return Asked(action, resource, (("Service", EVENTS),), {key: value for key, value in context.items() if value})
+    return IamRequest(action, resource, (("Service", EVENTS),), {key: value for key, value in context.items() if value})
 
 
 def _subject(facts: InterruptionFacts) -> Subject:
@@ -82,28 +82,30 @@ def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Qu
     """Of each rule that sends to it, as conditions may name one; where none does, of a rule that may be made."""
     arns = _senders(facts, queue)
     rulings = [judged(documents, sent_by_rule(facts, "sqs:SendMessage", queue.arn, arn)) for arn in arns]
-    allowed = [each for each in rulings if each.says is Says.ALLOWED]
+    allowed = [each for each in rulings if each.says is PolicyDecision.ALLOWED]
     if allowed and len(allowed) < len(rulings):
         what = f"{EVENTS} may send for {len(allowed)} of {len(rulings)} rules ({allowed[0].why})"
         return replace(link, status=Status.PASS, what=what, remedy=())  # the others fail at their rules
-    for says in (Says.DENIED, Says.NOTHING, Says.UNKNOWN, Says.ALLOWED):
+    for says in (PolicyDecision.DENIED, PolicyDecision.NOTHING, PolicyDecision.UNKNOWN, PolicyDecision.ALLOWED):
         for arn, ruling in zip(arns, rulings, strict=True):
             if ruling.says is not says:
                 continue
-            if says is Says.ALLOWED:
+            if says is PolicyDecision.ALLOWED:
                 return replace(link, status=Status.PASS, what=f"{EVENTS} may send ({ruling.why})", remedy=())
-            if says is Says.UNKNOWN:
+            if says is PolicyDecision.UNKNOWN:
                 why = Unknown(f"whether {EVENTS} may send is not known: {ruling.why}")
                 return unknown(link, why, "what the statement means")
             what = f"{EVENTS} may not sqs:SendMessage to {facts.queue}: {ruling.why}"
-            remedy = link.remedy if says is Says.NOTHING else (Remedy(f"Take back what denies it: {ruling.why}."),)
+            remedy = (
+                link.remedy if says is PolicyDecision.NOTHING else (Remedy(f"Take back what denies it: {ruling.why}."),)
+            )
             return replace(
                 link,
                 status=Status.FAIL,
                 what=what,
                 evidence=(f"for rule {arn}",),
                 remedy=remedy,
-                made=says is Says.NOTHING,
+                made=says is PolicyDecision.NOTHING,
             )
     return link
 
@@ -124,7 +126,7 @@ def takes_new_rules(facts: InterruptionFacts) -> bool:
         return True  # else it is made, or not known
     return (
         judged([queue.policy], sent_by_rule(facts, "sqs:SendMessage", queue.arn, _new_rule(facts))).says
-        is not Says.NOTHING
+        is not PolicyDecision.NOTHING
     )
 
 
@@ -158,17 +160,21 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
 _SSE = (Remedy("Let SQS encrypt the queue itself (SqsManagedSseEnabled), or give it a key of your own."),)
 
 
-def _key_ruled(link: Link, facts: InterruptionFacts, key: Key, policy: Doc) -> Link:
+def _key_ruled(link: Link, facts: InterruptionFacts, key: KmsKey, policy: Doc) -> Link:
     rulings = {action: _worst(facts, policy, action, key.arn) for action in KEY_ACTIONS}
-    bad = [(action, each) for action, each in rulings.items() if each.says in (Says.DENIED, Says.NOTHING)]
+    bad = [
+        (action, each)
+        for action, each in rulings.items()
+        if each.says in (PolicyDecision.DENIED, PolicyDecision.NOTHING)
+    ]
     if bad:
         actions = " and ".join(action for action, _ in bad)
-        denied = any(each.says is Says.DENIED for _, each in bad)
+        denied = any(each.says is PolicyDecision.DENIED for _, each in bad)
         remedy = (Remedy(f"Take back what denies it: {bad[0][1].why}."),) if denied else link.remedy
         what = f"{EVENTS} may not {actions} with the key of the queue: {bad[0][1].why}"
         return replace(link, status=Status.FAIL, what=what, remedy=remedy, made=not denied)
     for action, ruling in rulings.items():
-        if ruling.says is Says.UNKNOWN:
+        if ruling.says is PolicyDecision.UNKNOWN:
             why = f"whether {EVENTS} may {action} with the key of the queue is not known: {ruling.why}"
             return unknown(link, Unknown(why), "what the statement means")
     return replace(link, what=f"{EVENTS} may use it", remedy=())
@@ -179,11 +185,11 @@ def _worst(facts: InterruptionFacts, policy: Doc, action: str, key: str) -> Ruli
     queue = facts.told.queue
     senders = _senders(facts, queue) if isinstance(queue, Queue) else [_new_rule(facts)]
     rulings = [judged([policy], sent_by_rule(facts, action, key, arn)) for arn in senders]
-    order = (Says.DENIED, Says.NOTHING, Says.UNKNOWN, Says.ALLOWED)
+    order = (PolicyDecision.DENIED, PolicyDecision.NOTHING, PolicyDecision.UNKNOWN, PolicyDecision.ALLOWED)
     return min(rulings, key=lambda each: order.index(each.says))
 
 
-def _rules(facts: InterruptionFacts) -> tuple[Rule, ...]:
+def _rules(facts: InterruptionFacts) -> tuple[EventRule, ...]:
     return facts.told.rules if isinstance(facts.told.rules, tuple) else ()
 
 
@@ -204,11 +210,11 @@ def candidates(facts: InterruptionFacts, version: Version | None) -> tuple[str, 
     )
 
 
-def _targets(facts: InterruptionFacts, rule: Rule) -> tuple[Target, ...] | Unknown:
+def _targets(facts: InterruptionFacts, rule: EventRule) -> tuple[RuleTarget, ...] | Unknown:
     return facts.told.targets.get(rule.name, ())
 
 
-def _calls(facts: InterruptionFacts, rule: Rule, arn: str) -> bool:
+def _calls(facts: InterruptionFacts, rule: EventRule, arn: str) -> bool:
     found = _targets(facts, rule)
     return isinstance(found, tuple) and any(each.arn == arn for each in found)
 
@@ -260,26 +266,26 @@ def _rule_link(link: Link, facts: InterruptionFacts, kind: EventKind) -> Link:
 _DELIVERS, _UNSURE, _FORBIDDEN, _DISABLED, _SHAPED, _ELSEWHERE, _OTHER = range(7)
 
 
-def _may_send(facts: InterruptionFacts, rule: Rule) -> Ruling:
+def _may_send(facts: InterruptionFacts, rule: EventRule) -> Ruling:
     """By the queue's policy, where that tells one rule from another; else the link of the policy says it."""
-    queue, whole = facts.told.queue, Ruling(Says.ALLOWED, "")
+    queue, whole = facts.told.queue, Ruling(PolicyDecision.ALLOWED, "")
     if not isinstance(queue, Queue) or not isinstance(queue.policy, dict):
         return whole
     asked = {arn: sent_by_rule(facts, "sqs:SendMessage", queue.arn, arn) for arn in _senders(facts, queue)}
     rulings = {arn: judged([queue.policy], each) for arn, each in asked.items()}
-    split = any(each.says is Says.ALLOWED for each in rulings.values())
+    split = any(each.says is PolicyDecision.ALLOWED for each in rulings.values())
     return rulings.get(rule.arn, whole) if split else whole
 
 
-def _tried(facts: InterruptionFacts, rule: Rule, kind: EventKind) -> tuple[int, str, Unknown]:
+def _tried(facts: InterruptionFacts, rule: EventRule, kind: EventKind) -> tuple[int, str, Unknown]:
     """How near one rule comes to delivering this kind: a rank, and what is so."""
     nothing = Unknown("")
     if rule.pattern is None:
         return _OTHER, "", nothing
     known = known_of(facts, kind)
-    fits = Fits.MAYBE if isinstance(rule.pattern, Unknown) else matches(rule.pattern, known)
+    fits = IamMatch.MAYBE if isinstance(rule.pattern, Unknown) else matches(rule.pattern, known)
     meant = isinstance(rule.pattern, Unknown) or about(rule.pattern, known)
-    if fits is Fits.NO:
+    if fits is IamMatch.NO:
         return _OTHER, "", nothing
     found = _targets(facts, rule)
     if isinstance(found, Unknown):
@@ -287,23 +293,23 @@ def _tried(facts: InterruptionFacts, rule: Rule, kind: EventKind) -> tuple[int, 
     mine = [each for each in found if each.arn == facts.queue_arn]
     if not mine:
         calls = "has no target" if not found else f"calls {found[0].arn}, and not the queue"
-        whole = meant and fits is Fits.YES and not found
+        whole = meant and fits is IamMatch.YES and not found
         return (_ELSEWHERE, f"rule {rule.name} {calls}", nothing) if whole else (_OTHER, "", nothing)
     if not rule.enabled:
         return _DISABLED, f"rule {rule.name} is disabled", nothing
     if all(each.shaped for each in mine):
         return _SHAPED, f"rule {rule.name} sends something else than the event, which Karpenter cannot read", nothing
     ruling = _may_send(facts, rule)
-    if ruling.says is Says.UNKNOWN:
+    if ruling.says is PolicyDecision.UNKNOWN:
         return _UNSURE, "", Unknown(f"whether rule {rule.name} may send to the queue is not known: {ruling.why}")
-    if ruling.says is not Says.ALLOWED:
+    if ruling.says is not PolicyDecision.ALLOWED:
         return _FORBIDDEN, f"the queue's policy does not let rule {rule.name} send: {ruling.why}", nothing
-    if fits is Fits.MAYBE:
+    if fits is IamMatch.MAYBE:
         return _UNSURE, "", Unknown(f"rule {rule.name} may match some of them only: {_narrowed(rule, known)}")
     return _DELIVERS, rule.name, nothing
 
 
-def _narrowed(rule: Rule, known: Mapping[str, str]) -> str:
+def _narrowed(rule: EventRule, known: Mapping[str, str]) -> str:
     if isinstance(rule.pattern, Unknown):
         return rule.pattern.why
     more = sorted(set(rule.pattern or ()) - set(known))

@@ -13,14 +13,14 @@ from typing import Any
 from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.amazon.interruption import ARGUMENT, CONFIG_KEY, CONFIG_MAP, VARIABLE
 from kubectl_eksdoc.interruption.links import Link, unknown
-from kubectl_eksdoc.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.queues import InterruptionTold
+from kubectl_eksdoc.model.aws.queues import InterruptionAnswers
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.findings import Remedy, Status, Subject
-from kubectl_eksdoc.model.interruption import KarpenterInstall, Place, Setting, SpotEvent
+from kubectl_eksdoc.model.interruption import AwsPlace, KarpenterInstall, Setting, SpotEvent
 from kubectl_eksdoc.model.pods import Pod, RoleBy
 from kubectl_eksdoc.model.versions import Version, parse
 
@@ -31,7 +31,7 @@ _ROLE_ARN = "eks.amazonaws.com/role-arn"
 _IMAGE = re.compile(r"(?:^|/)karpenter/(?:karpenter/)?controller(?:[:@]|$)")
 
 
-def deployments(cluster: Cluster) -> tuple[Named, ...]:
+def deployments(cluster: Cluster) -> tuple[ObjectName, ...]:
     """Those of Karpenter, the ones that have pods first: by their label or, of pods, by their image."""
     running = {key for pod in cluster.pods if is_karpenter(pod) and (key := deployment_of(pod)) is not None}
     there = {
@@ -39,7 +39,7 @@ def deployments(cluster: Cluster) -> tuple[Named, ...]:
         for each in cluster.workloads
         if each.kind == "Deployment" and each.template_labels.get(NAME_LABEL) == KARPENTER
     }
-    return tuple(Named("apps/v1", "Deployment", *key) for key in (*sorted(running), *sorted(there - running)))
+    return tuple(ObjectName("apps/v1", "Deployment", *key) for key in (*sorted(running), *sorted(there - running)))
 
 
 def is_karpenter(pod: Pod) -> bool:
@@ -51,22 +51,22 @@ def deployment_of(pod: Pod) -> tuple[str, str] | None:
     return (pod.namespace, pod.deployment) if pod.deployment else None
 
 
-def pods_of(cluster: Cluster, of: Named) -> tuple[Pod, ...]:
+def pods_of(cluster: Cluster, of: ObjectName) -> tuple[Pod, ...]:
     return tuple(pod for pod in cluster.pods if deployment_of(pod) == (of.namespace, of.name) and not pod.finished)
 
 
-def config_map(of: Named) -> Named:
+def config_map(of: ObjectName) -> ObjectName:
     """In which older versions are configured."""
-    return Named("v1", "ConfigMap", of.namespace, CONFIG_MAP)
+    return ObjectName("v1", "ConfigMap", of.namespace, CONFIG_MAP)
 
 
-def service_account(of: Named, deployment: Doc) -> Named:
+def service_account(of: ObjectName, deployment: Doc) -> ObjectName:
     name = at(deployment, "spec", "template", "spec", "serviceAccountName")
-    return Named("v1", "ServiceAccount", of.namespace, name if isinstance(name, str) and name else "default")
+    return ObjectName("v1", "ServiceAccount", of.namespace, name if isinstance(name, str) and name else "default")
 
 
 def installed(
-    of: Named,
+    of: ObjectName,
     deployment: Doc,
     settings: Doc | Absent | Unknown,
     account: Doc | Absent | Unknown,
@@ -222,9 +222,9 @@ class InterruptionFacts:
     cluster: Cluster
     install: KarpenterInstall | Absent | Unknown = _NO_KARPENTER
     others: tuple[str, ...] = ()
-    place: Place = Place()
+    place: AwsPlace = AwsPlace()
     queue: str = ""
-    told: InterruptionTold = InterruptionTold()
+    told: InterruptionAnswers = InterruptionAnswers()
     logs: Mapping[str, str | Absent | Unknown] = field(default_factory=dict)
     metrics: Mapping[str, str | Absent | Unknown] = field(default_factory=dict)
     events: tuple[SpotEvent, ...] | Unknown = ()
@@ -243,7 +243,7 @@ Said = Setting | Absent | Unknown
 
 
 @dataclass(frozen=True, slots=True)
-class Effective:
+class EffectiveSetting:
     """`used`: what this version goes by; `ignored`: what is written where this version does not look."""
 
     used: Said
@@ -265,7 +265,7 @@ def name_in(written: str) -> str:
     return last if _NAME.fullmatch(last) else ""
 
 
-def effective(install: KarpenterInstall) -> Effective:
+def effective(install: KarpenterInstall) -> EffectiveSetting:
     """The argument wins over the variable, and both over the ConfigMap."""
     new, old = (install.argument, install.variable), install.config_map
     by_map, by_variable = interruption.reads_config_map(install.version), interruption.reads_variable(install.version)
@@ -279,7 +279,7 @@ def effective(install: KarpenterInstall) -> Effective:
         used = Unknown(
             f"{used.where} names queue {used.queue}, which counts up to v0.32 only, and the version is not known"
         )
-    return Effective(used, ignored)
+    return EffectiveSetting(used, ignored)
 
 
 def _nothing(said: Said) -> bool:
@@ -334,7 +334,7 @@ def _failed(link: Link, what: str, evidence: tuple[str, ...], remedy: tuple[Reme
     return Link(link.code, link.name, link.subject, Status.FAIL, what, evidence=evidence, remedy=remedy)
 
 
-def _passed_over(said: Effective) -> Iterator[str]:
+def _passed_over(said: EffectiveSetting) -> Iterator[str]:
     for each in said.ignored:
         yield f"{each.where} names {each.queue}: not read by this version"
 

@@ -36,7 +36,7 @@ KARPENTER = "Karpenter"
 
 
 @dataclass(frozen=True, slots=True)
-class Outage:
+class InterruptionOutage:
     """`handled`: whether somebody drains a Spot node of Karpenter that has its notice; None where it is not known.
     `by`: who does."""
 
@@ -52,14 +52,14 @@ class Outage:
         return tuple(each for each in self.nodes if each.heard)
 
 
-def foresee(facts: InterruptionFacts, handled: bool | None, by: str) -> Outage:
+def foresee(facts: InterruptionFacts, handled: bool | None, by: str) -> InterruptionOutage:
     nodes = spot_nodes(facts)
     late_s = not_ready_after_s(facts.cluster.identity.server_version)
     known = facts.cluster.read_of(kinds.BUDGETS).known
-    return Outage(handled, by, nodes, at_risk(facts.cluster, nodes), late_s, known)
+    return InterruptionOutage(handled, by, nodes, at_risk(facts.cluster, nodes), late_s, known)
 
 
-def sentences(outage: Outage) -> Iterator[str]:
+def sentences(outage: InterruptionOutage) -> Iterator[str]:
     """What will be, in the order of time."""
     if not outage.nodes:
         return
@@ -89,7 +89,7 @@ def sentences(outage: Outage) -> Iterator[str]:
         yield _of_dns(outage, dns)
 
 
-def _of_dns(outage: Outage, loser: AtRisk) -> str:
+def _of_dns(outage: InterruptionOutage, loser: AtRisk) -> str:
     share = f"{loser.at_once} of {loser.ready}"
     if outage.handled is False:
         many = f"about {share} DNS lookups are sent to a dead pod and time out"
@@ -107,7 +107,7 @@ def _held(node: SpotNode) -> str:
     return f"{node.holds[0]}{more} may not go before it"
 
 
-def judged(facts: InterruptionFacts, outage: Outage, again: Sequence[str] = ()) -> Iterator[Finding]:
+def judged(facts: InterruptionFacts, outage: InterruptionOutage, again: Sequence[str] = ()) -> Iterator[Finding]:
     """`again`: the words that lead to the same cluster once more."""
     yield from _now(facts, outage)
     if not outage.nodes:
@@ -127,7 +127,7 @@ def judged(facts: InterruptionFacts, outage: Outage, again: Sequence[str] = ()) 
         )
 
 
-def _now(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
+def _now(facts: InterruptionFacts, outage: InterruptionOutage) -> Iterator[Finding]:
     """Of every Spot node, whoever made it: of those that are not Karpenter's it is not said that nobody drains them."""
     owners = {node.owner for node in facts.cluster.nodes if is_spot(node)} - {NodeOwner.KARPENTER}
     others = [each for owner in sorted(owners) for each in spot_nodes(facts, owner) if each.heard]
@@ -173,7 +173,7 @@ def _left(facts: InterruptionFacts, node: SpotNode) -> str:
     return f", about {int(left)} s are left" if left > 0 else ", its two minutes are over"
 
 
-def _dns(facts: InterruptionFacts, outage: Outage, loser: AtRisk, again: Sequence[str]) -> Finding:
+def _dns(facts: InterruptionFacts, outage: InterruptionOutage, loser: AtRisk, again: Sequence[str]) -> Finding:
     node = next(each for each in outage.nodes if each.name == loser.node)
     in_turn = outage.by == KARPENTER
     late = in_turn and (bool(node.holds) or node.before_s >= NOTICE_S)
@@ -231,7 +231,7 @@ def _lookups(loser: AtRisk) -> str:
 _MOST = 6
 
 
-def _others(outage: Outage, losers: Sequence[AtRisk]) -> Finding:
+def _others(outage: InterruptionOutage, losers: Sequence[AtRisk]) -> Finding:
     whole = [each for each in losers if each.all_at_once]
     known = outage.handled is False
     some = f", {len(whole)} of them with every ready replica on one node" if whole else ""

@@ -11,8 +11,8 @@ from kubectl_eksdoc.amazon.interruption import SPOT
 from kubectl_eksdoc.interruption import delivery, outage, rights, signs
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, setting_link
 from kubectl_eksdoc.interruption.links import Link, handled
-from kubectl_eksdoc.interruption.outage import Outage
-from kubectl_eksdoc.interruption.repair import FILE, Missing, creates
+from kubectl_eksdoc.interruption.outage import InterruptionOutage
+from kubectl_eksdoc.interruption.repair import FILE, MissingLinks, creates
 from kubectl_eksdoc.interruption.repair import missing as missing_missing
 from kubectl_eksdoc.interruption.rights import Handler, handler_findings, handlers
 from kubectl_eksdoc.interruption.spot import spot_nodes
@@ -29,7 +29,7 @@ from kubectl_eksdoc.model.permissions import how_to
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class InterruptionOptions:
     """`queue`: the name that was asked for, "" for what is set; `stack`: the name of the stack that is printed.
     `again`: the words that lead to the same cluster once more."""
 
@@ -54,10 +54,10 @@ class InterruptionPlan:
 
     facts: InterruptionFacts
     links: tuple[Link, ...]
-    outage: Outage
+    outage: InterruptionOutage
     handlers: tuple[Handler, ...]
     findings: tuple[Finding, ...]
-    missing: Missing | None = None
+    missing: MissingLinks | None = None
     stack: str = ""
 
     @property
@@ -75,7 +75,7 @@ class InterruptionPlan:
         return self.facts.install if isinstance(self.facts.install, KarpenterInstall) else None
 
 
-def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> InterruptionPlan:
+def plan_interruption(facts: InterruptionFacts, wish: InterruptionOptions = InterruptionOptions()) -> InterruptionPlan:
     links = tuple(_links(facts, facts.install, wish)) if isinstance(facts.install, KarpenterInstall) else ()
     by_karpenter = _drains(facts, links)
     there = handlers(facts.cluster)
@@ -138,7 +138,7 @@ def _named_after(queue: str, cluster: str) -> bool:
     return bool(found) and {word.lower() for word in re.split(r"[-_.]", f"{before}-{after}")} <= _PLAIN
 
 
-def stack_name(facts: InterruptionFacts, wish: Wish) -> str:
+def stack_name(facts: InterruptionFacts, wish: InterruptionOptions) -> str:
     """As CloudFormation takes names: letters, digits and hyphens, a letter first, 128 at most."""
     plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in f"{facts.queue}-interruption")
     return wish.stack or (plain if plain[:1].isalpha() else f"k-{plain}")[:128]
@@ -189,7 +189,7 @@ _READING = (Code.of("interruption-setting"), Code.of("interruption-rights"), Cod
 """Links behind the queue."""
 
 
-def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: Wish) -> Iterator[Link]:
+def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: InterruptionOptions) -> Iterator[Link]:
     version = install.version
     made_of_it = creates(stack_name(facts, wish), facts.place.region, wish.profile)
     deploy = in_turn(f"{wish.printed('stack')} > {FILE}", made_of_it)
@@ -268,7 +268,7 @@ def _severity(several: Sequence[Link], spot: bool) -> Severity:
     return Severity.MEDIUM
 
 
-def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]:
+def _of_install(facts: InterruptionFacts, foreseen: InterruptionOutage) -> Iterator[Finding]:
     subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.name)
     if isinstance(facts.install, Unknown):
         missing_right = facts.install.missing

@@ -9,18 +9,18 @@ from kubectl_eksdoc.aws.queues import interruption_told, nothing_told
 from kubectl_eksdoc.interruption import installs
 from kubectl_eksdoc.interruption.delivery import candidates
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, effective
-from kubectl_eksdoc.interruption.plan import InterruptionPlan, Wish, noted, plan_interruption
+from kubectl_eksdoc.interruption.plan import InterruptionOptions, InterruptionPlan, noted, plan_interruption
 from kubectl_eksdoc.interruption.rights import Role, role_of
 from kubectl_eksdoc.interruption.spot import instance_of, is_spot
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.clusters import part_of, partition_of
-from kubectl_eksdoc.model.aws.queues import FiguresOf, InterruptionKeys, InterruptionTold, Queue
+from kubectl_eksdoc.model.aws.queues import FiguresOf, InterruptionAnswers, InterruptionKeys, Queue
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.interruption import KarpenterInstall, Place
+from kubectl_eksdoc.model.interruption import AwsPlace, KarpenterInstall
 from kubectl_eksdoc.model.pods import LogOf
-from kubectl_eksdoc.session.ports import InsidePods, Objects, Signs
+from kubectl_eksdoc.session.ports import ObjectReader, PodReader, Signs
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.DEPLOYMENTS, kinds.DAEMON_SETS, kinds.BUDGETS)
@@ -29,7 +29,7 @@ KINDS = (kinds.NODES, kinds.PODS, kinds.DEPLOYMENTS, kinds.DAEMON_SETS, kinds.BU
 NEEDS = ClusterNeeds("interruption", KINDS, signs=True)
 
 
-def look_at_interruption(session: ClusterSession, wish: Wish, proxied: bool = True) -> InterruptionPlan:
+def look_at_interruption(session: ClusterSession, wish: InterruptionOptions, proxied: bool = True) -> InterruptionPlan:
     """`proxied` False: no pod is asked for what it counts.
 
     Raises:
@@ -63,19 +63,19 @@ def interruption_facts(session: ClusterSession, queue: str = "", proxied: bool =
     return _told(facts, install, session, spot)
 
 
-def _place(session: ClusterSession) -> Place:
+def _place(session: ClusterSession) -> AwsPlace:
     eks, who = session.eks, session.cluster.identity
     if isinstance(eks, Unknown):
-        return Place(who.account, who.region, partition_of(who.region), who.cluster)
-    return Place(eks.account, eks.region, part_of(eks.arn, 1), eks.name, eks.auto_mode)
+        return AwsPlace(who.account, who.region, partition_of(who.region), who.cluster)
+    return AwsPlace(eks.account, eks.region, part_of(eks.arn, 1), eks.name, eks.auto_mode)
 
 
-def _tell(session: ClusterSession, keys: InterruptionKeys) -> InterruptionTold:
+def _tell(session: ClusterSession, keys: InterruptionKeys) -> InterruptionAnswers:
     found = session.ask(interruption_told, keys)
     return nothing_told(found, keys) if isinstance(found, Unknown) else found
 
 
-def _install(cluster: Cluster, objects: Objects, of: Named) -> KarpenterInstall | Absent | Unknown:
+def _install(cluster: Cluster, objects: ObjectReader, of: ObjectName) -> KarpenterInstall | Absent | Unknown:
     deployment = objects.one(of)
     if not isinstance(deployment, dict):
         return deployment
@@ -89,7 +89,7 @@ def _metrics(install: KarpenterInstall, signs: Signs) -> Mapping[str, str | Abse
     return {pod: signs.metrics(pod, port) for pod in install.pods} if port else {}
 
 
-def _logs(install: KarpenterInstall, inside: InsidePods) -> Mapping[str, str | Absent | Unknown]:
+def _logs(install: KarpenterInstall, inside: PodReader) -> Mapping[str, str | Absent | Unknown]:
     """Logs of those that ended before as well, where the one after is not ready: up to v1.3 that is where it says why.
     What a container that ended has said is over where another one serves in its place."""
     containers = inside.containers(install.pods)

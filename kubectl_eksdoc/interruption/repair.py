@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon import interruption
-from kubectl_eksdoc.amazon.iam import Fits, merged
+from kubectl_eksdoc.amazon.iam import IamMatch, merged
 from kubectl_eksdoc.amazon.interruption import EventKind, matches
 from kubectl_eksdoc.interruption.delivery import EVENTS, KEY_ACTIONS, NO_RULE, known_of, takes_new_rules
 from kubectl_eksdoc.interruption.installs import InterruptionFacts
@@ -19,7 +19,7 @@ from kubectl_eksdoc.interruption.rights import DECRYPT, Role, lacking_of, role_o
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import part_of
-from kubectl_eksdoc.model.aws.queues import Key, Queue, RolePolicies, Rule
+from kubectl_eksdoc.model.aws.queues import EventRule, KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import in_turn, shell
 from kubectl_eksdoc.model.findings import Status
@@ -39,13 +39,13 @@ class MissingRule:
     `target`: it lacks the queue as its target, or gives it something else than the event."""
 
     kind: EventKind
-    there: Rule | None = None
+    there: EventRule | None = None
     enable: bool = False
     target: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingLinks:
     """`policy`: the whole policy the queue is to have, None where its own will do; `key_policy`: of the key `key`;
     `rights`: actions that `role` (a name) lacks, on the queue and `key`. `not_known`: what may be missing as well;
     `for_a_person`: what fails, and nothing that is made would mend."""
@@ -89,7 +89,7 @@ class Missing:
         return self.in_stack or self.setting or self.key_policy is not None or bool(self.rights)
 
 
-def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence[Link]) -> Missing:
+def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence[Link]) -> MissingLinks:
     failed = {each.code for each in links if each.failed}
     queue, key = facts.told.queue, facts.told.key
     role = role_of(install, facts.told.identity)
@@ -98,7 +98,7 @@ def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence
     # A stack makes new rules even where one is there that could be mended.
     refused = bool(rules) and not takes_new_rules(facts)
     rights = lacking_of(facts, policies, install) if isinstance(policies, RolePolicies) else ()
-    return Missing(
+    return MissingLinks(
         facts.queue,
         arn,
         Code.of("interruption-queue") in failed,
@@ -106,7 +106,7 @@ def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence
         _policy(arn, install, queue)
         if {Code.of("interruption-queue"), Code.of("interruption-queue-policy")} & made or refused
         else None,
-        key.arn if isinstance(key, Key) else "",
+        key.arn if isinstance(key, KmsKey) else "",
         _key_policy(key) if Code.of("interruption-queue-key") in made else None,
         rules,
         rights if Code.of("interruption-rights") in failed else (),
@@ -126,7 +126,7 @@ def _policy(arn: str, install: KarpenterInstall, queue: object) -> Doc | None:
 
 
 def _key_policy(key: object) -> Doc | None:
-    return merged(key.policy, [key_statement()]) if isinstance(key, Key) and isinstance(key.policy, dict) else None
+    return merged(key.policy, [key_statement()]) if isinstance(key, KmsKey) and isinstance(key.policy, dict) else None
 
 
 _MADE = (
@@ -152,7 +152,7 @@ def _rule(facts: InterruptionFacts, kind: EventKind) -> MissingRule:
     somebody else's, and left alone."""
     rules = facts.told.rules if isinstance(facts.told.rules, tuple) else ()
     for rule in rules:
-        if not isinstance(rule.pattern, dict) or matches(rule.pattern, known_of(facts, kind)) is not Fits.YES:
+        if not isinstance(rule.pattern, dict) or matches(rule.pattern, known_of(facts, kind)) is not IamMatch.YES:
             continue
         if "detail-type" not in rule.pattern and "source" not in rule.pattern:
             continue
@@ -247,7 +247,7 @@ def creates(stack: str, region: str, profile: str = "") -> str:
     return in_turn(made, shell("aws", "cloudformation", "wait", "stack-create-complete", *of))
 
 
-def template(missing: Missing, install: KarpenterInstall) -> Doc:
+def template(missing: MissingLinks, install: KarpenterInstall) -> Doc:
     """Its resources name the queue that is there, or the one it makes."""
     resources: Doc = {}
     arn: Doc | str = {"Fn::GetAtt": [_QUEUE, "Arn"]} if missing.queue else missing.queue_arn
@@ -300,14 +300,14 @@ Words = tuple[str | AsJson, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class _Step:
     """`about` in a sentence; `words` are those of one command."""
 
     about: str
     words: Words
 
 
-def steps(missing: Missing, install: KarpenterInstall) -> Iterator[Step]:
+def steps(missing: MissingLinks, install: KarpenterInstall) -> Iterator[_Step]:
     """In the order in which they are done; without the setting, which is Helm's."""
     name = missing.queue_name
     words: Words
@@ -316,14 +316,14 @@ def steps(missing: Missing, install: KarpenterInstall) -> Iterator[Step]:
         if missing.policy is not None:
             attributes["Policy"] = AsJson(missing.policy)
         words = ("aws", "sqs", "create-queue", "--queue-name", name, "--attributes", AsJson(attributes))
-        yield Step(f"The queue {name}, and who may send to it.", words)
+        yield _Step(f"The queue {name}, and who may send to it.", words)
     elif missing.policy is not None:
         changed: Doc = {"Policy": AsJson(missing.policy)}
         words = ("aws", "sqs", "set-queue-attributes", "--queue-url", missing.url, "--attributes", AsJson(changed))
-        yield Step("The policy of the queue: every statement it has, and the one it lacks.", words)
+        yield _Step("The policy of the queue: every statement it has, and the one it lacks.", words)
     if missing.key_policy is not None:
         words = ("aws", "kms", "put-key-policy", "--key-id", missing.key, "--policy-name", "default", "--policy")
-        yield Step(
+        yield _Step(
             "The policy of its key: every statement it has, and the one it lacks.",
             (*words, AsJson(missing.key_policy)),
         )
@@ -333,20 +333,20 @@ def steps(missing: Missing, install: KarpenterInstall) -> Iterator[Step]:
         document = rights_policy(missing.queue_arn, install, missing.key)
         policy = f"{name}-interruption-queue"
         words = ("aws", "iam", "put-role-policy", "--role-name", missing.role, "--policy-name", policy)
-        yield Step(
+        yield _Step(
             f"What the role lacks: {', '.join(missing.rights)}.", (*words, "--policy-document", AsJson(document))
         )
 
 
-def _of_rule(missing: Missing, of: MissingRule) -> Iterator[Step]:
+def _of_rule(missing: MissingLinks, of: MissingRule) -> Iterator[_Step]:
     name = of.there.name if of.there is not None else f"{missing.queue_name}-{of.kind.name}"[:64]
     words: Words
     if of.there is None:
         words = ("aws", "events", "put-rule", "--name", name, "--state", "ENABLED", "--event-pattern")
-        yield Step(f"The rule for {of.kind.detail_type}.", (*words, AsJson(pattern(of.kind))))
+        yield _Step(f"The rule for {of.kind.detail_type}.", (*words, AsJson(pattern(of.kind))))
     elif of.enable:
-        yield Step(f"Rule {name} is disabled.", ("aws", "events", "enable-rule", "--name", name))
+        yield _Step(f"Rule {name} is disabled.", ("aws", "events", "enable-rule", "--name", name))
     if of.target:
         targets: list[Doc] = [{"Id": TARGET_ID, "Arn": missing.queue_arn}]
         words = ("aws", "events", "put-targets", "--rule", name, "--targets", AsJson(targets))
-        yield Step(f"Rule {name} sends to the queue.", words)
+        yield _Step(f"Rule {name} sends to the queue.", words)

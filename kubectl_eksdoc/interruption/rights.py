@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.amazon.iam import Asked, Ruling, Says, judged
+from kubectl_eksdoc.amazon.iam import IamRequest, PolicyDecision, Ruling, judged
 from kubectl_eksdoc.amazon.interruption import ACTIONS
 from kubectl_eksdoc.interruption.delivery import NAMELESS, NOWHERE
 from kubectl_eksdoc.interruption.installs import NAME_LABEL, InterruptionFacts
@@ -13,7 +13,7 @@ from kubectl_eksdoc.interruption.links import Link, unknown
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.queues import Key, Queue, RolePolicies
+from kubectl_eksdoc.model.aws.queues import KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import kubectl
@@ -73,7 +73,7 @@ def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tup
 def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install: KarpenterInstall) -> Link:
     rulings = dict(_rulings(facts, policies, install))
     lacking = lacking_of(facts, policies, install)
-    denied = {action: each for action, each in rulings.items() if each.says is Says.DENIED}
+    denied = {action: each for action, each in rulings.items() if each.says is PolicyDecision.DENIED}
     if denied:
         action, ruling = next(iter(denied.items()))
         what = f"the role is denied {_listed(denied)}: {ruling.why}"
@@ -83,7 +83,7 @@ def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install
     if lacking:
         return replace(link, status=Status.FAIL, what=f"the role may not {_denied(lacking)}")
     for action, ruling in rulings.items():
-        if ruling.says is not Says.ALLOWED:
+        if ruling.says is not PolicyDecision.ALLOWED:
             unread = (*policies.unread, *((policies.boundary,) if isinstance(policies.boundary, Unknown) else ()))
             missing = next((each.missing for each in unread if each.missing), "")
             why = Unknown(f"whether the role may {action} is not known: {ruling.why}", missing)
@@ -108,7 +108,7 @@ def _denied(actions: Iterable[str]) -> str:
 def lacking_of(facts: InterruptionFacts, policies: RolePolicies, install: KarpenterInstall) -> tuple[str, ...]:
     """The actions that nothing allows for certain: a statement would help."""
     rulings = _rulings(facts, policies, install)
-    return tuple(action for action, each in rulings if each.says is Says.NOTHING)
+    return tuple(action for action, each in rulings if each.says is PolicyDecision.NOTHING)
 
 
 def _rulings(
@@ -118,7 +118,7 @@ def _rulings(
     by_queue = queue.policy if isinstance(queue, Queue) else None
     for action in ACTIONS:
         yield action, _ruling(facts, policies, action, facts.queue_arn, by_queue)
-    if isinstance(key, Key) and key.manager != "AWS":
+    if isinstance(key, KmsKey) and key.manager != "AWS":
         yield DECRYPT, _ruling(facts, policies, DECRYPT, key.arn, key.policy, delegated=True)
 
 
@@ -137,7 +137,7 @@ def _ruling(
         "aws:principalarn": policies.arn,
         "aws:requestedregion": facts.place.region,
     }
-    own = Asked(action, resource, (), context)
+    own = IamRequest(action, resource, (), context)
     root = f"arn:{facts.place.partition}:iam::{facts.place.account}:root"
     as_role = replace(own, principals=(("AWS", policies.arn),))
     as_account = replace(own, principals=(("AWS", policies.arn), ("AWS", root), ("AWS", facts.place.account)))
@@ -145,41 +145,46 @@ def _ruling(
     if by_resource is None:
         return _bounded(mine, policies, own)
     if isinstance(by_resource, Unknown):
-        theirs = handed = Ruling(Says.UNKNOWN, by_resource.why)
+        theirs = handed = Ruling(PolicyDecision.UNKNOWN, by_resource.why)
     else:
         theirs, handed = judged([by_resource], as_role), judged([by_resource], as_account)
     for each in (mine, theirs):
-        if each.says is Says.DENIED:
+        if each.says is PolicyDecision.DENIED:
             return each
-    if theirs.says is Says.ALLOWED and mine.says is not Says.UNKNOWN:
+    if theirs.says is PolicyDecision.ALLOWED and mine.says is not PolicyDecision.UNKNOWN:
         return _bounded(theirs, policies, own)
-    if delegated and mine.says is Says.ALLOWED and handed.says is not Says.ALLOWED:
+    if delegated and mine.says is PolicyDecision.ALLOWED and handed.says is not PolicyDecision.ALLOWED:
         return handed
-    if mine.says is Says.NOTHING and theirs.says is Says.UNKNOWN:
+    if mine.says is PolicyDecision.NOTHING and theirs.says is PolicyDecision.UNKNOWN:
         return theirs
-    if mine.says is Says.ALLOWED and theirs.says is Says.UNKNOWN and not delegated and "may deny" in theirs.why:
+    if (
+        mine.says is PolicyDecision.ALLOWED
+        and theirs.says is PolicyDecision.UNKNOWN
+        and not delegated
+        and "may deny" in theirs.why
+    ):
         return theirs
     return _bounded(mine, policies, own)
 
 
 def _and_unread(ruling: Ruling, policies: RolePolicies) -> Ruling:
     """What was not read may allow it, and may deny it."""
-    if not policies.unread or ruling.says is Says.DENIED:
+    if not policies.unread or ruling.says is PolicyDecision.DENIED:
         return ruling
-    return Ruling(Says.UNKNOWN, f"not all of its policies could be read: {policies.unread[0].why}")
+    return Ruling(PolicyDecision.UNKNOWN, f"not all of its policies could be read: {policies.unread[0].why}")
 
 
-def _bounded(ruling: Ruling, policies: RolePolicies, asked: Asked) -> Ruling:
+def _bounded(ruling: Ruling, policies: RolePolicies, asked: IamRequest) -> Ruling:
     """A permissions boundary allows nothing, and nothing beyond it is allowed: nor what a resource's policy allows the
     role (IAM's user guide, permissions boundaries for IAM entities: a grant to the ARN of a role is limited by it)."""
-    if ruling.says is not Says.ALLOWED or policies.boundary is None:
+    if ruling.says is not PolicyDecision.ALLOWED or policies.boundary is None:
         return ruling
     if isinstance(policies.boundary, Unknown):
-        return Ruling(Says.UNKNOWN, f"its permissions boundary could not be read: {policies.boundary.why}")
+        return Ruling(PolicyDecision.UNKNOWN, f"its permissions boundary could not be read: {policies.boundary.why}")
     within = judged([policies.boundary], asked)
-    if within.says is Says.NOTHING:
-        return Ruling(Says.DENIED, "its permissions boundary does not allow it")
-    return within if within.says is not Says.ALLOWED else ruling
+    if within.says is PolicyDecision.NOTHING:
+        return Ruling(PolicyDecision.DENIED, "its permissions boundary does not allow it")
+    return within if within.says is not PolicyDecision.ALLOWED else ruling
 
 
 # The AWS Node Termination Handler: who else drains. Source: its README (two modes: a DaemonSet that asks the instance

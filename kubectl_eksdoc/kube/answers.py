@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable, Untrusted
 from kubectl_eksdoc.held_secrets import without_held
-from kubectl_eksdoc.kube.config import Access
+from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.target import utc_now
 from kubectl_eksdoc.kubernetes.addresses import address, addresses_in
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Lost, Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
 
 MOST_SAID = 4000
 """Characters of a message that are shown and kept: a body may have as many as fit into the largest answer."""
@@ -34,15 +34,15 @@ class NotServed(ClusterError):
     """404: the server does not know the resource."""
 
 
-class Absent(NotServed):
+class ObjectNotFound(NotServed):
     """404 of one object by its name: the server knows the resource, and has no such object."""
 
 
-class Expired(ClusterError):
+class ContinueTokenExpired(ClusterError):
     """410: the continue token of a list is too old."""
 
 
-class Refused(ClusterError):
+class RequestRefused(ClusterError):
     """Any other refusal that trying again did not change."""
 
 
@@ -55,7 +55,7 @@ class ReadTimeout(Unreachable):
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """Header names are lower-case. Without slots, because its document is decoded once, when first asked for."""
 
     status: int
@@ -238,7 +238,7 @@ def _tls(causes: tuple[BaseException, ...], at: str) -> Unreachable:
 
 
 def error_of(
-    access: Access, answer: Answer, path: str, right: str, tries: int = 1, wanted: str = "JSON"
+    access: ApiAccess, answer: HttpAnswer, path: str, right: str, tries: int = 1, wanted: str = "JSON"
 ) -> ClusterError:
     """What is wrong with an answer that is not 2xx with what was `wanted`. `right` is what RBAC calls the request, e.g.
     ``list pods``; `tries`: so often it was answered like that."""
@@ -250,18 +250,18 @@ def error_of(
     if answer.status == 403:
         return _forbidden(access, answer, path, right)
     if answer.status == 404 and answer.names_an_object:
-        return Absent(answer.said)
+        return ObjectNotFound(answer.said)
     if answer.status == 404:
         return NotServed(f"{server} does not serve {path}", "Is this the address of a Kubernetes API?")
     if answer.status == 410:
-        return Expired(answer.said)
+        return ContinueTokenExpired(answer.said)
     if 300 <= answer.status < 400:
         return _redirected(access, answer, path)
     times = f" ({tries} tries)" if tries > 1 else ""
-    return Refused(f"{server}{path} answered {answer.status}{times}: {answer.said}")
+    return RequestRefused(f"{server}{path} answered {answer.status}{times}: {answer.said}")
 
 
-def _forbidden(access: Access, answer: Answer, path: str, right: str) -> Forbidden:
+def _forbidden(access: ApiAccess, answer: HttpAnswer, path: str, right: str) -> Forbidden:
     """`missing` is "" where it is not a right that is missing but the credentials."""
     refused = f"{access.target.server.address} refuses {right or path}: {answer.said}"
     if "system:anonymous" in answer.said:
@@ -273,7 +273,7 @@ def _forbidden(access: Access, answer: Answer, path: str, right: str) -> Forbidd
     return Forbidden(refused, f"Ask for the right, or look: {look}", right)
 
 
-def _unauthorized(access: Access, answer: Answer) -> Unauthorized:
+def _unauthorized(access: ApiAccess, answer: HttpAnswer) -> Unauthorized:
     profile = f" --profile {access.eks.profile}" if access.eks.profile else ""
     hint = "The token may have expired, or belong to another cluster: check --context and --user."
     if access.target.user.plugin is not None and not access.target.user.token:
@@ -284,17 +284,17 @@ def _unauthorized(access: Access, answer: Answer) -> Unauthorized:
     return Unauthorized(f"{access.target.server.address} does not accept {access.login}: {answer.said}", hint)
 
 
-def _something_else(access: Access, answer: Answer, path: str, wanted: str) -> Refused:
+def _something_else(access: ApiAccess, answer: HttpAnswer, path: str, wanted: str) -> RequestRefused:
     kind = shown(answer.headers.get("content-type", "no content type"))
-    return Refused(
+    return RequestRefused(
         f"{access.target.server.address}{path} answered with {kind} instead of {wanted}: {answer.said}",
         "Is this the address of a Kubernetes API, and is no login page or proxy in between?",
     )
 
 
-def _redirected(access: Access, answer: Answer, path: str) -> Refused:
+def _redirected(access: ApiAccess, answer: HttpAnswer, path: str) -> RequestRefused:
     where = address(shown(answer.headers.get("location", "somewhere")))
-    return Refused(
+    return RequestRefused(
         f"{access.target.server.address}{path} answered with a redirect to {where}; an API server does not do that",
         "A login page or a proxy stands in between.",
     )
@@ -303,31 +303,33 @@ def _redirected(access: Access, answer: Answer, path: str) -> Refused:
 # An answer over HTTP as a Status: the server's own document where there is one, else what can be told of it.
 
 
-def status_of(answer: Answer) -> Status | Lost:
-    """`Lost` where it is no answer of an API: a redirect, or a success that is no object in JSON. Nobody knows what was
-    done.
+def status_of(answer: HttpAnswer) -> ApiStatus | LostAnswer:
+    """`LostAnswer` where it is no answer of an API: a redirect, or a success that is no object in JSON. Nobody knows
+    what was done.
 
     What is not a Status is a success without words, as the object that was patched.
     """
     if 300 <= answer.status < 400:
-        return Lost(f"it was answered with a redirect to {address(shown(answer.headers.get('location', 'somewhere')))}")
+        return LostAnswer(
+            f"it was answered with a redirect to {address(shown(answer.headers.get('location', 'somewhere')))}"
+        )
     document = answer.document
     if answer.status < 300 and not document:
-        return Lost(f"it was answered with something that is no object in JSON: {answer.said}")
+        return LostAnswer(f"it was answered with something that is no object in JSON: {answer.said}")
     if document.get("kind") != "Status":
-        found = Status(answer.status, message="" if answer.status < 300 else answer.said)
+        found = ApiStatus(answer.status, message="" if answer.status < 300 else answer.said)
     else:
         found = _told(answer.status, document)
     return _patient(found, answer)
 
 
-def _told(code: int, document: Mapping[str, Any]) -> Status:
+def _told(code: int, document: Mapping[str, Any]) -> ApiStatus:
     """The code is that of HTTP; some failures come as a 200 that says so inside."""
     if code < 300 and document.get("status") == "Failure":
         inner = document.get("code")
         code = inner if isinstance(inner, int) and inner >= 400 else 500
     details = document.get("details")
-    return Status(
+    return ApiStatus(
         code,
         _text(document, "reason"),
         shown(_text(document, "message")),
@@ -343,7 +345,7 @@ def _details(given: Mapping[str, Any]) -> Details:
         kind=_text(given, "kind"),
         uid=_text(given, "uid"),
         causes=tuple(
-            Cause(_text(each, "reason"), shown(_text(each, "message")), _text(each, "field"))
+            StatusCause(_text(each, "reason"), shown(_text(each, "message")), _text(each, "field"))
             for each in (causes if isinstance(causes, list) else ())
             if isinstance(each, dict)
         ),
@@ -351,7 +353,7 @@ def _details(given: Mapping[str, Any]) -> Details:
     )
 
 
-def _patient(status: Status, answer: Answer) -> Status:
+def _patient(status: ApiStatus, answer: HttpAnswer) -> ApiStatus:
     """With the header's Retry-After where the document says nothing of it."""
     asked = None if status.ok else answer.retry_after(utc_now())
     details = status.details or Details()

@@ -11,44 +11,44 @@ from urllib.parse import quote
 
 from kubectl_eksdoc.amazon.upgrades.deprecated_requests import METRIC
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import Absent as NotThere
-from kubectl_eksdoc.kube.answers import Expired, Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.answers import ContinueTokenExpired, Incomplete, NotServed, RequestRefused
+from kubectl_eksdoc.kube.answers import ObjectNotFound as NotThere
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.single_objects import EVERY, NamespaceLists, listed
 from kubectl_eksdoc.kube.single_objects import LIST_METADATA_VERB as VERB
-from kubectl_eksdoc.kube.target import Surroundings, of_this_process
+from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Transport, in_order
-from kubectl_eksdoc.model.api_objects import Named, named
-from kubectl_eksdoc.model.api_usage import KindTold, Release, WrittenObject
+from kubectl_eksdoc.model.api_objects import ObjectName, named
+from kubectl_eksdoc.model.api_usage import HelmRelease, KindUsage, WrittenObject
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.changes import ChangesTold, Revision
+from kubectl_eksdoc.model.changes import ReportedChanges, Revision
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import EVENTS, HISTORY_OF, Resource
 from kubectl_eksdoc.objects import manifests
 from kubectl_eksdoc.objects.changing import event, revision
 from kubectl_eksdoc.objects.karpenter import spot_event
-from kubectl_eksdoc.objects.manifests import Kept, written_object
+from kubectl_eksdoc.objects.manifests import HelmRevision, written_object
 from kubectl_eksdoc.objects.single import document
 
 METRICS = "/metrics"
 GET_METRICS, GET_SECRETS = f"get {METRICS}", "get secrets"
 SECRETS = Resource("Secret", "secrets")
 _AHEAD = 4  # questions asked at once
-_WHEN_ASKED = (Refused, Incomplete, Expired)
+_WHEN_ASKED = (RequestRefused, Incomplete, ContinueTokenExpired)
 
 
 class ApiSigns:
     """Mutable: it holds a connection, and the lists that it has read."""
 
     def __init__(
-        self, connection: Connection, around: Surroundings | None = None, patience: Patience | None = None
+        self, connection: Connection, around: CredentialContext | None = None, patience: RetryPolicy | None = None
     ) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._transport = Transport(connect(connection, around or of_this_process()), patience)
         self._page = connection.page_size
-        self._read: dict[Resource, KindTold] = {}
+        self._read: dict[Resource, KindUsage] = {}
 
     def requested(self) -> tuple[str, ...] | Unknown:
         """As `ApiTold.requested`.
@@ -65,29 +65,29 @@ class ApiSigns:
         found = (line for line in body.split(b"\n") if METRIC.encode() in line)
         return tuple(line.decode("utf-8", "replace") for line in found if not line.startswith(b"#"))
 
-    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
+    def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
         """Of each of them. Raises: as `requested`."""
         missing = tuple(each for each in dict.fromkeys(resources) if each not in self._read)
         for each, told in zip(missing, in_order(self._written, missing, _AHEAD), strict=True):
             self._read[each] = told()
         return tuple(self._read[each] for each in resources)
 
-    def _written(self, resource: Resource) -> KindTold:
-        found: dict[Named, WrittenObject] = {}
+    def _written(self, resource: Resource) -> KindUsage:
+        found: dict[ObjectName, WrittenObject] = {}
         try:
             for doc in listed(self._transport, resource, self._page):
                 signs = written_object(doc, resource.kind, doc["apiVersion"])
                 if signs is not None:
                     found[named(doc)] = signs
         except Forbidden as error:
-            return KindTold(resource, Unknown(error.message, f"{VERB} {resource.full_name}"))
+            return KindUsage(resource, Unknown(error.message, f"{VERB} {resource.full_name}"))
         except NotServed:
             pass  # no version of it is there, and no object
         except _WHEN_ASKED as error:
-            return KindTold(resource, Unknown(error.message))
-        return KindTold(resource, tuple(found.values()))
+            return KindUsage(resource, Unknown(error.message))
+        return KindUsage(resource, tuple(found.values()))
 
-    def releases(self) -> tuple[Release, ...] | Unknown:
+    def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         """Of Helm, each in the revision that counts; only the Secrets of those are read, one by one.
 
         Raises: as `requested`.
@@ -106,7 +106,7 @@ class ApiSigns:
         asked = in_order(self._release, manifests.latest(revisions), _AHEAD)
         return tuple(each for told in asked if (each := told()) is not None)
 
-    def _release(self, of: Kept) -> Release | None:
+    def _release(self, of: HelmRevision) -> HelmRelease | None:
         """None where it is gone by now, or is none of Helm's."""
         path = f"/api/v1/namespaces/{quote(of.namespace, safe='')}/secrets/{quote(of.secret, safe='')}"
         try:
@@ -122,7 +122,7 @@ class ApiSigns:
                 why = Unknown(f"the answer to {GET_SECRETS} is no object")
             else:
                 return manifests.release(of, secret) if secret.get("type") == manifests.TYPE else None
-        return Release(of.namespace, of.name, of.revision, of.status, why)
+        return HelmRelease(of.namespace, of.name, of.revision, of.status, why)
 
     def close(self) -> None:
         self._transport.close()
@@ -138,13 +138,15 @@ LIST_EVENTS, GET_PROXY = "list events", "get pods/proxy"
 _REASONS = ("SpotInterrupted", "TerminatingOnInterruption")
 """Which tell that a notice is there; one question each: a namespace may hold very many Events."""
 
-_HASTY = Patience(tries=2, tries_to_connect=2)
+_HASTY = RetryPolicy(tries=2, tries_to_connect=2)
 
 
 class KarpenterSigns:
     """A `session.ports.Signs`. Mutable: it holds a connection."""
 
-    def __init__(self, connection: Connection, around: Surroundings | None = None, patience: Patience = _HASTY) -> None:
+    def __init__(
+        self, connection: Connection, around: CredentialContext | None = None, patience: RetryPolicy = _HASTY
+    ) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._transport = Transport(connect(connection, around or of_this_process()), patience)
 
@@ -159,7 +161,7 @@ class KarpenterSigns:
                 found += [event for each in items if (event := spot_event(each)) is not None]
             except Forbidden as error:
                 return Unknown(error.message, LIST_EVENTS)
-            except (NotServed, Refused, Incomplete) as error:
+            except (NotServed, RequestRefused, Incomplete) as error:
                 return Unknown(error.message)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 return Unknown(f"the answer to {LIST_EVENTS} is no list: {error!r}")
@@ -175,7 +177,7 @@ class KarpenterSigns:
             return Unknown(error.message, GET_PROXY)
         except NotThere as error:
             return Absent(error.message)
-        except (NotServed, Refused, Incomplete) as error:
+        except (NotServed, RequestRefused, Incomplete) as error:
             return Unknown(error.message)
 
     def close(self) -> None:
@@ -185,14 +187,14 @@ class KarpenterSigns:
 # What a live cluster tells of its past: revisions of pod templates, and Events.
 
 
-class Past:
+class LiveChanges:
     """Mutable: it holds a connection."""
 
-    def __init__(self, connection: Connection, around: Surroundings | None = None) -> None:
+    def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._lists = NamespaceLists(connection, around)
 
-    def told(self) -> ChangesTold:
+    def told(self) -> ReportedChanges:
         """Raises ClusterError: the cluster cannot be talked to."""
         revisions: dict[str, tuple[Revision, ...] | Unknown] = {}
         for kind, kept in HISTORY_OF.items():
@@ -204,7 +206,7 @@ class Past:
             revisions[kind] = tuple(each for each in made if each is not None and each.of.kind == kind)
         docs = self._lists.listed(EVENTS, EVERY)
         events = docs if isinstance(docs, Unknown) else tuple(e for doc in docs if (e := event(doc)) is not None)
-        return ChangesTold(revisions, events)
+        return ReportedChanges(revisions, events)
 
     def close(self) -> None:
         self._lists.close()

@@ -20,7 +20,7 @@ from kubectl_eksdoc.kube.credentials import NO_HEADER, Credential, Credentials
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.pools import Pools
-from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Surroundings, Target, is_secret
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, Impersonation, KubeTarget, is_secret
 from kubectl_eksdoc.kubernetes.addresses import address, token_in
 from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
 
@@ -108,11 +108,11 @@ def _names(entry: str, host: str, port: int, address: ipaddress.IPv4Address | ip
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ApiAccess:
     """All that a request needs. `headers` may repeat a name; `proxy` is for messages, without its password. Of
     `read_time` reads may take `read_timeout` together, 0: any."""
 
-    target: Target
+    target: KubeTarget
     eks: EksIdentity
     credentials: Credentials
     pools: Pools
@@ -134,7 +134,7 @@ class Access:
         return f"the client certificate{name}" if user.has_certificate else f"the credentials{name}"
 
 
-def connect(connection: Connection, around: Surroundings) -> Access:
+def connect(connection: Connection, around: CredentialContext) -> ApiAccess:
     """Choose and prepare.
 
     Raises:
@@ -149,7 +149,7 @@ def connect(connection: Connection, around: Surroundings) -> Access:
         ("User-Agent", f"kubectl-eksdoc/{__version__}"),
         *_impersonating(target.user.impersonation),
     )
-    return Access(
+    return ApiAccess(
         target=target,
         eks=identify(target, around.environ),
         credentials=_credentials(target, around),
@@ -162,7 +162,7 @@ def connect(connection: Connection, around: Surroundings) -> Access:
     )
 
 
-def _hold(target: Target, proxy: str, around: Surroundings) -> None:
+def _hold(target: KubeTarget, proxy: str, around: CredentialContext) -> None:
     """What is sent over plain http or to nobody is read all the same; credentials are held when they are had."""
     user, provider = target.user, (target.user.auth_provider or {}).get("config")
     hold(user.token, user.password, user.key_data, token_in(target.server.url))
@@ -173,7 +173,7 @@ def _hold(target: Target, proxy: str, around: Surroundings) -> None:
     hold_environment(around.environ)
 
 
-def pinned(connection: Connection, around: Surroundings) -> Connection:
+def pinned(connection: Connection, around: CredentialContext) -> Connection:
     """The same cluster and user whenever it is connected to, whatever context is chosen in the kubeconfig by then.
 
     Raises:
@@ -200,7 +200,7 @@ def _as_headers(who: Impersonation) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _credentials(target: Target, around: Surroundings) -> Credentials:
+def _credentials(target: KubeTarget, around: CredentialContext) -> Credentials:
     """A plugin's are shared by all who would run it in the same way."""
     if _plugin_of(target) is None:
         return Credentials(_source(target, around), around.now)
@@ -210,14 +210,14 @@ def _credentials(target: Target, around: Surroundings) -> Credentials:
     return around.logins.of(login, lambda: Credentials(_source(target, around), around.now))
 
 
-def _plugin_of(target: Target) -> ExecPlugin | None:
+def _plugin_of(target: KubeTarget) -> ExecPlugin | None:
     """The one that is run; None: something else comes before it, or there is none."""
     user = target.user
     others = user.token_file or user.token or user.username or user.password or user.auth_provider
     return None if others or user.has_certificate or not target.server.secure else user.plugin
 
 
-def _source(target: Target, around: Surroundings) -> credentials.Source:
+def _source(target: KubeTarget, around: CredentialContext) -> credentials.Source:
     """In kubectl's order: a token, then basic, a certificate, oidc; a plugin only if there is none of these.
 
     Over plain http nothing is sent, as kubectl does.
@@ -237,7 +237,7 @@ def _source(target: Target, around: Surroundings) -> credentials.Source:
     return credentials.fixed(Credential())
 
 
-def _official(target: Target) -> Credential:
+def _official(target: KubeTarget) -> Credential:
     """Basic and oidc credentials, as the official client makes and refreshes them."""
     from kubernetes import client
     from kubernetes.config import load_kube_config_from_dict

@@ -8,13 +8,13 @@ from typing import Any
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import Absent as NotThere
-from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
-from kubectl_eksdoc.kube.config import Access, connect
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.sending import Cautious, Tries
-from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Clock, Sent
-from kubectl_eksdoc.kube.target import Surroundings, of_this_process, utc_now
+from kubectl_eksdoc.kube.answers import Incomplete, NotServed, RequestRefused
+from kubectl_eksdoc.kube.answers import ObjectNotFound as NotThere
+from kubectl_eksdoc.kube.config import ApiAccess, connect
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.sending import Cautious, RetryLimits
+from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Clock, SentRequest
+from kubectl_eksdoc.kube.target import CredentialContext, of_this_process, utc_now
 from kubectl_eksdoc.kube.transport import Transport, in_order
 from kubectl_eksdoc.model.acts import RESTARTED_AT
 from kubectl_eksdoc.model.api_objects import Doc, at
@@ -32,7 +32,9 @@ _OF_SERVICE = {"labelSelector": f"kubernetes.io/service-name={SERVICE}"}
 class CoreDns:
     """A `flows.dns_measure.Dns`. Mutable: it holds a connection."""
 
-    def __init__(self, access: Access, patience: Patience, clock: Clock, tries: Tries = Tries()) -> None:
+    def __init__(
+        self, access: ApiAccess, patience: RetryPolicy, clock: Clock, tries: RetryLimits = RetryLimits()
+    ) -> None:
         self._server = Cautious(access, patience, SYSTEM, clock, tries)
 
     def service(self) -> DnsService | Absent | Unknown:
@@ -83,7 +85,7 @@ class CoreDns:
         done = self._server.changed("POST", f"{_CORE}/pods/{pod.name}/eviction", "create pods/eviction", body, JSON)
         return done if isinstance(done, NotMade) else None
 
-    def _absent(self, sent: Sent, right: str) -> Absent | Unknown:
+    def _absent(self, sent: SentRequest, right: str) -> Absent | Unknown:
         return Absent(sent.said) if sent.code == 404 else self._server.unknown(sent, right)
 
 
@@ -137,7 +139,7 @@ CONTAINER = "coredns"
 MOST_BYTES = 1 << 20
 """Of a log. One that is longer is cut off at its end, so that what came last is not in it: nothing follows from it."""
 _AT_ONCE = 8
-_HASTY = Patience(tries=2, tries_to_connect=2)
+_HASTY = RetryPolicy(tries=2, tries_to_connect=2)
 
 
 class ResolverPods:
@@ -147,8 +149,8 @@ class ResolverPods:
         self,
         connection: Connection,
         listed: Callable[[], tuple[Pod, ...] | Unknown],
-        around: Surroundings | None = None,
-        patience: Patience = _HASTY,
+        around: CredentialContext | None = None,
+        patience: RetryPolicy = _HASTY,
         most_bytes: int = MOST_BYTES,
     ) -> None:
         """`listed`: the pods, now. Raises ConfigError: the kubeconfig cannot be used."""
@@ -187,7 +189,7 @@ class ResolverPods:
                 return Absent(error.message)
             except Forbidden as error:
                 return Unknown(error.message, right)
-            except (NotServed, Refused, Incomplete) as error:
+            except (NotServed, RequestRefused, Incomplete) as error:
                 return Unknown(error.message)
 
         return {pod: found() for pod, found in zip(pods, in_order(asked, pods, _AT_ONCE), strict=True)}

@@ -2,7 +2,7 @@
 
 The official client renews a token that has less than five minutes left before every single request and
 without a lock; here a credential is used until it ends, and one thread renews for all. Whatever asks this cluster in
-one process shares it (`Sharing`): a plugin may take seconds, and ask its user for a code.
+one process shares it (`SharedCredentials`): a plugin may take seconds, and ask its user for a code.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _usable(fresh: Credential) -> Credential:
     return fresh
 
 
-class Sharing:
+class SharedCredentials:
     """One `Credentials` for each login (a value that says how it is made), whoever asks for it. Safe to use from
     several threads."""
 

@@ -15,10 +15,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlencode
 
-from kubectl_eksdoc.bounds import Bounds, TooLarge, within
+from kubectl_eksdoc.bounds import AnswerLimits, TooLarge, within
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.answers import NO_API, Answer, Incomplete, Refused, breakdown, never_sent, shown
-from kubectl_eksdoc.kube.config import Access
+from kubectl_eksdoc.kube.answers import NO_API, HttpAnswer, Incomplete, RequestRefused, breakdown, never_sent, shown
+from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.credentials import Credential
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """Times in seconds. `silence` bounds each wait for bytes when the user sets no --request-timeout.
 
     A kube-apiserver ends its own requests after 60 s, so a longer silence means that nobody is there. `refused`: so
@@ -74,7 +74,7 @@ _PLAIN = frozenset(("", "identity"))
 _ZIPPED = _PLAIN | {"gzip"}
 
 
-class Broken(Exception):
+class ExchangeFailed(Exception):
     """No whole answer came: `error` says so to the user, `again` if another try may go better, `unsent` if the server
     cannot have heard of the request."""
 
@@ -96,7 +96,7 @@ Got = TypeVar("Got", bound=_HasStatus)
 class Exchanges:
     """One cluster's API, request by request. Safe to use from several threads."""
 
-    def __init__(self, access: Access, patience: Patience, timing: Timing) -> None:
+    def __init__(self, access: ApiAccess, patience: RetryPolicy, timing: Timing) -> None:
         self.access = access
         self.patience = patience
         self.timing = timing
@@ -130,7 +130,7 @@ class Exchanges:
         content_type: str = "",
         accept: str = "",
         left_s: float = inf,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """`left_s`: it must not take longer, whatever --request-timeout allows.
 
         Raises:
@@ -140,7 +140,7 @@ class Exchanges:
         import urllib3
 
         limit_s, patience = max(min(self.access.request_timeout or inf, left_s), _SHORTEST_S), self.patience
-        bounds = Bounds(self.timing.monotonic, patience.silence, self.timing.monotonic() + limit_s)
+        bounds = AnswerLimits(self.timing.monotonic, patience.silence, self.timing.monotonic() + limit_s)
         total = limit_s if limit_s < inf else None
         timeout = urllib3.Timeout(connect=patience.connect, read=patience.silence, total=total)
         try:
@@ -148,12 +148,12 @@ class Exchanges:
             response = self._sent(credential, url, timeout, bounds, method, body, headers)
             answered = self._body(response, bounds, limit_s)
         except TooLarge as error:
-            raise Broken(_too_large(self.access.target.server.address, error), False) from error
+            raise ExchangeFailed(_too_large(self.access.target.server.address, error), False) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise self._broken(error, min(limit_s, patience.silence), min(limit_s, patience.connect)) from error
-        return Answer(response.status, answered, _headers_of(response))
+        return HttpAnswer(response.status, answered, _headers_of(response))
 
-    def opened(self, credential: Credential, url: str, answer_s: float, whole_s: float) -> Stream | Answer:
+    def opened(self, credential: Credential, url: str, answer_s: float, whole_s: float) -> AnswerStream | HttpAnswer:
         """An answer that the server ends in its own time. Its beginning may take `answer_s`, the rest `whole_s`;
         --request-timeout does not count. What is not 200 with JSON is an answer as any other.
 
@@ -162,26 +162,26 @@ class Exchanges:
         """
         import urllib3
 
-        bounds = Bounds(self.timing.monotonic, answer_s, self.timing.monotonic() + answer_s)
+        bounds = AnswerLimits(self.timing.monotonic, answer_s, self.timing.monotonic() + answer_s)
         timeout = urllib3.Timeout(connect=self.patience.connect, read=answer_s)
         try:
             response = self._sent(credential, url, timeout, bounds, "GET", None, {"Accept-Encoding": "identity"})
-            if response.status != 200 or not Answer(200, b"", _headers_of(response)).is_json:
-                return Answer(response.status, self._body(response, bounds, answer_s), _headers_of(response))
+            if response.status != 200 or not HttpAnswer(200, b"", _headers_of(response)).is_json:
+                return HttpAnswer(response.status, self._body(response, bounds, answer_s), _headers_of(response))
             self._check_encoding(response, _PLAIN)
         except TooLarge as error:
-            raise Broken(_too_large(self.access.target.server.address, error), False) from error
+            raise ExchangeFailed(_too_large(self.access.target.server.address, error), False) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise self._broken(error, answer_s, self.patience.connect) from error
         bounds.following(whole_s)
-        return Stream(response, lambda error: self._broken(error, whole_s, whole_s))
+        return AnswerStream(response, lambda error: self._broken(error, whole_s, whole_s))
 
     def _sent(
         self,
         credential: Credential,
         url: str,
         timeout: urllib3.Timeout,
-        bounds: Bounds,
+        bounds: AnswerLimits,
         method: str,
         body: bytes | None,
         headers: Mapping[str, str],
@@ -212,7 +212,7 @@ class Exchanges:
                 headers[name] = value
         return headers
 
-    def _body(self, response: urllib3.BaseHTTPResponse, bounds: Bounds, limit_s: float) -> bytes:
+    def _body(self, response: urllib3.BaseHTTPResponse, bounds: AnswerLimits, limit_s: float) -> bytes:
         """All of it, unzipped."""
         import urllib3
 
@@ -231,7 +231,7 @@ class Exchanges:
                 raise
             url = self.access.target.server.address
             late = f"{url} did not finish its answer within {limit_s:g} s"
-            raise Broken(Incomplete(late, "Allow more with --request-timeout."), False) from error
+            raise ExchangeFailed(Incomplete(late, "Allow more with --request-timeout."), False) from error
         finally:
             response.close()
         return whole.getvalue()
@@ -247,22 +247,22 @@ class Exchanges:
             response.close()
             server, name = self.access.target.server.address, shown(encoding)
             said = f"{server} sent its answer in encoding {name!r}, which was not asked for"
-            raise Broken(Refused(said, NO_API), False)
+            raise ExchangeFailed(RequestRefused(said, NO_API), False)
 
-    def _broken(self, error: Exception, read_s: float, connect_s: float) -> Broken:
+    def _broken(self, error: Exception, read_s: float, connect_s: float) -> ExchangeFailed:
         from urllib3 import exceptions
 
         seconds = connect_s if isinstance(error, exceptions.ConnectTimeoutError) else read_s
         ours, again = breakdown(error, self.access.target.server.address, self.access.proxy, seconds)
-        return Broken(ours, again, never_sent(error))
+        return ExchangeFailed(ours, again, never_sent(error))
 
 
-class Stream:
+class AnswerStream:
     """The bytes of an answer without an end, as they come."""
 
     status = 200
 
-    def __init__(self, response: urllib3.BaseHTTPResponse, broken: Callable[[Exception], Broken]) -> None:
+    def __init__(self, response: urllib3.BaseHTTPResponse, broken: Callable[[Exception], ExchangeFailed]) -> None:
         self._response = response
         self._broken = broken
 
@@ -287,9 +287,9 @@ def _headers_of(response: urllib3.BaseHTTPResponse) -> Mapping[str, str]:
     return {name.lower(): value for name, value in response.headers.items()}
 
 
-def _too_large(url: str, error: TooLarge) -> Refused:
+def _too_large(url: str, error: TooLarge) -> RequestRefused:
     size = f"{error.most >> 20} MiB"
     if error.head:
-        return Refused(f"{url} sent a head of more than {size} with its answer", NO_API)
+        return RequestRefused(f"{url} sent a head of more than {size} with its answer", NO_API)
     hint = "Of a list of very large objects, drain plan and drain run ask for smaller pages with --chunk-size N."
-    return Refused(f"{url} sent more than {size} in one answer", f"{NO_API} {hint}")
+    return RequestRefused(f"{url} sent more than {size} in one answer", f"{NO_API} {hint}")

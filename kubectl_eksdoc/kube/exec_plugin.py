@@ -24,7 +24,7 @@ from kubectl_eksdoc.bounds import PRINTED_BYTES, current, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
 from kubectl_eksdoc.held_secrets import hold, without_held
 from kubectl_eksdoc.kube.credentials import Credential
-from kubectl_eksdoc.kube.target import ExecPlugin, Server, Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, ServerEntry
 
 TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
 _KILL_S = 0.3
@@ -32,7 +32,7 @@ _KILL_S = 0.3
 _STDERR_KEPT = 2000  # characters
 
 
-def run(plugin: ExecPlugin, server: Server, around: Surroundings, timeout: float = TIMEOUT) -> Credential:
+def run(plugin: ExecPlugin, server: ServerEntry, around: CredentialContext, timeout: float = TIMEOUT) -> Credential:
     """One run of the plugin, in `timeout` seconds unless the user may have to answer it, and within the bounds of the
     thread.
 
@@ -82,7 +82,11 @@ def _limit_s(interactive: bool, timeout: float) -> float | None:
 
 
 def _converse(
-    process: subprocess.Popen[bytes], plugin: ExecPlugin, around: Surroundings, interactive: bool, limit_s: float | None
+    process: subprocess.Popen[bytes],
+    plugin: ExecPlugin,
+    around: CredentialContext,
+    interactive: bool,
+    limit_s: float | None,
 ) -> tuple[bytes, str]:
     """stdout and the end of stderr. While the user may have to answer, stderr is also shown as it comes.
 
@@ -131,7 +135,7 @@ def _without_secrets(plugin: ExecPlugin, said: str) -> str:
     return hidden(plugin.without_secrets(without_held(said)))
 
 
-def _exec_info(plugin: ExecPlugin, server: Server, interactive: bool) -> dict[str, Any]:
+def _exec_info(plugin: ExecPlugin, server: ServerEntry, interactive: bool) -> dict[str, Any]:
     spec: dict[str, Any] = {"interactive": interactive}
     if plugin.provide_cluster_info:
         ca = server.ca_data

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.exec_plugin import program_of, unwrapped
 from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import ExecPlugin, Server, Surroundings, Target
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, KubeTarget, ServerEntry
 from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.connection import Connection
@@ -64,7 +64,7 @@ class EksIdentity:
         return self.identity.region
 
 
-def identify(target: Target, environ: Mapping[str, str]) -> EksIdentity:
+def identify(target: KubeTarget, environ: Mapping[str, str]) -> EksIdentity:
     """What the chosen kubeconfig entry says; a part that nothing tells is ""."""
     plugin = unwrapped(target.user.plugin) if target.user.plugin is not None else None
     around = {**environ, **dict(plugin.env)} if plugin is not None else {}
@@ -116,7 +116,7 @@ def _options(args: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             yield flag, value if equals else (args[i + 1] if i + 1 < len(args) else "")
 
 
-def _of_names(target: Target) -> Iterator[dict[str, str]]:
+def _of_names(target: KubeTarget) -> Iterator[dict[str, str]]:
     for name in (target.cluster_name, target.context, target.user_name):
         yield _matched(_ARN, name)
     for name in (target.cluster_name, target.context, target.user_name):
@@ -156,7 +156,7 @@ not it."""
 
 
 @dataclass(frozen=True, slots=True)
-class AwsWanted:
+class AwsRequest:
     """What the command line says of it, "" for nothing: it wins over the kubeconfig."""
 
     cluster: str = ""
@@ -164,7 +164,7 @@ class AwsWanted:
     profile: str = ""
 
 
-def aws_access(connection: Connection, around: Surroundings, wanted: AwsWanted) -> AwsAccess:
+def aws_access(connection: Connection, around: CredentialContext, wanted: AwsRequest) -> AwsAccess:
     """A profile that was given stands for itself: neither the role of the kubeconfig's entry nor the environment of its
     plugin counts then.
 
@@ -206,7 +206,7 @@ def _settings(merged: Mapping[str, str], own: Mapping[str, str], named: bool) ->
     return {**found, **{name: merged[name] for name in (*_KEYS, _TOKEN) if merged.get(name)}}
 
 
-def _authority(server: Server) -> str:
+def _authority(server: ServerEntry) -> str:
     """PEM; "" where the server's certificate is not checked by it."""
     if server.skip_verify:
         return ""

@@ -13,18 +13,18 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import Forbidden, Unreachable
-from kubectl_eksdoc.kube.answers import Absent as NotThere
-from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
-from kubectl_eksdoc.kube.config import Access, connect
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.sending import Cautious, Tries
+from kubectl_eksdoc.kube.answers import Incomplete, NotServed, RequestRefused
+from kubectl_eksdoc.kube.answers import ObjectNotFound as NotThere
+from kubectl_eksdoc.kube.config import ApiAccess, connect
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.sending import Cautious, RetryLimits
 from kubectl_eksdoc.kube.sent import Clock
-from kubectl_eksdoc.kube.target import Surroundings, of_this_process
+from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Transport, in_order
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.placing import Marks, NotMade, Owner, PodStand
+from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeLabels, ProbeOwner
 from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.single import NoSuchObject
@@ -36,14 +36,16 @@ GET_POD, GET_LOG = "get pods", "get pods/log"
 
 LINES, FEWER_LINES, MOST_BYTES = 100, 5, 64 << 10
 _AT_ONCE = 8
-_HASTY = Patience(tries=2, tries_to_connect=2)
+_HASTY = RetryPolicy(tries=2, tries_to_connect=2)
 """A kubelet that does not answer its API server is no reason to wait: the others' logs tell as much."""
 
 
-class InsidePods:
+class LivePodReader:
     """A `session.ports.InsidePods`. Mutable: it holds a connection."""
 
-    def __init__(self, connection: Connection, around: Surroundings | None = None, patience: Patience = _HASTY) -> None:
+    def __init__(
+        self, connection: Connection, around: CredentialContext | None = None, patience: RetryPolicy = _HASTY
+    ) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._transport = Transport(connect(connection, around or of_this_process()), patience)
 
@@ -94,7 +96,7 @@ def _had(read: Callable[[], T], right: str) -> T | Absent | Unknown:
         return Absent(error.message)
     except Forbidden as error:
         return Unknown(error.message, right)
-    except (NotServed, Refused, Incomplete) as error:
+    except (NotServed, RequestRefused, Incomplete) as error:
         return Unknown(error.message)
     except NoSuchObject as error:
         return Unknown(f"the answer to {right} is no pod: {error}")
@@ -109,11 +111,17 @@ _LOG_TRIES = 3
 """A kubelet that does not answer its API server is no reason to wait."""
 
 
-class ProbeGround:
+class LiveProbeNamespace:
     """A `flows.ports.ProbeGround`. Mutable: it holds a connection."""
 
     def __init__(
-        self, access: Access, patience: Patience, namespace: str, clock: Clock, marks: Marks, tries: Tries = Tries()
+        self,
+        access: ApiAccess,
+        patience: RetryPolicy,
+        namespace: str,
+        clock: Clock,
+        marks: ProbeLabels,
+        tries: RetryLimits = RetryLimits(),
     ) -> None:
         self._server = Cautious(access, patience, namespace, clock, tries)
         self._transport = Transport(access, replace(patience, tries=_LOG_TRIES), together=False)
@@ -129,20 +137,20 @@ class ProbeGround:
             return self._server.unknown(sent, "get namespaces")
         return str((at(sent.doc, "metadata", "labels") or {}).get(ENFORCED, ""))
 
-    def owners(self) -> tuple[Owner, ...] | Unknown:
+    def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
         """As `flows.ports.ProbeGround.owners`."""
         sent = self._server.asked("GET", self._owners, {"labelSelector": self._marks.label})
         if not sent.ok:
             return self._server.unknown(sent, "list configmaps")
         return tuple(self._owner(item, sent.date) for item in sent.doc.get("items") or ())
 
-    def _owner(self, item: Doc, now: datetime | None) -> Owner:
+    def _owner(self, item: Doc, now: datetime | None) -> ProbeOwner:
         meta = item["metadata"]
         probe = str((meta.get("labels") or {}).get(self._marks.label, ""))
         age_s = 0.0 if now is None else (now - _time(str(meta.get("creationTimestamp") or ""), now)).total_seconds()
-        return Owner(probe, str(meta["name"]), str(meta.get("uid") or ""), age_s)
+        return ProbeOwner(probe, str(meta["name"]), str(meta.get("uid") or ""), age_s)
 
-    def make_owner(self, doc: Doc, dry: bool = False) -> Owner | NotMade:
+    def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
         """As `flows.ports.ProbeGround.make_owner`."""
         made = self._server.changed("POST", self._owners, "create configmaps", doc, dry=dry)
         return made if isinstance(made, NotMade) else self._owner(made.doc, made.date)
@@ -167,11 +175,11 @@ class ProbeGround:
             answer = self._transport.get(f"{self._pods}/{pod}/log", query, right=GET_PROBE_LOG, of_text=True)
         except Forbidden as error:
             return Unknown(f"its log cannot be read: {error.message}", GET_PROBE_LOG)
-        except (NotServed, Refused, Unreachable) as error:
+        except (NotServed, RequestRefused, Unreachable) as error:
             return Unknown(f"its log cannot be read: {error.message}")
         return answer.body.decode("utf-8", "replace")
 
-    def remove(self, owner: Owner) -> Unknown | None:
+    def remove(self, owner: ProbeOwner) -> Unknown | None:
         """As `flows.ports.ProbeGround.remove`."""
         body: Doc = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
         if owner.uid:

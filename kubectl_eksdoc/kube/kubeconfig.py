@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.files import opened
-from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Server, Surroundings, Target, User
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, Impersonation, KubeTarget, ServerEntry, UserEntry
 from kubectl_eksdoc.kubernetes.addresses import address
 from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.yaml_events import DEEPEST, events_of, reason
@@ -29,7 +29,7 @@ _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class _Entry:
     """One named cluster, context or user as its file has it; `folder` is where relative paths start."""
 
     fields: Mapping[str, Any] = field(repr=False)
@@ -50,16 +50,16 @@ class Kubeconfig:
     sought: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     current_context: str = ""
-    clusters: Mapping[str, Entry] = field(default_factory=dict)
-    contexts: Mapping[str, Entry] = field(default_factory=dict)
-    users: Mapping[str, Entry] = field(default_factory=dict)
+    clusters: Mapping[str, _Entry] = field(default_factory=dict)
+    contexts: Mapping[str, _Entry] = field(default_factory=dict)
+    users: Mapping[str, _Entry] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:
         return not (self.clusters or self.contexts or self.users)
 
 
-def load(explicit: str, around: Surroundings) -> Kubeconfig:
+def load(explicit: str, around: CredentialContext) -> Kubeconfig:
     """Read and merge; files that do not exist are passed over unless `explicit` names one.
 
     Raises:
@@ -68,7 +68,7 @@ def load(explicit: str, around: Surroundings) -> Kubeconfig:
     paths = (explicit,) if explicit else _default_paths(around)
     current = ""
     read: list[str] = []
-    merged: dict[str, dict[str, Entry]] = {plural: {} for plural in _KINDS}
+    merged: dict[str, dict[str, _Entry]] = {plural: {} for plural in _KINDS}
     for path in paths:
         text = _text(path, must_exist=bool(explicit))
         if text is None:
@@ -85,7 +85,7 @@ def load(explicit: str, around: Surroundings) -> Kubeconfig:
     return Kubeconfig(tuple(paths), tuple(read), current, **merged)
 
 
-def _default_paths(around: Surroundings) -> tuple[str, ...]:
+def _default_paths(around: CredentialContext) -> tuple[str, ...]:
     listed = around.environ.get("KUBECONFIG", "")
     if listed:
         return tuple(dict.fromkeys(path for path in listed.split(os.pathsep) if path))
@@ -135,12 +135,12 @@ def _may_be_deep(text: str) -> bool:
     return len(text) > _SHORT and (text.count("[") + text.count("{") > DEEPEST or _FAR_IN.search(text) is not None)
 
 
-def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str) -> dict[str, Entry]:
+def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str) -> dict[str, _Entry]:
     listed = document.get(plural) or []
     if not isinstance(listed, list):
         raise ConfigError(f"kubeconfig {path}: {plural} is not a list")
     folder = os.path.dirname(os.path.abspath(path))
-    found: dict[str, Entry] = {}
+    found: dict[str, _Entry] = {}
     for item in listed:
         name = item.get("name") if isinstance(item, Mapping) else None
         if not isinstance(name, str):
@@ -150,7 +150,7 @@ def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str)
             raise ConfigError(f"kubeconfig {path}: {singular} {name!r} is not a mapping")
         if name in found:
             raise ConfigError(f"kubeconfig {path}: {plural} has {name!r} twice")
-        found[name] = Entry(fields, path, folder)
+        found[name] = _Entry(fields, path, folder)
     return found
 
 
@@ -160,9 +160,9 @@ def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str)
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 
 
-def server(name: str, entry: Entry) -> Server:
+def server(name: str, entry: _Entry) -> ServerEntry:
     fields = entry.fields
-    return Server(
+    return ServerEntry(
         url=text(fields, "server").rstrip("/"),
         ca_file=_path(entry, "certificate-authority"),
         ca_data=_pem(entry, "certificate-authority-data", f"cluster {name!r}"),
@@ -176,7 +176,7 @@ def server(name: str, entry: Entry) -> Server:
     )
 
 
-def user(name: str, entry: Entry) -> User:
+def user(name: str, entry: _Entry) -> UserEntry:
     fields = entry.fields
     provider = fields.get("auth-provider")
     if provider is not None and (not isinstance(provider, Mapping) or provider.get("name") != "oidc"):
@@ -185,7 +185,7 @@ def user(name: str, entry: Entry) -> User:
             f"user {name!r} has the auth-provider {kind!r}, which kubectl dropped in 1.26",
             "Use an exec plugin; for EKS: aws eks update-kubeconfig --name CLUSTER --region REGION.",
         )
-    return User(
+    return UserEntry(
         token=text(fields, "token"),
         token_file=_path(entry, "tokenFile"),
         certificate_file=_path(entry, "client-certificate"),
@@ -238,12 +238,12 @@ def _flag(fields: Mapping[str, Any], key: str) -> bool:
     return bool(value)
 
 
-def _path(entry: Entry, key: str) -> str:
+def _path(entry: _Entry, key: str) -> str:
     path = text(entry.fields, key)
     return os.path.join(entry.folder, path) if path else ""
 
 
-def _pem(entry: Entry, key: str, owner: str) -> str:
+def _pem(entry: _Entry, key: str, owner: str) -> str:
     """The text behind base64. PEM is ASCII; anything else is as unusable as broken base64."""
     encoded = text(entry.fields, key)
     try:
@@ -252,7 +252,7 @@ def _pem(entry: Entry, key: str, owner: str) -> str:
         raise ConfigError(f"{key} of {owner} in kubeconfig {entry.file} is not base64 of PEM text") from error
 
 
-def _plugin(name: str, entry: Entry) -> ExecPlugin | None:
+def _plugin(name: str, entry: _Entry) -> ExecPlugin | None:
     fields = entry.fields.get("exec")
     if fields is None:
         return None
@@ -286,7 +286,7 @@ def _extra(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 # CA; a token from the flag wins over a credential plugin.
 
 
-def choose(connection: Connection, around: Surroundings, read: Kubeconfig | None = None) -> Target:
+def choose(connection: Connection, around: CredentialContext, read: Kubeconfig | None = None) -> KubeTarget:
     """`read`: the kubeconfig, where whoever chooses has read it already.
 
     Raises:
@@ -305,17 +305,17 @@ def choose(connection: Connection, around: Surroundings, read: Kubeconfig | None
     user_name = connection.user or text(context, "user")
     if not cluster_name and not connection.server:
         raise _nothing_chosen(config, context_name)
-    api_server = Server(url="")
+    api_server = ServerEntry(url="")
     if cluster_name:
         api_server = server(cluster_name, _named(config.clusters, cluster_name, "cluster", config))
-    as_user = User()
+    as_user = UserEntry()
     if user_name:
         as_user = user(user_name, _named(config.users, user_name, "user", config))
     namespace = text(context, "namespace")
-    return _overridden(Target(context_name, cluster_name, user_name, api_server, as_user, namespace), connection)
+    return _overridden(KubeTarget(context_name, cluster_name, user_name, api_server, as_user, namespace), connection)
 
 
-def in_cluster(around: Surroundings) -> Target | None:
+def in_cluster(around: CredentialContext) -> KubeTarget | None:
     """The service account of the pod we run in, or None."""
     host = around.environ.get("KUBERNETES_SERVICE_HOST", "")
     port = around.environ.get("KUBERNETES_SERVICE_PORT", "")
@@ -323,11 +323,11 @@ def in_cluster(around: Surroundings) -> Target | None:
     if not host or not port or not os.path.isfile(token):
         return None
     host = f"[{host}]" if ":" in host else host
-    server = Server(f"https://{host}:{port}", ca_file=os.path.join(around.service_account, "ca.crt"))
-    return Target(IN_CLUSTER, "", "", server, User(token_file=token))
+    server = ServerEntry(f"https://{host}:{port}", ca_file=os.path.join(around.service_account, "ca.crt"))
+    return KubeTarget(IN_CLUSTER, "", "", server, UserEntry(token_file=token))
 
 
-def _overridden(target: Target, flags: Connection) -> Target:
+def _overridden(target: KubeTarget, flags: Connection) -> KubeTarget:
     server, user = target.server, target.user
     if flags.server:
         url = flags.server if "://" in flags.server else f"http://{flags.server}"
@@ -392,7 +392,7 @@ def _impersonation(configured: Impersonation, flags: Connection) -> Impersonatio
     return chosen
 
 
-def _named(found: Mapping[str, Entry], name: str, kind: str, config: Kubeconfig) -> Entry:
+def _named(found: Mapping[str, _Entry], name: str, kind: str, config: Kubeconfig) -> _Entry:
     entry = found.get(name)
     if entry is not None:
         return entry

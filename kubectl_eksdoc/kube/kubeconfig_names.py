@@ -9,12 +9,12 @@ from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.kubeconfig import Kubeconfig, choose
-from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import Name
 
 
-def contexts(path: str, around: Surroundings) -> tuple[Name, ...]:
+def contexts(path: str, around: CredentialContext) -> tuple[Name, ...]:
     """Each with its cluster; `path` as of --kubeconfig."""
     config = _config(path, around)
     found = []
@@ -27,32 +27,32 @@ def contexts(path: str, around: Surroundings) -> tuple[Name, ...]:
     return tuple(found)
 
 
-def clusters(path: str, around: Surroundings) -> tuple[Name, ...]:
+def clusters(path: str, around: CredentialContext) -> tuple[Name, ...]:
     return tuple(map(Name, sorted(_config(path, around).clusters)))
 
 
-def users(path: str, around: Surroundings) -> tuple[Name, ...]:
+def users(path: str, around: CredentialContext) -> tuple[Name, ...]:
     return tuple(map(Name, sorted(_config(path, around).users)))
 
 
-def eks_clusters(path: str, around: Surroundings) -> tuple[Name, ...]:
+def eks_clusters(path: str, around: CredentialContext) -> tuple[Name, ...]:
     """Those that its contexts lead to, each with its region."""
     found = {each.identity.cluster: each.region for each in _identities(path, around)}
     return tuple(Name(name, region) for name, region in sorted(found.items()) if name)
 
 
-def regions(path: str, around: Surroundings) -> tuple[Name, ...]:
+def regions(path: str, around: CredentialContext) -> tuple[Name, ...]:
     return tuple(map(Name, sorted({each.region for each in _identities(path, around)} - {""})))
 
 
-def _config(path: str, around: Surroundings) -> Kubeconfig:
+def _config(path: str, around: CredentialContext) -> Kubeconfig:
     try:
         return kubeconfig.load(path, around)
     except ConfigError:
         return Kubeconfig()
 
 
-def _identities(path: str, around: Surroundings) -> Iterable[EksIdentity]:
+def _identities(path: str, around: CredentialContext) -> Iterable[EksIdentity]:
     config = _config(path, around)
     for name in config.contexts:
         with suppress(ConfigError):

@@ -9,24 +9,24 @@ from urllib.parse import quote
 
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.journal.runs import HEAD, PART_LABEL, RUN_LABEL
 from kubectl_eksdoc.kube.single_objects import listed
-from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model import kinds, names
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.names import Kind, Name
+from kubectl_eksdoc.model.names import Name, NameKind
 
 MOST = 500
 """So many are asked for, and no more: who has more types a letter, and the shell would ask first anyway."""
 
-_PATIENCE = Patience(tries=1, tries_to_connect=1, connect=5.0, silence=8.0)
+_PATIENCE = RetryPolicy(tries=1, tries_to_connect=1, connect=5.0, silence=8.0)
 
 
-def names_of(connection: Connection, kind: Kind, namespace: str, around: Surroundings) -> tuple[Name, ...]:
+def names_of(connection: Connection, kind: NameKind, namespace: str, around: CredentialContext) -> tuple[Name, ...]:
     """`namespace`: of pods and runs, "" for that of the context.
 
     Raises:
@@ -34,25 +34,25 @@ def names_of(connection: Connection, kind: Kind, namespace: str, around: Surroun
     """
     access = connect(connection, around)
     with closing(Transport(access, _PATIENCE)) as transport:
-        if kind in (Kind.PODS, Kind.RUNS):
+        if kind in (NameKind.PODS, NameKind.RUNS):
             namespace = namespace or access.target.namespace or "default"
         return asked_of(transport, kind, namespace)
 
 
-def asked_of(transport: Transport, kind: Kind, namespace: str) -> tuple[Name, ...]:
+def asked_of(transport: Transport, kind: NameKind, namespace: str) -> tuple[Name, ...]:
     """Raises: as `names_of`."""
-    if kind is Kind.NODES:
+    if kind is NameKind.NODES:
         return names.of_nodes((_name(doc), _labels(doc)) for doc in _some(transport, kinds.NODES))
-    if kind is Kind.NODE_GROUPS:
+    if kind is NameKind.NODE_GROUPS:
         return names.of_groups(map(_labels, _some(transport, kinds.NODES)), _pools(transport))
-    if kind is Kind.RUNS:
+    if kind is NameKind.RUNS:
         return _runs(transport, namespace)
-    if kind is Kind.PODS:
+    if kind is NameKind.PODS:
         return _plain(map(_name, _some(transport, kinds.PODS, namespace)))
-    if kind is Kind.NAMESPACES:
+    if kind is NameKind.NAMESPACES:
         return _plain(map(_name, _some(transport, kinds.NAMESPACES)))
-    if kind in (Kind.PODS_ANYWHERE, Kind.BUDGETS):
-        return _plain(map(_whole, _some(transport, kinds.BUDGETS if kind is Kind.BUDGETS else kinds.PODS)))
+    if kind in (NameKind.PODS_ANYWHERE, NameKind.BUDGETS):
+        return _plain(map(_whole, _some(transport, kinds.BUDGETS if kind is NameKind.BUDGETS else kinds.PODS)))
     return ()  # the cluster does not know them
 
 

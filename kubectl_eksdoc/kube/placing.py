@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.sending import Sender
-from kubectl_eksdoc.kube.sent import JSON, MANAGER, Sent, refused
-from kubectl_eksdoc.kubernetes.api.statuses import Status
-from kubectl_eksdoc.model.api_objects import Applied, Conflict, Conflicting, Doc, at, text_at
+from kubectl_eksdoc.kube.sending import ApiWriter
+from kubectl_eksdoc.kube.sent import JSON, MANAGER, SentRequest, refused
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, text_at
 from kubectl_eksdoc.model.permissions import opt_ins_of
 from kubectl_eksdoc.model.placing import OF_KIND, NotPlaced
 
@@ -19,10 +19,10 @@ _RULE = re.compile(r"\{(?:APIGroups:\[([^]]*)\], Resources|NonResourceURLs):\[([
 """How a rule is written that is not held: pkg/registry/rbac/validation, CompactString, its lists by Go's %q."""
 
 
-class Placing:
+class LiveObjectWriter:
     """A `changes.placement.PlacingGround`. Mutable: it holds connections."""
 
-    def __init__(self, sender: Sender) -> None:
+    def __init__(self, sender: ApiWriter) -> None:
         self._sender = sender
 
     def create(self, doc: Doc, dry: bool = False) -> NotPlaced | None:
@@ -50,7 +50,7 @@ def _path(doc: Doc) -> str:
     return f"{root}/{resource.version}{inside}/{resource.plural}"
 
 
-def _not_placed(sent: Sent, doc: Doc, verb: str = "create") -> NotPlaced:
+def _not_placed(sent: SentRequest, doc: Doc, verb: str = "create") -> NotPlaced:
     right = f"{verb} {OF_KIND[doc['kind']].full_name}"
     error = refused(sent, right, text_at(doc, "metadata", "namespace"))
     if isinstance(error, Unauthorized):
@@ -94,17 +94,17 @@ _OWNER = re.compile(r'conflict with "([^"]*)"')
 class AppliedMaps:
     """A `changes.dns_change.ConfigMaps`. Mutable: it holds connections."""
 
-    def __init__(self, sender: Sender) -> None:
+    def __init__(self, sender: ApiWriter) -> None:
         self._sender = sender
 
-    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> Applied | Conflicting:
+    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> AppliedObject | Conflicting:
         """As `changes.dns_change.ConfigMaps.apply`."""
         namespace, name = str(at(doc, "metadata", "namespace")), str(at(doc, "metadata", "name"))
         query = {**MANAGER, "force": str(force).lower(), **({"dryRun": "All"} if dry else {})}
         path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
         sent = self._sender.send("PATCH", path, query, doc, APPLY_PATCH)
         if sent.ok:
-            return Applied(sent.doc)
+            return AppliedObject(sent.doc)
         conflicts = _conflicts(sent)
         if conflicts:
             return Conflicting(conflicts)
@@ -125,9 +125,9 @@ class AppliedMaps:
         raise ClusterRefused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
 
 
-def _conflicts(sent: Sent) -> tuple[Conflict, ...]:
+def _conflicts(sent: SentRequest) -> tuple[Conflict, ...]:
     answer = sent.answer
-    if sent.code != 409 or not isinstance(answer, Status) or answer.details is None:
+    if sent.code != 409 or not isinstance(answer, ApiStatus) or answer.details is None:
         return ()
     found = (cause for cause in answer.details.causes if cause.reason == _CONFLICT)
     return tuple(sorted(Conflict(cause.where, _owner(cause.message)) for cause in found))

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from kubectl_eksdoc.bounds import BoundedResponse, current
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.credentials import Credential
-from kubectl_eksdoc.kube.target import Target
+from kubectl_eksdoc.kube.target import KubeTarget
 
 if TYPE_CHECKING:
     import urllib3
@@ -119,7 +119,7 @@ CONNECTIONS = 8
 class Pools:
     """Makes the pool of connections; a new one only when a plugin brings another client certificate."""
 
-    def __init__(self, target: Target, proxy: str) -> None:
+    def __init__(self, target: KubeTarget, proxy: str) -> None:
         self._target = target
         self._proxy = proxy
         self._lock = threading.Lock()
@@ -177,7 +177,7 @@ class Pools:
         return urllib3.ProxyManager(self._proxy, proxy_headers=proxy_headers, **options)
 
 
-def _tls(target: Target, credential: Credential) -> ssl.SSLContext:
+def _tls(target: KubeTarget, credential: Credential) -> ssl.SSLContext:
     """Whom we trust and what we show. Without a CA: this machine's roots and Mozilla's."""
     import certifi
     from urllib3.util.ssl_ import create_urllib3_context
@@ -200,7 +200,7 @@ def _tls(target: Target, credential: Credential) -> ssl.SSLContext:
     return context
 
 
-def _show_certificate(context: ssl.SSLContext, target: Target, credential: Credential) -> None:
+def _show_certificate(context: ssl.SSLContext, target: KubeTarget, credential: Credential) -> None:
     """The ssl module takes client certificates from files only: data live in one for a moment."""
     user = target.user
     certificate = credential.certificate or user.certificate_data

@@ -10,15 +10,15 @@ from datetime import datetime
 from functools import partial
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, Refused, shown
+from kubectl_eksdoc.kube.answers import ContinueTokenExpired, HttpAnswer, Incomplete, NotServed, RequestRefused, shown
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Patience, Timing
+from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.identity import EksIdentity
-from kubectl_eksdoc.kube.target import Surroundings, of_this_process
+from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Paging, Transport, in_order
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.model.connection import Connection, Waiting
+from kubectl_eksdoc.model.connection import Connection, OutageLimits
 from kubectl_eksdoc.model.kinds import ReadState, Resource
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
@@ -31,7 +31,7 @@ _LISTS = 4  # a list that expired or came garbled is begun anew at most three ti
 _AHEAD = 4  # lists asked for at once
 
 Progress = Callable[[str, int], None]
-_FirstPage = tuple[Resource, Answer]  # in which version it is served, and the answer
+_FirstPage = tuple[Resource, HttpAnswer]  # in which version it is served, and the answer
 
 
 class _Failed(Exception):
@@ -65,9 +65,9 @@ class LiveReader:
         progress: Progress | None = None,
         *,
         raw: RawObjects | None = None,
-        waiting: Waiting | None = None,
-        around: Surroundings | None = None,
-        patience: Patience | None = None,
+        waiting: OutageLimits | None = None,
+        around: CredentialContext | None = None,
+        patience: RetryPolicy | None = None,
         timing: Timing | None = None,
     ) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
@@ -128,7 +128,7 @@ class LiveReader:
         try:
             version = json.loads(answer.body)["gitVersion"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise Refused(
+            raise RequestRefused(
                 f"{self._access.target.server.address}/version answered something that is not a version: {answer.said}",
                 "Is this the address of a Kubernetes API?",
             ) from error
@@ -156,10 +156,10 @@ class LiveReader:
             try:
                 self._pages(collector, resource, *ask())
                 return
-            except (Expired, BadObject) as error:
+            except (ContinueTokenExpired, BadObject) as error:
                 if not left:
                     raise _Failed(resource, _given_up(resource, error)) from error
-            except (Refused, Incomplete, Forbidden, NotServed) as error:
+            except (RequestRefused, Incomplete, Forbidden, NotServed) as error:
                 raise _Failed(resource, error) from error.__cause__
             collector.forget(resource)
             ask = partial(self._first, resource, limited=left > 1)
@@ -172,7 +172,7 @@ class LiveReader:
                 return form, self._page(form, limited=limited)
         return oldest, self._page(oldest, limited=limited)
 
-    def _pages(self, collector: Collector, resource: Resource, form: Resource, answer: Answer) -> None:
+    def _pages(self, collector: Collector, resource: Resource, form: Resource, answer: HttpAnswer) -> None:
         count, paging = 0, Paging(form.full_name)
         while True:
             page = collector.add_page(resource, answer.body, form.path)
@@ -183,7 +183,7 @@ class LiveReader:
                 return
             answer = self._page(form, page.continue_token)
 
-    def _page(self, resource: Resource, token: str = "", limited: bool = True) -> Answer:
+    def _page(self, resource: Resource, token: str = "", limited: bool = True) -> HttpAnswer:
         # Never resourceVersion=0 with it: servers then ignore the limit and send everything.
         query = {"limit": str(self._connection.page_size)} if limited else {}
         if token:
@@ -191,10 +191,10 @@ class LiveReader:
         return self._transport.get(resource.path, query, right=f"{VERB} {resource.full_name}")
 
 
-def _given_up(resource: Resource, error: Expired | BadObject) -> ClusterError:
+def _given_up(resource: Resource, error: ContinueTokenExpired | BadObject) -> ClusterError:
     if isinstance(error, BadObject):
-        return Refused(f"the server's answers cannot be understood: {error}")
-    return Refused(
+        return RequestRefused(f"the server's answers cannot be understood: {error}")
+    return RequestRefused(
         f"the list of {resource.full_name} expired {_LISTS} times while it was being read",
         "The connection is too slow for the size of the cluster: try larger pages (--chunk-size), or from nearer.",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubectl_eksdoc.errors import Forbidden, Unauthorized, Unreachable
-from kubectl_eksdoc.kube.sent import Sender, Sent
+from kubectl_eksdoc.kube.sent import RequestSender, SentRequest
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.permissions import Permission, Review
 
@@ -14,7 +14,7 @@ _RIGHT = "create selfsubjectaccessreviews.authorization.k8s.io"
 _EVERYBODY = "The ClusterRole system:basic-user gives it to everybody who is signed in: is it still bound?"
 
 
-def denied(sender: Sender, asked: Iterable[Permission]) -> tuple[Permission, ...]:
+def denied(sender: RequestSender, asked: Iterable[Permission]) -> tuple[Permission, ...]:
     """Those of `asked` that we do not have. Where the server does not answer that, it is found out when it is needed.
 
     Raises:
@@ -23,7 +23,7 @@ def denied(sender: Sender, asked: Iterable[Permission]) -> tuple[Permission, ...
     return tuple(each for each in asked if _allowed(sender.send("POST", PATH, {}, _review(each))) is False)
 
 
-def reviewed(sender: Sender, asked: Iterable[Permission]) -> tuple[Review, ...]:
+def reviewed(sender: RequestSender, asked: Iterable[Permission]) -> tuple[Review, ...]:
     """Each of `asked`, in its order. After a question without any answer no other is asked.
 
     Raises:
@@ -46,7 +46,7 @@ def reviewed(sender: Sender, asked: Iterable[Permission]) -> tuple[Review, ...]:
     return tuple(found)
 
 
-def _check_answered(sent: Sent) -> None:
+def _check_answered(sent: SentRequest) -> None:
     if not sent.code:
         raise Unreachable(f"the API server gave no answer: {sent.said}")
     if sent.code == 401:
@@ -55,18 +55,18 @@ def _check_answered(sent: Sent) -> None:
         raise Forbidden(f"the cluster refuses {_RIGHT}: {sent.said}", _EVERYBODY, _RIGHT)
 
 
-def _decided(sent: Sent) -> bool | None:
+def _decided(sent: SentRequest) -> bool | None:
     """An error while it was evaluated may be why it is not allowed: that says nothing (SubjectAccessReviewStatus)."""
     allowed = _allowed(sent)
     return None if allowed is False and at(sent.doc, "status", "evaluationError") else allowed
 
 
-def _allowed(sent: Sent) -> bool | None:
+def _allowed(sent: SentRequest) -> bool | None:
     allowed = at(sent.doc, "status", "allowed") if sent.ok else None
     return allowed if isinstance(allowed, bool) else None
 
 
-def _why(sent: Sent) -> str:
+def _why(sent: SentRequest) -> str:
     """ "" where the server has decided."""
     if _decided(sent) is not None:
         return ""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.errors import ClusterError, Unauthorized
-from kubectl_eksdoc.kube.answers import Answer, status_of
-from kubectl_eksdoc.kube.config import Access
+from kubectl_eksdoc.kube.answers import HttpAnswer, status_of
+from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.credentials import Credential
-from kubectl_eksdoc.kube.exchanges import Broken, Exchanges, Patience, real_timing
+from kubectl_eksdoc.kube.exchanges import ExchangeFailed, Exchanges, RetryPolicy, real_timing
 from kubectl_eksdoc.kube.pools import asked_before_each_byte
-from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sent, refused
-from kubectl_eksdoc.kubernetes.api.statuses import Lost
+from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, SentRequest, refused
+from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.placing import NotMade
@@ -26,12 +26,13 @@ def unfenced() -> None:
     """Nothing is to be held."""
 
 
-class Sender:
+class ApiWriter:
     """One cluster's API, for writing. Safe to use from several threads.
 
     A request is sent again only where nothing can have been done: after a 401 with newer credentials, and after a
-    connection that did not come about. Whatever else breaks down is `Lost`. Each time the fence is asked right before:
-    making credentials, a connection that does not come and the pauses between take longer than a lock may be held.
+    connection that did not come about. Whatever else breaks down is `LostAnswer`. Each time the fence is asked right
+    before: making credentials, a connection that does not come and the pauses between take longer than a lock may be
+    held.
     """
 
     def __init__(self, exchanges: Exchanges, fence: Fence = unfenced, confirm: Fence = unfenced) -> None:
@@ -43,7 +44,7 @@ class Sender:
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: Doc | None, content_type: str = JSON
-    ) -> Sent:
+    ) -> SentRequest:
         """
         Raises:
             LockLost: the fence does, and nothing that could have been done was sent.
@@ -52,17 +53,17 @@ class Sender:
         sent = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         try:
             answer = self._answer(method, url, sent, content_type if body is not None else "")
-        except Broken as failure:
-            return Sent(Lost(failure.error.message), {})
+        except ExchangeFailed as failure:
+            return SentRequest(LostAnswer(failure.error.message), {})
         except ClusterError as error:  # no credentials, or a certificate that cannot be used: it was not sent
-            return Sent(Lost(error.message), {})
+            return SentRequest(LostAnswer(error.message), {})
         status, document = status_of(answer), answer.document
-        return Sent(status, {} if document.get("kind") == "Status" else dict(document), answer.date)
+        return SentRequest(status, {} if document.get("kind") == "Status" else dict(document), answer.date)
 
-    def _answer(self, method: str, url: str, body: bytes | None, content_type: str) -> Answer:
+    def _answer(self, method: str, url: str, body: bytes | None, content_type: str) -> HttpAnswer:
         exchanges, patience, timing = self._exchanges, self._exchanges.patience, self._exchanges.timing
 
-        def once(given: Credential) -> Answer:
+        def once(given: Credential) -> HttpAnswer:
             self._confirm()
             self._fence()
             with asked_before_each_byte(self._fence):
@@ -72,7 +73,7 @@ class Sender:
         while True:
             try:
                 return exchanges.admitted(once)
-            except Broken as failure:
+            except ExchangeFailed as failure:
                 tried += 1
                 if not failure.unsent or tried >= patience.tries_to_connect:
                     raise
@@ -83,7 +84,7 @@ class Sender:
 
 
 @dataclass(frozen=True, slots=True)
-class Tries:
+class RetryLimits:
     """Times in seconds. `patience_s`: after so long no further try is begun; a server that is replaced is away for some
     30 s."""
 
@@ -112,7 +113,7 @@ class Pause:
         self.tried_s = tried_s
         self._longest_s = longest_s
 
-    def after(self, sent: Sent) -> None:
+    def after(self, sent: SentRequest) -> None:
         self.seconds = max(self.seconds, min(sent.retry_s, self._longest_s))
 
 
@@ -122,17 +123,21 @@ class Pause:
 class Cautious:
     """In one namespace. Mutable: it holds a connection."""
 
-    def __init__(self, access: Access, patience: Patience, namespace: str, clock: Clock, tries: Tries) -> None:
-        self._sender = Sender(Exchanges(access, patience, real_timing()))
+    def __init__(
+        self, access: ApiAccess, patience: RetryPolicy, namespace: str, clock: Clock, tries: RetryLimits
+    ) -> None:
+        self._sender = ApiWriter(Exchanges(access, patience, real_timing()))
         self._namespace = namespace
         self._clock = clock
         self._tries = tries
 
-    def once(self, path: str, query: Mapping[str, str]) -> Sent:
+    def once(self, path: str, query: Mapping[str, str]) -> SentRequest:
         """A question that is not asked again: the next one comes soon anyway."""
         return self._sender.send("GET", path, query, None)
 
-    def asked(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Doc | None = None) -> Sent:
+    def asked(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Doc | None = None
+    ) -> SentRequest:
         """Asked again while nobody answers, or says that it cannot just now: what may be done twice."""
         sent = UNASKED
         for pause in self._tries.each(self._clock):
@@ -144,13 +149,13 @@ class Cautious:
 
     def changed(
         self, method: str, path: str, right: str, body: Doc, content: str = JSON, dry: bool = False
-    ) -> Sent | NotMade:
+    ) -> SentRequest | NotMade:
         """Sent once; `dry`: the server only says whether it would."""
         query = {**MANAGER, "dryRun": "All"} if dry else MANAGER
         sent = self._sender.send(method, path, query, body, content)
         return sent if sent.ok else self.not_made(sent, right)
 
-    def unknown(self, sent: Sent, right: str) -> Unknown:
+    def unknown(self, sent: SentRequest, right: str) -> Unknown:
         """
         Raises:
             Unauthorized: nothing more can be asked.
@@ -158,20 +163,20 @@ class Cautious:
         error = self._refused(sent, right)
         return Unknown(_how(sent, right)) if error is None else Unknown(error.message, right)
 
-    def not_made(self, sent: Sent, right: str) -> NotMade:
+    def not_made(self, sent: SentRequest, right: str) -> NotMade:
         """Raises: as `unknown`."""
         error = self._refused(sent, right)
         if error is not None:
             return NotMade(error.message, right)
         return NotMade(_how(sent, right), maybe=sent.unknown, later=sent.code == 429)
 
-    def _refused(self, sent: Sent, right: str) -> ClusterError | None:
+    def _refused(self, sent: SentRequest, right: str) -> ClusterError | None:
         error = refused(sent, right, self._namespace)
         if isinstance(error, Unauthorized):
             raise Unauthorized(error.message, "Sign in again, and retry the test.")
         return error
 
 
-def _how(sent: Sent, right: str) -> str:
+def _how(sent: SentRequest, right: str) -> str:
     how = f"answered {sent.code}" if sent.code else "gave no answer"
     return f"to {right}, the server {how}: {sent.said}"

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.target import utc_now
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.api_objects import Doc
 
 JSON = "application/json"
@@ -18,18 +18,18 @@ MERGE_PATCH = "application/merge-patch+json"
 MANAGER: Mapping[str, str] = {"fieldManager": "eksdoc"}
 
 
-class Sent(NamedTuple):
+class SentRequest(NamedTuple):
     """`doc`: the object that came back, {} where none did. `date`: the server's clock by its Date header (a second
     fine), None without one. A Retry-After is in the status's details, wherever it stood."""
 
-    answer: Status | Lost
+    answer: ApiStatus | LostAnswer
     doc: Doc
     date: datetime | None = None
 
     @property
     def code(self) -> int:
         """0 where nobody answered."""
-        return self.answer.code if isinstance(self.answer, Status) else 0
+        return self.answer.code if isinstance(self.answer, ApiStatus) else 0
 
     @property
     def ok(self) -> bool:
@@ -37,7 +37,7 @@ class Sent(NamedTuple):
 
     @property
     def said(self) -> str:
-        return self.answer.said if isinstance(self.answer, Lost) else self.answer.message
+        return self.answer.said if isinstance(self.answer, LostAnswer) else self.answer.message
 
     @property
     def unknown(self) -> bool:
@@ -46,20 +46,20 @@ class Sent(NamedTuple):
 
     @property
     def retry_s(self) -> float:
-        details = self.answer.details if isinstance(self.answer, Status) else None
+        details = self.answer.details if isinstance(self.answer, ApiStatus) else None
         return float(details.retry_after_s) if details is not None else 0.0
 
 
-UNASKED = Sent(Lost("no request was sent"), {})
+UNASKED = SentRequest(LostAnswer("no request was sent"), {})
 
 
-class Sender(Protocol):
+class RequestSender(Protocol):
     """Sends once: who asks decides whether it may be sent again. It waits for an answer much shorter than a lock is
     held (some 10 s): who waits longer cannot renew."""
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: Doc | None, content_type: str = JSON
-    ) -> Sent:
+    ) -> SentRequest:
         """Refusals are answers, and so is silence; an expired credential was made anew before 401 is told.
 
         Raises:
@@ -89,7 +89,7 @@ def awake_and_asleep() -> float:
     return time.monotonic() if which is None else time.clock_gettime(which)
 
 
-def refused(sent: Sent, right: str, namespace: str) -> ClusterError | None:
+def refused(sent: SentRequest, right: str, namespace: str) -> ClusterError | None:
     """The error of an answer that trying again will not change and that says who we are or what we may; None for any
     other. `right` as RBAC writes it: ``patch configmaps``."""
     if sent.code == 401:

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden
-from kubectl_eksdoc.kube.answers import Absent as NoSuchObject
-from kubectl_eksdoc.kube.answers import Expired, NotServed, Refused
+from kubectl_eksdoc.kube.answers import ContinueTokenExpired, NotServed, RequestRefused
+from kubectl_eksdoc.kube.answers import ObjectNotFound as NoSuchObject
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sending import ApiWriter
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, refused
-from kubectl_eksdoc.kube.target import Surroundings, of_this_process
+from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Paging, Transport
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import NODE_CLASSES, Resource
@@ -29,11 +29,11 @@ READ = {resource.kind: resource for resource in kinds.SINGLE}
 class SingleObjects:
     """A `session.ports.Objects`. Mutable: it holds a connection."""
 
-    def __init__(self, connection: Connection, around: Surroundings | None = None) -> None:
+    def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._transport = Transport(connect(connection, around or of_this_process()))
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         """As `session.ports.Objects.one`."""
         resource = READ[of.kind]
         right = f"{VERB} {resource.full_name}"
@@ -52,13 +52,13 @@ class SingleObjects:
         self._transport.close()
 
 
-def _doc(body: bytes, of: Named) -> Doc:
+def _doc(body: bytes, of: ObjectName) -> Doc:
     try:
         doc = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Refused(f"the answer to get {of} is no JSON: {error}", _HINT) from error
+        raise RequestRefused(f"the answer to get {of} is no JSON: {error}", _HINT) from error
     if not isinstance(doc, dict):
-        raise Refused(f"the answer to get {of} is no object", _HINT)
+        raise RequestRefused(f"the answer to get {of} is no object", _HINT)
     return doc
 
 
@@ -73,7 +73,7 @@ EVERY = ""
 class NamespaceLists:
     """A `session.ports.Histories`. Mutable: it holds a connection, and what it has read once."""
 
-    def __init__(self, connection: Connection, around: Surroundings | None = None) -> None:
+    def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._transport = Transport(connect(connection, around or of_this_process()))
         self._page_size = connection.page_size
@@ -94,7 +94,7 @@ class NamespaceLists:
         right = f"{LIST_VERB} {resource.full_name}"
         try:
             return tuple(self._pages(resource, namespace, self._page_size))
-        except Expired:  # too slow for a continue token: what comes in one answer cannot expire
+        except ContinueTokenExpired:  # too slow for a continue token: what comes in one answer cannot expire
             return tuple(self._pages(resource, namespace, 0))
         except Forbidden as error:
             return Unknown(error.message, right)
@@ -126,8 +126,8 @@ def _page(body: bytes, resource: Resource) -> tuple[list[Doc], str]:
         if isinstance(items, list) and all(isinstance(each, dict) for each in items):
             return items, str(meta.get("continue") or "")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Refused(f"the answer to {LIST_VERB} {resource.full_name} is no list: {error!r}", _HINT) from error
-    raise Refused(f"the answer to {LIST_VERB} {resource.full_name} is no list of objects", _HINT)
+        raise RequestRefused(f"the answer to {LIST_VERB} {resource.full_name} is no list: {error!r}", _HINT) from error
+    raise RequestRefused(f"the answer to {LIST_VERB} {resource.full_name} is no list of objects", _HINT)
 
 
 # Lists of a live cluster of which the server sends the metadata alone.
@@ -163,7 +163,7 @@ def listed(
                 return
             try:
                 items, token, size = _metadata_lists_page(transport, form, {**limited, "continue": token}, namespace)
-            except Expired:  # what comes in one answer cannot expire; what came before comes again
+            except ContinueTokenExpired:  # what comes in one answer cannot expire; what came before comes again
                 items, token, size = _metadata_lists_page(transport, form, whole, namespace)
 
 
@@ -187,13 +187,13 @@ def _metadata_lists_page(
     try:
         page = decode(body)
     except NoJson as error:
-        raise Refused(f"the answer to {right} is no JSON: {error}", _HINT) from error
+        raise RequestRefused(f"the answer to {right} is no JSON: {error}", _HINT) from error
     if not isinstance(page, dict) or not isinstance(items := page.get("items") or [], list):
-        raise Refused(f"the answer to {right} is no list", _HINT)
+        raise RequestRefused(f"the answer to {right} is no list", _HINT)
     if page.get("kind") != _KIND:
-        raise Refused(f"the server does not answer {right} with metadata alone", _HINT)
+        raise RequestRefused(f"the server does not answer {right} with metadata alone", _HINT)
     if not all(isinstance(each, dict) for each in items):
-        raise Refused(f"the answer to {right} is no list of objects", _HINT)
+        raise RequestRefused(f"the answer to {right} is no list of objects", _HINT)
     token = at(page, "metadata", "continue")
     docs = [{**each, "kind": form.kind, "apiVersion": form.api_version} for each in items]
     return docs, token if isinstance(token, str) else "", len(body)
@@ -208,7 +208,7 @@ _RIGHT = NODE_CLASSES.full_name
 class LiveNodeClasses:
     """A `changes.metadata_fix.NodeClasses`. Mutable: connections, and in which version the server has them."""
 
-    def __init__(self, transport: Transport, sender: Sender) -> None:
+    def __init__(self, transport: Transport, sender: ApiWriter) -> None:
         self._transport = transport
         self._sender = sender
         self._resource = NODE_CLASSES
@@ -250,7 +250,7 @@ class LiveNodeClasses:
             raise ClusterError(
                 f"it is unknown whether {what} was changed: {sent.said}", f"Look: kubectl get {_RIGHT} {name} -o yaml"
             )
-        raise Refused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
+        raise RequestRefused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
 
     def close(self) -> None:
         self._transport.close()
@@ -261,7 +261,7 @@ def _node_classes_doc(body: bytes, name: str) -> Doc:
     try:
         doc = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Refused(f"the answer to get EC2NodeClass {name} is no JSON: {error}", hint) from error
+        raise RequestRefused(f"the answer to get EC2NodeClass {name} is no JSON: {error}", hint) from error
     if not isinstance(doc, dict):
-        raise Refused(f"the answer to get EC2NodeClass {name} is no object", hint)
+        raise RequestRefused(f"the answer to get EC2NodeClass {name} is no object", hint)
     return doc

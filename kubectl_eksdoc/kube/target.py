@@ -16,12 +16,12 @@ from datetime import datetime, timezone
 from typing import Any, TextIO
 
 from kubectl_eksdoc.bounds import ReadTime
-from kubectl_eksdoc.kube.credentials import Sharing
+from kubectl_eksdoc.kube.credentials import SharedCredentials
 from kubectl_eksdoc.kubernetes.addresses import address
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerEntry:
     """`ca_data` is PEM; it wins over `ca_file`. No CA at all means the roots of this machine."""
 
     url: str = field(repr=False)
@@ -114,7 +114,7 @@ class Impersonation:
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class UserEntry:
     """How to prove who we are. Certificate and key data are PEM and win over the files."""
 
     token: str = field(default="", repr=False)
@@ -135,15 +135,15 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class KubeTarget:
     """The names are those of the kubeconfig entries; "" when there is none (in-cluster, --server alone). `namespace`
     is the context's own, for what is named without one."""
 
     context: str
     cluster_name: str
     user_name: str
-    server: Server
-    user: User
+    server: ServerEntry
+    user: UserEntry
     namespace: str = ""
 
 
@@ -164,7 +164,7 @@ def _silent(_text: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class CredentialContext:
     """`interactive`: stdin is a terminal on which somebody can answer. `say` shows what a credential plugin asks its
     user, as it comes. `logins`: what plugins gave already. `read_time`: how long the cluster has been read."""
 
@@ -174,11 +174,11 @@ class Surroundings:
     service_account: str = SERVICE_ACCOUNT
     now: Callable[[], datetime] = utc_now
     say: Callable[[str], None] = _silent
-    logins: Sharing = field(default_factory=Sharing, repr=False, compare=False)
+    logins: SharedCredentials = field(default_factory=SharedCredentials, repr=False, compare=False)
     read_time: ReadTime = field(default_factory=ReadTime, repr=False, compare=False)
 
 
-_LOGINS = Sharing()
+_LOGINS = SharedCredentials()
 """Those of this process: however many connections it makes, a plugin is run once."""
 
 _READ_TIME = ReadTime()
@@ -200,14 +200,14 @@ def _can_be_asked(stdin: TextIO | None) -> bool:
         return True
 
 
-def of_this_process() -> Surroundings:
+def of_this_process() -> CredentialContext:
     def say(text: str) -> None:
         # What cannot be shown must not end the thread that listens to the plugin.
         with suppress(OSError, ValueError):
             sys.stderr.write(text)
             sys.stderr.flush()
 
-    return Surroundings(
+    return CredentialContext(
         environ=dict(os.environ),
         home=os.path.expanduser("~"),
         interactive=_can_be_asked(sys.stdin),

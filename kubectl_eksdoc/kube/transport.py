@@ -11,13 +11,13 @@ from math import inf
 from time import monotonic
 from typing import TypeVar
 
-from kubectl_eksdoc.bounds import Bounds, Late, in_time
+from kubectl_eksdoc.bounds import AnswerLimits, DeadlineExceeded, in_time
 from kubectl_eksdoc.kube import answers
-from kubectl_eksdoc.kube.answers import Answer, ReadTimeout, Refused
-from kubectl_eksdoc.kube.config import Access
-from kubectl_eksdoc.kube.exchanges import Broken, Exchanges, Patience, Timing, real_timing
+from kubectl_eksdoc.kube.answers import HttpAnswer, ReadTimeout, RequestRefused
+from kubectl_eksdoc.kube.config import ApiAccess
+from kubectl_eksdoc.kube.exchanges import ExchangeFailed, Exchanges, RetryPolicy, Timing, real_timing
 from kubectl_eksdoc.kube.target import utc_now
-from kubectl_eksdoc.model.connection import Waiting
+from kubectl_eksdoc.model.connection import OutageLimits
 from kubectl_eksdoc.model.durations import in_words
 
 TELL_S = 60.0
@@ -31,18 +31,18 @@ class Transport:
 
     def __init__(
         self,
-        access: Access,
-        patience: Patience | None = None,
+        access: ApiAccess,
+        patience: RetryPolicy | None = None,
         timing: Timing | None = None,
         *,
         together: bool = True,
-        waiting: Waiting | None = None,
+        waiting: OutageLimits | None = None,
     ) -> None:
         """`together`: what it reads counts for --read-timeout; not where it reads now and then for as long as something
         goes on. `waiting`: a server that has answered before and does not answer now is asked again for so long, in the
         place of a few times, and --read-timeout is no shorter than that."""
         self.access = access
-        self._patience = patience or Patience()
+        self._patience = patience or RetryPolicy()
         self._timing = timing or real_timing()
         self._exchanges = Exchanges(access, self._patience, self._timing)
         self._together = together
@@ -60,7 +60,7 @@ class Transport:
         *,
         of_text: bool = False,
         accept: str = "",
-    ) -> Answer:
+    ) -> HttpAnswer:
         """The server's 2xx answer. `right` is what RBAC calls this request, e.g. ``list pods``; `of_text`: it is plain
         text instead of JSON; `accept`: in which form it is wanted, "" for the usual one.
 
@@ -80,7 +80,7 @@ class Transport:
         """What is done within it is a part of --read-timeout: also what is made of the pages of a list."""
         return self.access.read_time.counted()
 
-    def _answer(self, path: str, url: str, right: str, of_text: bool, accept: str) -> Answer:
+    def _answer(self, path: str, url: str, right: str, of_text: bool, accept: str) -> HttpAnswer:
         exchanges, patience = self._exchanges, self._patience
         broken = tried = 0
         waits = _Waits(self._waiting, self._timing)
@@ -91,7 +91,7 @@ class Transport:
                 answer = self._in_time(
                     lambda: exchanges.admitted(lambda of: exchanges.once(of, url, accept=accept, left_s=self._left_s()))
                 )
-            except Broken as failure:
+            except ExchangeFailed as failure:
                 broken += 1
                 if self._left_s() <= 0:
                     raise self._too_long() from failure
@@ -111,15 +111,15 @@ class Transport:
             own = patience.pause_s(tried, self._timing.chance())
             self._pause(own if asked is None else min(asked, patience.longest_retry_after))
 
-    def _in_time(self, ask: Callable[[], Answer]) -> Answer:
+    def _in_time(self, ask: Callable[[], HttpAnswer]) -> HttpAnswer:
         """With all that comes before a request: a plugin that gives credentials, the name and the addresses of the
         server."""
         left_s, now = self._left_s(), self._timing.monotonic
         if left_s == inf:
             return ask()
         try:
-            return in_time(Bounds(now, inf, now() + left_s), ask)
-        except Late as error:
+            return in_time(AnswerLimits(now, inf, now() + left_s), ask)
+        except DeadlineExceeded as error:
             raise self._too_long() from error
 
     def _pause(self, seconds: float) -> None:
@@ -144,7 +144,7 @@ class Transport:
 class _Waits:
     """Mutable: for one request, which has failed a few times."""
 
-    def __init__(self, waiting: Waiting | None, timing: Timing) -> None:
+    def __init__(self, waiting: OutageLimits | None, timing: Timing) -> None:
         self._waiting = waiting
         self._timing = timing
         self._begun_s = timing.monotonic()
@@ -246,6 +246,8 @@ class Paging:
         elif token and monotonic() >= self._until_s:
             why = "it takes longer than --read-timeout allows"
         if why:
-            raise Refused(f"the list of {self._of} does not end: {why}", "Is this the address of a Kubernetes API?")
+            raise RequestRefused(
+                f"the list of {self._of} does not end: {why}", "Is this the address of a Kubernetes API?"
+            )
         if token:
             self._tokens.add(token)

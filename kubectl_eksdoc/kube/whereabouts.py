@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
 from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import Server, Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext, ServerEntry
 from kubectl_eksdoc.kubernetes.addresses import without_user
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.whereabouts import Whereabouts
+from kubectl_eksdoc.model.whereabouts import ClusterAddress
 
 _LARGEST_CA = 1 << 20
 
 
-def whereabouts(connection: Connection, around: Surroundings) -> Whereabouts:
+def whereabouts(connection: Connection, around: CredentialContext) -> ClusterAddress:
     """
     Raises:
         ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist.
@@ -25,10 +25,10 @@ def whereabouts(connection: Connection, around: Surroundings) -> Whereabouts:
     who = target.user.impersonation
     parts = (target.context, target.user_name, who.user, who.uid, *who.groups)
     key = _digest((without_user(target.server.url), target.server.tls_server_name, *parts), _authority(target.server))
-    return Whereabouts(target.context, target.server.address, key)
+    return ClusterAddress(target.context, target.server.address, key)
 
 
-def namespace_of(connection: Connection, around: Surroundings) -> str:
+def namespace_of(connection: Connection, around: CredentialContext) -> str:
     """In which kubectl looks for what is named without one: the context's, or ``default``.
 
     Raises:
@@ -37,7 +37,7 @@ def namespace_of(connection: Connection, around: Surroundings) -> str:
     return choose(connection, around).namespace or "default"
 
 
-def contexts(connection: Connection, around: Surroundings) -> tuple[str, ...]:
+def contexts(connection: Connection, around: CredentialContext) -> tuple[str, ...]:
     """Those of the kubeconfig, sorted; none where it cannot be read: whoever talks to a cluster is told why."""
     try:
         return tuple(sorted(kubeconfig.load(connection.kubeconfig, around).contexts))
@@ -45,7 +45,7 @@ def contexts(connection: Connection, around: Surroundings) -> tuple[str, ...]:
         return ()
 
 
-def _authority(server: Server) -> bytes:
+def _authority(server: ServerEntry) -> bytes:
     """A cluster that was made anew behind the same address has another one."""
     if server.ca_data or not server.ca_file:
         return server.ca_data.encode()

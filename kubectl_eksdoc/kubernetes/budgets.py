@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from kubectl_eksdoc.kubernetes.replacement import NoScale, Scale, ScaleNotRead, Scales
+from kubectl_eksdoc.kubernetes.replacement import NoScale, ScaledController, ScaleNotRead, Scales
 from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, IF_HEALTHY, Amount, Budget, BudgetStatus
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import EVERYTHING, Selector
@@ -36,7 +36,7 @@ class Computed:
     status: BudgetStatus
     disrupted: Mapping[str, datetime] = field(default_factory=dict)
     unmanaged: int = 0
-    controllers: tuple[Scale, ...] = ()
+    controllers: tuple[ScaledController, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +139,9 @@ def disruptions_allowed(expected: int, current: int, desired: int) -> int:
     return max(0, current - desired) if expected > 0 else 0
 
 
-def controllers_of(pods: Sequence[Pod], scales: Scales) -> tuple[Scale, ...] | SyncFailed | CannotTell:
+def controllers_of(pods: Sequence[Pod], scales: Scales) -> tuple[ScaledController, ...] | SyncFailed | CannotTell:
     """The distinct controllers of `pods`, or the first reason why that cannot be said."""
-    found: dict[str, Scale] = {}
+    found: dict[str, ScaledController] = {}
     asked: set[str] = set()
     for pod in pods:
         owner = pod.owner
@@ -163,7 +163,7 @@ def recompute(budget: Budget, pods: Sequence[Pod], scales: Scales, now: datetime
     """The status the controller would write at `now`. `pods` are those the budget selects, finished ones included."""
     if not budget.selector.valid:
         return SyncFailed("the selector is not valid")
-    controllers: tuple[Scale, ...] = ()
+    controllers: tuple[ScaledController, ...] = ()
     if needs_scale(budget):
         known = controllers_of(pods, scales)
         if not isinstance(known, tuple):

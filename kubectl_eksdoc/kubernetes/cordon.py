@@ -25,7 +25,7 @@ class Mark(str, Enum):
     ANNOTATION = "annotation"
 
 
-class Sign(NamedTuple):
+class CordonMark(NamedTuple):
     """A taint's or annotation's key: whose it is, what its owner does, and why if that is known."""
 
     mark: Mark
@@ -39,38 +39,38 @@ _HANDLER = "the AWS Node Termination Handler"
 
 SIGNS = (
     # kubernetes-sigs/karpenter pkg/apis/v1/taints.go; the second is its name before v1
-    Sign(Mark.TAINT, "karpenter.sh/disrupted", "Karpenter"),
-    Sign(Mark.TAINT, "karpenter.sh/disruption", "Karpenter"),
+    CordonMark(Mark.TAINT, "karpenter.sh/disrupted", "Karpenter"),
+    CordonMark(Mark.TAINT, "karpenter.sh/disruption", "Karpenter"),
     # kubernetes/autoscaler cluster-autoscaler/utils/taints/taints.go (ToBeDeletedTaint)
-    Sign(Mark.TAINT, "ToBeDeletedByClusterAutoscaler", "the Cluster Autoscaler"),
+    CordonMark(Mark.TAINT, "ToBeDeletedByClusterAutoscaler", "the Cluster Autoscaler"),
     # aws/aws-node-termination-handler pkg/node/node.go: put on right before it cordons and drains the node
-    Sign(
+    CordonMark(
         Mark.TAINT,
         f"{TERMINATION_TAINTS}spot-itn",
         _HANDLER,
         why="a Spot interruption, two minutes after its notice",
     ),
-    Sign(
+    CordonMark(
         Mark.TAINT,
         f"{TERMINATION_TAINTS}asg-lifecycle-termination",
         _HANDLER,
         why="its Auto Scaling group ends it",
     ),
-    Sign(
+    CordonMark(
         Mark.TAINT,
         f"{TERMINATION_TAINTS}rebalance-recommendation",
         _HANDLER,
         does="is cordoning it, and drains it if configured to",
         why="a rebalance recommendation: a Spot interruption is likely",
     ),
-    Sign(
+    CordonMark(
         Mark.TAINT,
         f"{TERMINATION_TAINTS}scheduled-maintenance",
         _HANDLER,
         why="scheduled maintenance of its instance",
     ),
     # kubereboot/kured cmd/kured/main.go (rebootAsRequired): put on before it waits for its lock, away after the reboot
-    Sign(
+    CordonMark(
         Mark.ANNOTATION,
         REBOOT_IN_PROGRESS,
         "kured",
@@ -119,7 +119,7 @@ def as_nobodys(node: Node) -> Node:
     )
 
 
-def _signs_on(node: Node) -> Iterator[Sign]:
+def _signs_on(node: Node) -> Iterator[CordonMark]:
     yield from (_BY_TAINT[taint.key] for taint in node.taints if taint.key in _BY_TAINT)
     yield from (_BY_ANNOTATION[key] for key in node.annotations if key in _BY_ANNOTATION)
 

@@ -22,7 +22,7 @@ UNMANAGED_FATAL = "cannot delete Pods that declare no controller (use --force to
 UNMANAGED_WARNING = "deleting Pods that declare no controller"
 
 
-class Outcome(str, Enum):
+class DrainFilterOutcome(str, Enum):
     """What becomes of a pod. ERROR keeps the whole node from being drained; UNKNOWN: a fact is missing."""
 
     DELETE = "delete"
@@ -31,7 +31,7 @@ class Outcome(str, Enum):
     UNKNOWN = "unknown"
 
 
-class Filter(str, Enum):
+class DrainFilter(str, Enum):
     POD_SELECTOR = "pod-selector"
     SKIP_DELETED = "skip-deleted"
     DAEMON_SET = "daemonset"
@@ -40,7 +40,7 @@ class Filter(str, Enum):
     UNREPLICATED = "unreplicated"
 
 
-class Presence(str, Enum):
+class DaemonSetPresence(str, Enum):
     """Whether the DaemonSet that a pod names exists."""
 
     EXISTS = "exists"
@@ -60,20 +60,20 @@ class FilterOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DrainFilterInput:
     """All a filter may look at besides the pod. `daemon_set` matters only for a DaemonSet's pod."""
 
     options: FilterOptions
     now: datetime
-    daemon_set: Presence = Presence.UNKNOWN
+    daemon_set: DaemonSetPresence = DaemonSetPresence.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FilterResult:
     """What one filter said; a DELETE is a warning. `message` is kubectl's, "" where it skips silently."""
 
-    filter: Filter
-    outcome: Outcome
+    filter: DrainFilter
+    outcome: DrainFilterOutcome
     message: str = ""
 
 
@@ -82,37 +82,37 @@ class Decision:
     """Everything said of one pod, in the order of the filters; those that had nothing to say are not in it."""
 
     pod: Pod
-    said: tuple[Said, ...] = ()
+    said: tuple[FilterResult, ...] = ()
 
     @property
-    def decisive(self) -> Said | None:
+    def decisive(self) -> FilterResult | None:
         """What kubectl acts on: the first that keeps the pod, else the last warning (the only one it shows)."""
         for said in self.said:
-            if said.outcome is not Outcome.DELETE:
+            if said.outcome is not DrainFilterOutcome.DELETE:
                 return said
         return self.said[-1] if self.said else None
 
     @property
-    def outcome(self) -> Outcome:
-        return self.decisive.outcome if self.decisive is not None else Outcome.DELETE
+    def outcome(self) -> DrainFilterOutcome:
+        return self.decisive.outcome if self.decisive is not None else DrainFilterOutcome.DELETE
 
 
-PodFilter = Callable[[Pod, Asked], "Said | None"]
+PodFilter = Callable[[Pod, DrainFilterInput], "FilterResult | None"]
 
 
-def pod_selector(pod: Pod, asked: Asked) -> Said | None:
+def pod_selector(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
     """--pod-selector goes into the list request: kubectl never sees other pods."""
     selector = asked.options.pod_selector
     if selector is None or selector.matches(pod.labels):
         return None
-    return Said(Filter.POD_SELECTOR, Outcome.SKIP)
+    return FilterResult(DrainFilter.POD_SELECTOR, DrainFilterOutcome.SKIP)
 
 
-def skip_deleted(pod: Pod, asked: Asked) -> Said | None:
-    return Said(Filter.SKIP_DELETED, Outcome.SKIP) if deleted_too_long(pod, asked) else None
+def skip_deleted(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
+    return FilterResult(DrainFilter.SKIP_DELETED, DrainFilterOutcome.SKIP) if deleted_too_long(pod, asked) else None
 
 
-def deleted_too_long(pod: Pod, asked: Asked) -> bool:
+def deleted_too_long(pod: Pod, asked: DrainFilterInput) -> bool:
     """Whole seconds past its deletion deadline are more than --skip-wait-for-delete-timeout (if that is set)."""
     limit = asked.options.skip_deleting_after
     if limit <= 0 or pod.deletion_deadline is None:
@@ -120,47 +120,49 @@ def deleted_too_long(pod: Pod, asked: Asked) -> bool:
     return int((asked.now - pod.deletion_deadline).total_seconds()) > limit
 
 
-def daemon_set(pod: Pod, asked: Asked) -> Said | None:
+def daemon_set(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
     """Only the owner's kind is looked at, not its group."""
     owner = pod.owner
     if owner is None or owner.kind != "DaemonSet" or pod.finished:
         return None
-    if asked.daemon_set is Presence.UNKNOWN:
-        return Said(Filter.DAEMON_SET, Outcome.UNKNOWN, f"whether DaemonSet {owner.name} exists was not read")
-    if asked.daemon_set is Presence.MISSING:
-        outcome = Outcome.DELETE if asked.options.force else Outcome.ERROR
-        return Said(Filter.DAEMON_SET, outcome, f'daemonsets.apps "{owner.name}" not found')
+    if asked.daemon_set is DaemonSetPresence.UNKNOWN:
+        return FilterResult(
+            DrainFilter.DAEMON_SET, DrainFilterOutcome.UNKNOWN, f"whether DaemonSet {owner.name} exists was not read"
+        )
+    if asked.daemon_set is DaemonSetPresence.MISSING:
+        outcome = DrainFilterOutcome.DELETE if asked.options.force else DrainFilterOutcome.ERROR
+        return FilterResult(DrainFilter.DAEMON_SET, outcome, f'daemonsets.apps "{owner.name}" not found')
     if asked.options.ignore_daemonsets:
-        return Said(Filter.DAEMON_SET, Outcome.SKIP, DAEMONSET_WARNING)
-    return Said(Filter.DAEMON_SET, Outcome.ERROR, DAEMONSET_FATAL)
+        return FilterResult(DrainFilter.DAEMON_SET, DrainFilterOutcome.SKIP, DAEMONSET_WARNING)
+    return FilterResult(DrainFilter.DAEMON_SET, DrainFilterOutcome.ERROR, DAEMONSET_FATAL)
 
 
-def mirror(pod: Pod, asked: Asked) -> Said | None:
-    return Said(Filter.MIRROR, Outcome.SKIP) if pod.mirror else None
+def mirror(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
+    return FilterResult(DrainFilter.MIRROR, DrainFilterOutcome.SKIP) if pod.mirror else None
 
 
-def local_storage(pod: Pod, asked: Asked) -> Said | None:
+def local_storage(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
     """emptyDir only, in memory or on disk; hostPath and local volumes are not looked at."""
     if pod.finished or not any(volume.kind is VolumeKind.EMPTY_DIR for volume in pod.volumes):
         return None
     if asked.options.delete_emptydir_data:
-        return Said(Filter.LOCAL_STORAGE, Outcome.DELETE, LOCAL_STORAGE_WARNING)
-    return Said(Filter.LOCAL_STORAGE, Outcome.ERROR, LOCAL_STORAGE_FATAL)
+        return FilterResult(DrainFilter.LOCAL_STORAGE, DrainFilterOutcome.DELETE, LOCAL_STORAGE_WARNING)
+    return FilterResult(DrainFilter.LOCAL_STORAGE, DrainFilterOutcome.ERROR, LOCAL_STORAGE_FATAL)
 
 
-def unreplicated(pod: Pod, asked: Asked) -> Said | None:
+def unreplicated(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
     """Any controller will do, whether it exists or not."""
     if pod.finished or pod.owner is not None:
         return None
     if asked.options.force:
-        return Said(Filter.UNREPLICATED, Outcome.DELETE, UNMANAGED_WARNING)
-    return Said(Filter.UNREPLICATED, Outcome.ERROR, UNMANAGED_FATAL)
+        return FilterResult(DrainFilter.UNREPLICATED, DrainFilterOutcome.DELETE, UNMANAGED_WARNING)
+    return FilterResult(DrainFilter.UNREPLICATED, DrainFilterOutcome.ERROR, UNMANAGED_FATAL)
 
 
 FILTERS: tuple[PodFilter, ...] = (pod_selector, skip_deleted, daemon_set, mirror, local_storage, unreplicated)
 """In kubectl's order (makeFilters); the pod selector comes before them all."""
 
 
-def decide(pod: Pod, asked: Asked, filters: Sequence[PodFilter] = FILTERS) -> Decision:
+def decide(pod: Pod, asked: DrainFilterInput, filters: Sequence[PodFilter] = FILTERS) -> Decision:
     """Ask every filter, also those after the one that decides."""
     return Decision(pod, tuple(said for f in filters if (said := f(pod, asked)) is not None))

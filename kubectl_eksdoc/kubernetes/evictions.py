@@ -28,7 +28,7 @@ WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budge
 SEVERAL_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
 
-class Why(str, Enum):
+class EvictionCause(str, Enum):
     """What decided. `PASSES`: no refusal stands behind it."""
 
     NOT_GUARDED = "not-guarded"  # no budget selects the pod
@@ -46,7 +46,7 @@ class Why(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EvictionAnswer:
     """An answer of the endpoint and its effect.
 
     `code` is the HTTP status; `reason`, `message` are those of the Status; `cause` is the message of its
@@ -57,7 +57,7 @@ class Answer:
     """
 
     code: int
-    why: Why
+    why: EvictionCause
     reason: str = ""
     message: str = ""
     cause: str = ""
@@ -72,29 +72,29 @@ class Answer:
         return 200 <= self.code < 300
 
 
-def evict(pod: Pod, guards: Sequence[Budget], now: datetime, *, dry_run: bool = False) -> Answer:
+def evict(pod: Pod, guards: Sequence[Budget], now: datetime, *, dry_run: bool = False) -> EvictionAnswer:
     """The answer to an eviction of `pod`, all budgets that select it being `guards`.
 
     A dry run is judged alike and writes nothing: any number of them succeeds while one is allowed.
     """
     if pod.deleting:
-        return _granted(Why.DELETING)
+        return _granted(EvictionCause.DELETING)
     if pod.finished:
-        return _granted(Why.PHASE)
+        return _granted(EvictionCause.PHASE)
     if pod.phase == "Pending":
-        return _granted(Why.PHASE, checks_version=True)
+        return _granted(EvictionCause.PHASE, checks_version=True)
     if not guards:
-        return _granted(Why.NOT_GUARDED)
+        return _granted(EvictionCause.NOT_GUARDED)
     if len(guards) > 1:
-        return Answer(500, Why.SEVERAL_BUDGETS, "", SEVERAL_BUDGETS)
+        return EvictionAnswer(500, EvictionCause.SEVERAL_BUDGETS, "", SEVERAL_BUDGETS)
     budget = guards[0]
     if not pod.ready and lets_unhealthy_go(budget):
-        return _granted(Why.UNHEALTHY_ALLOWED, budget=budget, checks_version=True)
+        return _granted(EvictionCause.UNHEALTHY_ALLOWED, budget=budget, checks_version=True)
     refusal = refused_by(budget)
     if refusal is not None:
         return refusal
     after = None if dry_run else decremented(budget, pod.name, now)
-    return _granted(Why.COUNTED, budget=budget, after=after)
+    return _granted(EvictionCause.COUNTED, budget=budget, after=after)
 
 
 def lets_unhealthy_go(budget: Budget) -> bool:
@@ -111,26 +111,32 @@ def uses_up(pod: Pod, budget: Budget) -> bool:
     return pod.ready or not lets_unhealthy_go(budget)
 
 
-def refused_by(budget: Budget) -> Answer | None:
+def refused_by(budget: Budget) -> EvictionAnswer | None:
     """The refusal with which this budget meets an eviction that it must count; None when it allows one."""
     if budget.observed_generation < budget.generation:
         return still_processing(budget)
     if budget.status.allowed < 0:
-        return _forbidden(budget, Why.NEGATIVE, "pdb disruptions allowed is negative")
+        return _forbidden(budget, EvictionCause.NEGATIVE, "pdb disruptions allowed is negative")
     if len(budget.disrupted) > MAX_DISRUPTED:
         text = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
-        return _forbidden(budget, Why.TOO_MANY_DISRUPTED, text)
+        return _forbidden(budget, EvictionCause.TOO_MANY_DISRUPTED, text)
     if budget.status.allowed == 0:
-        why = Why.SYNC_FAILED if _sync_failed(budget) else Why.EXHAUSTED
-        return Answer(429, why, "TooManyRequests", WOULD_VIOLATE, _exhausted(budget), budget=budget)
+        why = EvictionCause.SYNC_FAILED if _sync_failed(budget) else EvictionCause.EXHAUSTED
+        return EvictionAnswer(429, why, "TooManyRequests", WOULD_VIOLATE, _exhausted(budget), budget=budget)
     return None
 
 
-def still_processing(budget: Budget) -> Answer:
+def still_processing(budget: Budget) -> EvictionAnswer:
     """The status is behind the spec, or the pod changed while the server looked at it."""
     cause = f"The disruption budget {budget.name} is still being processed by the server."
-    return Answer(
-        429, Why.STALE, "TooManyRequests", WOULD_VIOLATE, cause, retry_after=PROCESSING_RETRY_SECONDS, budget=budget
+    return EvictionAnswer(
+        429,
+        EvictionCause.STALE,
+        "TooManyRequests",
+        WOULD_VIOLATE,
+        cause,
+        retry_after=PROCESSING_RETRY_SECONDS,
+        budget=budget,
     )
 
 
@@ -142,9 +148,9 @@ def decremented(budget: Budget, pod_name: str, now: datetime) -> Budget:
 
 
 def _granted(
-    why: Why, *, budget: Budget | None = None, after: Budget | None = None, checks_version: bool = False
-) -> Answer:
-    return Answer(201, why, deletes=True, budget=budget, after=after, checks_version=checks_version)
+    why: EvictionCause, *, budget: Budget | None = None, after: Budget | None = None, checks_version: bool = False
+) -> EvictionAnswer:
+    return EvictionAnswer(201, why, deletes=True, budget=budget, after=after, checks_version=checks_version)
 
 
 def _sync_failed(budget: Budget) -> bool:
@@ -164,9 +170,9 @@ def _exhausted(budget: Budget) -> str:
     return plain
 
 
-def _forbidden(budget: Budget, why: Why, text: str) -> Answer:
+def _forbidden(budget: Budget, why: EvictionCause, text: str) -> EvictionAnswer:
     message = f'poddisruptionbudget.policy "{budget.name}" is forbidden: {text}'
-    return Answer(403, why, "Forbidden", message, budget=budget)
+    return EvictionAnswer(403, why, "Forbidden", message, budget=budget)
 
 
 # One eviction request from its arrival to its answer: method, version, names, preconditions, conflicts, retries.
@@ -215,7 +221,7 @@ class Stored:
 
 
 class EvictionStore(Protocol):
-    """The pods and budgets of one namespace. Refusals are `Answer`s; None means done."""
+    """The pods and budgets of one namespace. Refusals are `EvictionAnswer`s; None means done."""
 
     def get(self, name: str) -> Stored | None: ...
 
@@ -227,12 +233,12 @@ class EvictionStore(Protocol):
         """Write the status; False when somebody else wrote in between."""
         ...
 
-    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> Answer | None:
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
         """Mark the pod as a disruption target and delete it, if the preconditions hold (see `conflict`)."""
         ...
 
 
-def not_an_eviction(request: EvictionRequest) -> Answer | None:
+def not_an_eviction(request: EvictionRequest) -> EvictionAnswer | None:
     """The refusal of a request that does not create an Eviction: another method, or something else in the body."""
     if request.method != "POST":
         # Not even with a body that would be right: the subresource can only be created.
@@ -244,7 +250,7 @@ def not_an_eviction(request: EvictionRequest) -> Answer | None:
     return _refused(400, "BadRequest", f'{text}: no kind "{kind}" is registered for version "{version}"')
 
 
-def malformed(request: EvictionRequest) -> Answer | None:
+def malformed(request: EvictionRequest) -> EvictionAnswer | None:
     """The refusal of a request that is wrong by itself."""
     refusal = not_an_eviction(request)
     if refusal is not None:
@@ -264,11 +270,11 @@ def malformed(request: EvictionRequest) -> Answer | None:
     return None
 
 
-def not_found(name: str) -> Answer:
+def not_found(name: str) -> EvictionAnswer:
     return _refused(404, "NotFound", f'pods "{name}" not found')
 
 
-def conflict(stored: Stored, uid: str | None, resource_version: str | None) -> Answer | None:
+def conflict(stored: Stored, uid: str | None, resource_version: str | None) -> EvictionAnswer | None:
     """The 409 for preconditions that do not hold, UID first."""
     subject = f'Operation cannot be fulfilled on Pod "{stored.pod.name}": the'
     if uid is not None and uid != stored.pod.uid:
@@ -281,13 +287,13 @@ def conflict(stored: Stored, uid: str | None, resource_version: str | None) -> A
     return None
 
 
-def serve(request: EvictionRequest, store: EvictionStore, now: datetime) -> Answer:
+def serve(request: EvictionRequest, store: EvictionStore, now: datetime) -> EvictionAnswer:
     """Answer one request against `store`, which is changed unless the request is a dry run."""
     refusal = malformed(request)
     if refusal is not None:
         return refusal
     found = _delete_if_unguarded(request, store, now)
-    if isinstance(found, Answer):
+    if isinstance(found, EvictionAnswer):
         return found
     answer = _judge(found.pod, request, store, now)
     if not answer.ok:
@@ -301,7 +307,7 @@ def serve(request: EvictionRequest, store: EvictionStore, now: datetime) -> Answ
     return failure or answer
 
 
-def _delete_if_unguarded(request: EvictionRequest, store: EvictionStore, now: datetime) -> Answer | Stored:
+def _delete_if_unguarded(request: EvictionRequest, store: EvictionStore, now: datetime) -> EvictionAnswer | Stored:
     """Delete a pod whose phase needs no budget; any other one is returned, to be judged."""
     tries = TRIES if request.resource_version is None else 1
     failure = not_found(request.name)
@@ -310,7 +316,7 @@ def _delete_if_unguarded(request: EvictionRequest, store: EvictionStore, now: da
         if stored is None:
             return not_found(request.name)
         answer = evict(stored.pod, (), now)
-        if answer.why not in (Why.PHASE, Why.DELETING):
+        if answer.why not in (EvictionCause.PHASE, EvictionCause.DELETING):
             return stored
         ours = answer.checks_version and request.resource_version is None
         version = stored.resource_version if ours else request.resource_version
@@ -323,7 +329,7 @@ def _delete_if_unguarded(request: EvictionRequest, store: EvictionStore, now: da
     return failure
 
 
-def _judge(pod: Pod, request: EvictionRequest, store: EvictionStore, now: datetime) -> Answer:
+def _judge(pod: Pod, request: EvictionRequest, store: EvictionStore, now: datetime) -> EvictionAnswer:
     """Ask the budget, and take from it; a lost race for the budget is tried again."""
     guards = store.guards(pod)
     for _ in range(TRIES):
@@ -340,5 +346,5 @@ def _judge(pod: Pod, request: EvictionRequest, store: EvictionStore, now: dateti
     return _refused(409, "Conflict", f"Operation cannot be fulfilled on {subject}: {text}")
 
 
-def _refused(code: int, reason: str, message: str) -> Answer:
-    return Answer(code, Why.REQUEST, reason, message)
+def _refused(code: int, reason: str, message: str) -> EvictionAnswer:
+    return EvictionAnswer(code, EvictionCause.REQUEST, reason, message)

@@ -35,7 +35,7 @@ _Likeness = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Guards:
+class PodBudgets:
     """Build it with `matching`."""
 
     _namespaces: Mapping[str, _Namespace]
@@ -57,7 +57,7 @@ class Guards:
         """The same for one of the index's pods, quickly; replicas have the same tuple."""
         return self._selecting.get((pod.namespace, id(pod.labels)), ())
 
-    def with_others(self, others: Mapping[str, Budget]) -> Guards:
+    def with_others(self, others: Mapping[str, Budget]) -> PodBudgets:
         """The same budgets, but for those of these keys (ns/name) the `others`, which differ in their status alone."""
         selecting = {
             like: tuple(others.get(b.key, b) for b in found) if any(b.key in others for b in found) else found
@@ -70,9 +70,9 @@ class Guards:
         return self._pods.get(budget.key, ())
 
 
-def matching(budgets: Iterable[Budget], pods: Iterable[Pod]) -> Guards:
+def matching(budgets: Iterable[Budget], pods: Iterable[Pod]) -> PodBudgets:
     """An index of who selects whom; its cost grows with pods and budgets, not with their product."""
-    index = Guards(_by_namespace(tuple(budgets)), {}, {})
+    index = PodBudgets(_by_namespace(tuple(budgets)), {}, {})
     selected: dict[str, list[Pod]] = {}
     shared: list[str] = []
     known: dict[_Likeness, tuple[tuple[Budget, ...], list[list[Pod]]]] = {}
@@ -88,7 +88,7 @@ def matching(budgets: Iterable[Budget], pods: Iterable[Pod]) -> Guards:
             shared.append(pod.uid)
     selecting = {same: found for same, (found, _) in known.items() if found}
     by_budget = {key: tuple(chosen) for key, chosen in selected.items()}
-    return Guards(index._namespaces, by_budget, selecting, frozenset(shared))
+    return PodBudgets(index._namespaces, by_budget, selecting, frozenset(shared))
 
 
 def _by_namespace(budgets: tuple[Budget, ...]) -> dict[str, _Namespace]:

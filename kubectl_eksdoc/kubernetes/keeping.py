@@ -289,7 +289,7 @@ _PLAIN_PATH = re.compile(r"(?:/(?:[A-Za-z._-]{0,20}|v\d{1,2}(?:(?:alpha|beta)\d{
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class KeptAnnotations:
     """The lists that are in force: more than the ones above, where more is judged."""
 
     digests: Digests

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from kubectl_eksdoc.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 
-CONFIG = Named("v1", "ConfigMap", "kube-system", "kube-proxy-config")
+CONFIG = ObjectName("v1", "ConfigMap", "kube-system", "kube-proxy-config")
 """As EKS calls it."""
 IPVS = "ipvs"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.acts import Act, Hook, ListAttachments
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Node
@@ -56,32 +56,32 @@ class AllNodes(NamedTuple):
     nodes: tuple[Node, ...]
 
 
-class Away(NamedTuple):
+class WatchInterrupted(NamedTuple):
     """The cluster cannot be watched just now; what is known may be old. `said`: why, in a sentence."""
 
     said: str
 
 
-class Back(NamedTuple):
+class WatchRestored(NamedTuple):
     """It is watched again."""
 
 
-class Answered(NamedTuple):
-    """The server's answer to an act that changes something; `Lost` to `Look` and `ListPods` as well, where nothing but
-    errors came of them for a minute."""
+class RequestAnswered(NamedTuple):
+    """The server's answer to an act that changes something; `LostAnswer` to `Look` and `ListPods` as well, where
+    nothing but errors came of them for a minute."""
 
     act: Act
-    answer: Status | Lost
+    answer: ApiStatus | LostAnswer
 
 
-class Found(NamedTuple):
+class PodsFound(NamedTuple):
     """The answer to `Look` and `ListPods`: the pods that are there."""
 
     act: Act
     pods: tuple[Pod, ...]
 
 
-class Attached(NamedTuple):
+class AttachedVolumes(NamedTuple):
     """The answer to `ListAttachments`: the PersistentVolumes that are attached, by name. `unread`: why that could not
     be read, in a sentence; nothing is known then. `refused`: for want of a right, which no other try will change."""
 
@@ -109,10 +109,10 @@ News = (
     | AllPods
     | AllBudgets
     | AllNodes
-    | Away
-    | Back
-    | Answered
-    | Found
-    | Attached
+    | WatchInterrupted
+    | WatchRestored
+    | RequestAnswered
+    | PodsFound
+    | AttachedVolumes
     | HookEnded
 )

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.software import KNOWN, Needed
+from kubectl_eksdoc.amazon.upgrades.software import KNOWN, SoftwareRole
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.network import Webhook
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.model.pods import ENDED, Owner, Pod, Toleration
+from kubectl_eksdoc.model.pods import ENDED, ControllerOwner, Pod, Toleration
 from kubectl_eksdoc.model.selectors import Labels, from_parts
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -46,7 +46,7 @@ _BY_OWNER = {
 _LEAVES_FINISHED = (Replacement.AT_ONCE, Replacement.JOB)
 
 
-def by_owner(owner: Owner | None) -> Replacement:
+def by_owner(owner: ControllerOwner | None) -> Replacement:
     """What this kind of controller does about an evicted pod."""
     if owner is None:
         return Replacement.NEVER
@@ -162,8 +162,8 @@ def needed_backends(cluster: Cluster) -> tuple[Backends, ...]:
 
 
 def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
-    serving: dict[Needed, list[Pod]] = defaultdict(list)
-    roles: dict[int, Needed | None] = {}  # replicas share their labels
+    serving: dict[SoftwareRole, list[Pod]] = defaultdict(list)
+    roles: dict[int, SoftwareRole | None] = {}  # replicas share their labels
     for pod in ready:
         if id(pod.labels) not in roles:
             known = (_CONTROLLERS.get(pod.labels.get(label, "")) for label in _NAME_LABELS)
@@ -238,7 +238,7 @@ _WITH_SCALE = frozenset({("apps", "ReplicaSet"), ("apps", "Deployment"), ("apps"
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ScaledController:
     """A controller that counts (`uid`: a Deployment counts once for all its ReplicaSets) and what it wants."""
 
     uid: str
@@ -262,7 +262,7 @@ class ScaleNotRead:
     because: str
 
 
-Found = Scale | NoScale | ScaleNotRead
+Found = ScaledController | NoScale | ScaleNotRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +285,7 @@ class Scales:
             complete,
         )
 
-    def find(self, owner: Owner, namespace: str) -> Found | None:
+    def find(self, owner: ControllerOwner, namespace: str) -> Found | None:
         """The scale behind a controllerRef; None where the controller finds no such object."""
         for finder in (self.replication_controller, self.deployment, self.replica_set, self.stateful_set):
             found = finder(owner, namespace)
@@ -293,27 +293,27 @@ class Scales:
                 return found
         return self.unknown_because_unread(owner, namespace) or self.scale_subresource(owner, namespace)
 
-    def replication_controller(self, owner: Owner, namespace: str) -> Scale | None:
+    def replication_controller(self, owner: ControllerOwner, namespace: str) -> ScaledController | None:
         return _scale(self._get(owner, namespace, "ReplicationController", ("",)))
 
-    def deployment(self, owner: Owner, namespace: str) -> Scale | None:
+    def deployment(self, owner: ControllerOwner, namespace: str) -> ScaledController | None:
         """Of a ReplicaSet's pod: the Deployment behind the ReplicaSet."""
         replica_set = self._get(owner, namespace, "ReplicaSet", _APPS)
         if replica_set is None or replica_set.owner is None:
             return None
         return _scale(self._get(replica_set.owner, namespace, "Deployment", _APPS))
 
-    def replica_set(self, owner: Owner, namespace: str) -> Scale | None:
+    def replica_set(self, owner: ControllerOwner, namespace: str) -> ScaledController | None:
         """A ReplicaSet that no Deployment controls; whose Deployment, in which group, is not asked."""
         replica_set = self._get(owner, namespace, "ReplicaSet", _APPS)
         if replica_set is None or (replica_set.owner is not None and replica_set.owner.kind == "Deployment"):
             return None
         return _scale(replica_set)
 
-    def stateful_set(self, owner: Owner, namespace: str) -> Scale | None:
+    def stateful_set(self, owner: ControllerOwner, namespace: str) -> ScaledController | None:
         return _scale(self._get(owner, namespace, "StatefulSet", ("apps",)))
 
-    def scale_subresource(self, owner: Owner, namespace: str) -> Found | None:
+    def scale_subresource(self, owner: ControllerOwner, namespace: str) -> Found | None:
         """What GET …/scale of the owner says, as far as facts can tell."""
         error = _WITHOUT_SCALE.get((owner.group, owner.kind))
         if error is not None:
@@ -327,7 +327,7 @@ class Scales:
             return NoScale(f'no matches for kind "{owner.kind}" in group "{owner.group}"')
         return ScaleNotRead(_resource_of(owner), f"the scale of {owner.kind} {owner.name} is not among the facts")
 
-    def unknown_because_unread(self, owner: Owner, namespace: str) -> ScaleNotRead | None:
+    def unknown_because_unread(self, owner: ControllerOwner, namespace: str) -> ScaleNotRead | None:
         """Whether a kind that decides about this owner was not read."""
         if (owner.group, owner.kind) not in _WITH_SCALE:
             return None
@@ -344,7 +344,7 @@ class Scales:
             return None
         return ScaleNotRead(read.resource.full_name, f"{read.resource.plural} were not read ({read.state.value})")
 
-    def _get(self, owner: Owner, namespace: str, kind: str, groups: tuple[str, ...]) -> Workload | None:
+    def _get(self, owner: ControllerOwner, namespace: str, kind: str, groups: tuple[str, ...]) -> Workload | None:
         """The object the reference means; another one of the same name (by UID) does not count."""
         if owner.kind != kind or owner.group not in groups:
             return None
@@ -352,11 +352,11 @@ class Scales:
         return workload if workload is not None and workload.uid == owner.uid else None
 
 
-def _scale(workload: Workload | None) -> Scale | None:
+def _scale(workload: Workload | None) -> ScaledController | None:
     if workload is None:
         return None
-    return Scale(workload.uid, workload.replicas, workload.kind, workload.name)
+    return ScaledController(workload.uid, workload.replicas, workload.kind, workload.name)
 
 
-def _resource_of(owner: Owner) -> str:
+def _resource_of(owner: ControllerOwner) -> str:
     return f"{owner.kind}.{owner.group}" if owner.group else owner.kind

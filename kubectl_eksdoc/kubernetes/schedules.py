@@ -93,7 +93,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class EverySeconds:
     """Again and again after so many whole seconds."""
 
     seconds: int
@@ -106,7 +106,7 @@ class Every:
             return None
 
 
-def parse(text: str) -> Schedule | Every:
+def parse(text: str) -> Schedule | EverySeconds:
     """
     Raises:
         InvalidSchedule: it is none.
@@ -115,7 +115,7 @@ def parse(text: str) -> Schedule | Every:
         if "TZ" in text:
             raise ValueError("a time zone has a field of its own, timeZone, and does not stand in the schedule")
         if text.startswith(_EVERY):
-            return Every(_whole_seconds(text.removeprefix(_EVERY)))
+            return EverySeconds(_whole_seconds(text.removeprefix(_EVERY)))
         if text.startswith("@"):
             if text not in _SHORT:
                 raise ValueError(f"known are {', '.join(_SHORT)} and @every with a time as 1h30m")

@@ -65,7 +65,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedObject:
     """The object as it is then, or would be."""
 
     doc: Doc
@@ -82,7 +82,7 @@ class Conflicting:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Named:
+class ObjectName:
     """An object. `namespace` is "" for those of the cluster."""
 
     api_version: str
@@ -96,7 +96,7 @@ class Named:
         return f"{self.kind}.{group} {self.name}" if group else f"{self.kind} {self.name}"
 
 
-def named(doc: Doc) -> Named:
+def named(doc: Doc) -> ObjectName:
     """Whatever of it is missing is ""."""
     said = (doc.get("apiVersion"), doc.get("kind"), at(doc, "metadata", "namespace"), at(doc, "metadata", "name"))
-    return Named(*(each if isinstance(each, str) else "" for each in said))
+    return ObjectName(*(each if isinstance(each, str) else "" for each in said))

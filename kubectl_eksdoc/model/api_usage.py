@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.asked import NOT_ASKED, Unknown
 from kubectl_eksdoc.model.kinds import Resource
 
@@ -38,13 +38,13 @@ class Written:
 class WrittenObject:
     """`signs`: all of them. `kept_by_server`: the API server brings it and keeps it as it should be."""
 
-    of: Named
+    of: ObjectName
     signs: tuple[Written, ...]
     kept_by_server: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class KindTold:
+class KindUsage:
     """Those objects of a resource of which at least one sign is of a version that is removed at some time; Unknown
     where they could not be listed. `lacking`: what else could not be seen of them."""
 
@@ -57,7 +57,7 @@ class KindTold:
 class Document:
     """An object of a manifest. `line`: the first of its document, from 1."""
 
-    of: Named
+    of: ObjectName
     line: int
 
 
@@ -71,7 +71,7 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class ManifestText:
     """What is in a text of one or more documents. `path` is "" where it is no file, "-" standard input."""
 
     path: str
@@ -80,7 +80,7 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class HelmRelease:
     """A release of Helm in the revision that counts. `manifest` is Unknown where its Secret could not be read, and
     nothing is known of its `hooks` then."""
 
@@ -88,19 +88,19 @@ class Release:
     name: str
     revision: int
     status: str
-    manifest: Manifest | Unknown
-    hooks: Manifest = Manifest("")
+    manifest: ManifestText | Unknown
+    hooks: ManifestText = ManifestText("")
 
 
 @dataclass(frozen=True, slots=True)
-class ApiTold:
+class ApiUsage:
     """Each answer, or why there is none. `requested`: the lines of ``/metrics`` about deprecated APIs, as they are.
     `manifests`: of the files that the user names."""
 
     requested: tuple[str, ...] | Unknown = NOT_ASKED
-    written: tuple[KindTold, ...] = ()
-    releases: tuple[Release, ...] | Unknown = NOT_ASKED
-    manifests: tuple[Manifest, ...] = ()
+    written: tuple[KindUsage, ...] = ()
+    releases: tuple[HelmRelease, ...] | Unknown = NOT_ASKED
+    manifests: tuple[ManifestText, ...] = ()
 
 
 # What extends the API: groups that other servers answer for, and custom resources with their versions.

@@ -47,7 +47,7 @@ class TimesOutline:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class PlanOutline:
     """`times` is None where the plan has no estimate: it drains nothing, or does not come to its end.
 
     `stops` are (code, node) for each finding that is about a pod left on that node.
@@ -65,7 +65,7 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
+class ReadPlan:
     """What somebody has read of a plan about what will be done.
 
     `nodes`: uid and verdict of each target, by name; `evicted`: of each pod that goes its name (ns/name), its owner's
@@ -94,7 +94,7 @@ class Baseline:
     observed_at: datetime
     tool_version: str
     options: Mapping[str, object]
-    outline: Outline
+    outline: PlanOutline
     read: frozenset[str]
     uids: frozenset[str] = frozenset()
-    promise: Promise | None = None
+    promise: ReadPlan | None = None

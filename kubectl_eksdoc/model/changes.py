@@ -22,7 +22,7 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class EventTold:
+class ReportedEvent:
     """An Event of Kubernetes, of the last hour as a rule. `at`: the last time; `count`: how often."""
 
     at: datetime
@@ -34,7 +34,7 @@ class EventTold:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class OtherChange:
     """Anything else that has a time: what AWS did to node groups, templates or the cluster."""
 
     at: datetime
@@ -44,11 +44,11 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangesTold:
+class ReportedChanges:
     """Each answer, or why there is none. `revisions`: by the kind of what they are of (Deployment, DaemonSet);
     `addons`: updates by the name of the add-on; `others`: by what was asked, such as ``updates of node groups``."""
 
     revisions: Mapping[str, tuple[Revision, ...] | Unknown] = field(default_factory=dict)
-    events: tuple[EventTold, ...] | Unknown = NOT_ASKED
+    events: tuple[ReportedEvent, ...] | Unknown = NOT_ASKED
     addons: Mapping[str, UpdateHistory | Absent | Unknown] | Unknown = NOT_ASKED
-    others: Mapping[str, tuple[Happened, ...] | Unknown] = field(default_factory=dict)
+    others: Mapping[str, tuple[OtherChange, ...] | Unknown] = field(default_factory=dict)

@@ -10,7 +10,7 @@ FURTHER = 4
 """So many versions an upgrade may go at once, for which a snapshot holds all that is asked."""
 
 
-class Need(str, Enum):
+class CheckNeed(str, Enum):
     """Gathered only where a chosen check judges by it, so that no right is needed for what nobody asks."""
 
     VERSIONS = "the versions that EKS supports"
@@ -37,11 +37,11 @@ class Need(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedVersions:
     """`now` and `target`: Kubernetes versions as EKS writes them (``1.33``); `steps`: those that the control plane goes
     through. `at`: the moment of which figures are wanted, None for none."""
 
-    needs: frozenset[Need]
+    needs: frozenset[CheckNeed]
     now: str
     target: str
     steps: tuple[str, ...] = ()

@@ -12,11 +12,11 @@ from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 
 if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
-    from kubectl_eksdoc.model.api_objects import Doc, Named
-    from kubectl_eksdoc.model.api_usage import ApiService, Definition, KindTold, Release
+    from kubectl_eksdoc.model.api_objects import Doc, ObjectName
+    from kubectl_eksdoc.model.api_usage import ApiService, Definition, HelmRelease, KindUsage
     from kubectl_eksdoc.model.aws.machines import SaidOptions
     from kubectl_eksdoc.model.budgets import Budget
-    from kubectl_eksdoc.model.changes import ChangesTold
+    from kubectl_eksdoc.model.changes import ReportedChanges
     from kubectl_eksdoc.model.interruption import SpotEvent
     from kubectl_eksdoc.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
     from kubectl_eksdoc.model.nodes import Node
@@ -39,11 +39,11 @@ def _nothing_said() -> SaidOptions:
     return SaidOptions()
 
 
-def no_changes() -> ChangesTold:
+def no_changes() -> ReportedChanges:
     """That nothing was asked about the past."""
-    from kubectl_eksdoc.model.changes import ChangesTold
+    from kubectl_eksdoc.model.changes import ReportedChanges
 
-    return ChangesTold()
+    return ReportedChanges()
 
 
 class Source(str, Enum):
@@ -239,12 +239,12 @@ class ClusterAnswers:
     """`histories`: by the full name of a resource and a namespace; `metrics`: by pod (``namespace/name``) and port.
     What nobody asked is not in them."""
 
-    objects: Mapping[Named, Doc | Absent | Unknown] = field(default_factory=dict)
+    objects: Mapping[ObjectName, Doc | Absent | Unknown] = field(default_factory=dict)
     histories: Mapping[tuple[str, str], tuple[Doc, ...] | Unknown] = field(default_factory=dict)
     logs: Mapping[LogOf, str | Absent | Unknown] = field(default_factory=dict)
     metrics: Mapping[tuple[str, int], str | Absent | Unknown] = field(default_factory=dict)
     events: tuple[SpotEvent, ...] | Unknown = NOT_ASKED
     requested: tuple[str, ...] | Unknown = NOT_ASKED
-    written: tuple[KindTold, ...] = ()
-    releases: tuple[Release, ...] | Unknown = NOT_ASKED
-    past: ChangesTold = field(default_factory=no_changes)
+    written: tuple[KindUsage, ...] = ()
+    releases: tuple[HelmRelease, ...] | Unknown = NOT_ASKED
+    past: ReportedChanges = field(default_factory=no_changes)

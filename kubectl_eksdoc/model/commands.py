@@ -61,7 +61,7 @@ def resource_word(kind: str, group: str = "") -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class CommandTarget:
     """The words that lead to the same cluster: for ``kubectl eksdoc``, for any other kubectl command, and for one of
     ours that is of the live cluster alone (``--apply``, ``--active``). `aws`: for awscli, which asks the account of its
     default profile otherwise; their place is before its service."""

@@ -44,7 +44,7 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class OutageLimits:
     """How long reads wait for a cluster that has answered before and does not answer now: `away_s`, in which `tell` is
     told every minute what is waited for. `answered`: it has answered already when the first of them is made."""
 

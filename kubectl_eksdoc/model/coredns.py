@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.placing import Marks
+from kubectl_eksdoc.model.placing import ProbeLabels
 from kubectl_eksdoc.model.selectors import Labels
 
 SYSTEM, NAME, SERVICE = "kube-system", "coredns", "kube-dns"
@@ -151,7 +151,7 @@ class Corefile:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class CorefileRefusal:
     """What CoreDNS says to a Corefile that it does not take: `plugin` is "" for the grammar; `line` 0 where it names
     none. `said` are its words, without where."""
 
@@ -168,7 +168,7 @@ class Refusal:
 
 
 MEASURE_LABEL = "eksdoc.io/dns-measure"
-MARKS = Marks(MEASURE_LABEL, "asker", 16 << 20)
+MARKS = ProbeLabels(MEASURE_LABEL, "asker", 16 << 20)
 """Some 130 bytes for each second of each stream: 15 minutes of 40 streams are 5 MB."""
 
 UDP, TCP, KEPT = "udp", "tcp", "udp-kept"
@@ -177,7 +177,7 @@ TRANSPORTS = (UDP, TCP)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class QueryTarget:
     """An address that is asked. `pod` "": it is the service's; `name` is unlike any other's."""
 
     name: str
@@ -224,7 +224,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Second:
+class MeasuredSecond:
     """Of one stream. `ms`: the median, the 99th percentile and the longest of what was answered, None without any;
     `why`: what was said with what failed or was refused."""
 
@@ -234,7 +234,7 @@ class Second:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class MeasuredStream:
     """One target (by its name) over one transport."""
 
     target: str
@@ -242,13 +242,13 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class LoadReport:
     """What one asker printed: of each stream its seconds, counted from `began` by the clock of its node."""
 
     began: datetime
-    seconds: Mapping[Stream, Mapping[int, Second]]
+    seconds: Mapping[MeasuredStream, Mapping[int, MeasuredSecond]]
 
-    def total(self, stream: Stream) -> Counts:
+    def total(self, stream: MeasuredStream) -> Counts:
         return sum((each.counts for each in self.seconds.get(stream, {}).values()), Counts())
 
     @property

@@ -20,7 +20,7 @@ class FindingOutline:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class SavedResult:
     """`file` is the path as given; `options` are JSON values by the names of the flags, as it was asked for.
 
     `read` are the kinds whose objects were known completely (``pods``, ``deployments.apps``). `codes` are those that

@@ -12,7 +12,7 @@ from typing import Any
 
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.knowledge import file
 
 
@@ -131,7 +131,7 @@ def _texts() -> Mapping[str, Any]:
     }
 
 
-def reached(finding: Finding, reach: Reach) -> Finding:
+def reached(finding: Finding, reach: CommandTarget) -> Finding:
     """With commands that lead to the cluster that was read."""
     return replace(finding, remedy=tuple(replace(each, command=reach.of(each.command)) for each in finding.remedy))
 

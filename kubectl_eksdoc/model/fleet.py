@@ -25,7 +25,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MemberFinding:
     """A finding of a member, as its document has it. `subject`: ``Deployment shop/cart``; `gate`: the step of an
     upgrade that waits for it, "" for none; `missing`: what an unknown one lacks."""
 
@@ -40,7 +40,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class FleetFigure:
     """What only one command tells of a cluster, as a cell of a table: its column, and its text."""
 
     title: str
@@ -48,7 +48,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class JudgedMember:
     """It was judged. `exit_code`: 0, 1 or 5; `source`: live, snapshot or demo; `observed_at`: RFC 3339, UTC;
     `verdict`: a sentence, "" where its kind of document has none; `document`: all of it."""
 
@@ -57,13 +57,13 @@ class Answered:
     source: str
     observed_at: str
     verdict: str
-    findings: tuple[Said, ...]
-    figures: tuple[Figure, ...]
+    findings: tuple[MemberFinding, ...]
+    figures: tuple[FleetFigure, ...]
     document: Doc
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
+class UnjudgedMember:
     """It could not be judged, and why, with what to try ("" where nobody says). `exit_code`: as the command alone would
     exit with; `who`: as far as that is known without asking."""
 
@@ -73,4 +73,4 @@ class Unanswered:
     who: Identity = Identity()
 
 
-Outcome: TypeAlias = Answered | Unanswered
+Outcome: TypeAlias = JudgedMember | UnjudgedMember

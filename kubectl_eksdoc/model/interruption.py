@@ -64,7 +64,7 @@ class SpotEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AwsPlace:
     """Of the cluster in AWS, "" for what is not known."""
 
     account: str = ""

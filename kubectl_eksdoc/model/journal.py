@@ -34,7 +34,7 @@ class Verb(str, Enum):
     DELETE = "delete"  # a pod, past its budget: the user named it
 
 
-class Outcome(str, Enum):
+class IntentOutcome(str, Enum):
     """What came of an intent, by its answer."""
 
     DONE = "done"  # the server said so
@@ -43,7 +43,7 @@ class Outcome(str, Enum):
     UNKNOWN = "unknown"  # it may have been done or not
 
 
-class Noted(str, Enum):
+class JournalNote(str, Enum):
     """`subject` of the first three and the last is a node, of `STOPPED` a template, of the others nothing, or who did
     it."""
 
@@ -72,7 +72,7 @@ UNCORDONED = "it was uncordoned"
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class JournaledNode:
     """A node that is drained; `wave` from 1, 0 where there are none."""
 
     node: str
@@ -81,7 +81,7 @@ class Aim:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class RunStarted:
     """The first entry. `at` is in UTC by the clock of `host`, as every time of a journal: it is shown, and decides
     nothing.
 
@@ -99,9 +99,9 @@ class Begun:
     who: str
     host: str
     leader: str
-    aims: tuple[Aim, ...] = ()
+    aims: tuple[JournaledNode, ...] = ()
     asked: tuple[str, ...] = ()
-    skipped: tuple[Aim, ...] = ()
+    skipped: tuple[JournaledNode, ...] = ()
     p50_s: float | None = None
     p95_s: float | None = None
     bound_s: float | None = None
@@ -109,7 +109,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class JournalIntent:
     """Written before the act. `namespace` and `name` of the object (`kind`: ``Node``, ``Pod``, ``Deployment`` …) with
     exactly this UID; `node` is a pod's.
 
@@ -136,7 +136,7 @@ class Result:
     number: int
     at: datetime
     of: int
-    outcome: Outcome
+    outcome: IntentOutcome
     code: int = 0
     trouble: str = ""
     said: str = ""
@@ -148,7 +148,7 @@ class Note:
 
     number: int
     at: datetime
-    what: Noted
+    what: JournalNote
     subject: str = ""
     why: str = ""
 
@@ -182,7 +182,7 @@ class Timed:
         return self.took_s - self.p50_s
 
 
-Entry = Begun | Intent | Result | Note | Timed
+Entry = RunStarted | JournalIntent | Result | Note | Timed
 """`number` counts the entries of a run from 0, whoever writes them: so a copy, a gap and a mix-up are seen."""
 
 
@@ -195,7 +195,7 @@ class Entries:
     dropped: tuple[str, ...] = ()
 
 
-class Phase(str, Enum):
+class RunPhase(str, Enum):
     """Where a run stands, as its head in the cluster says in a word."""
 
     RUNNING = "running"
@@ -207,8 +207,8 @@ class Phase(str, Enum):
 @dataclass(frozen=True, slots=True)
 class RunSummary:
     """A run as it is listed. `begun` and `updated` as its machines wrote them, None where that cannot be read; `phase`
-    a word of `Phase`, or one that a newer tool wrote; `said` by its leader on how far it is. `wanted`: what somebody
-    asked its leader for last, a word of `Phase`, and `wanted_by` whom; "" for nothing since it was adopted."""
+    a word of `RunPhase`, or one that a newer tool wrote; `said` by its leader on how far it is. `wanted`: what somebody
+    asked its leader for last, a word of `RunPhase`, and `wanted_by` whom; "" for nothing since it was adopted."""
 
     run: str
     begun: datetime | None
@@ -222,14 +222,14 @@ class RunSummary:
     @property
     def unfinished(self) -> bool:
         """Whether somebody may go on with it."""
-        return self.phase != Phase.ENDED.value or self.said not in (DONE, ROLLED_BACK)
+        return self.phase != RunPhase.ENDED.value or self.said not in (DONE, ROLLED_BACK)
 
 
 # Who drains a cluster, as its lock says.
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldLock:
     """`holder` "": nobody. `over`: by the server's clock its time has passed, so nobody leads any more. `renewed`: by
     that clock, None where it does not say."""
 

@@ -22,7 +22,7 @@ _Make = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class KnowledgeSource:
     """`document`: a page, a file of a repository, or an API's model. `read`: when, None for what stands in code."""
 
     document: str

@@ -12,7 +12,7 @@ from enum import Enum
 
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions, SaidOptions
-from kubectl_eksdoc.model.placing import Marks
+from kubectl_eksdoc.model.placing import ProbeLabels
 
 # What is done so that pods reach the instance metadata service: effects as data, each with what was there before.
 #
@@ -108,7 +108,7 @@ Act = OnInstances | OnTemplate | OnClass
 # Without the last line it was cut off.
 
 
-class Family(str, Enum):
+class AddressFamily(str, Enum):
     """Of the address: 169.254.169.254, and [fd00:ec2::254]."""
 
     V4 = "v4"
@@ -131,7 +131,7 @@ class Network(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProbeStep:
     """One request. `exit`: curl's exit code; `code`: of the HTTP answer, 0 without one; times in milliseconds, `stood`
     is None where no connection came about."""
 
@@ -151,25 +151,25 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FamilyAnswer:
     """What one family of addresses answered; `instance`: the id that came, "" without one."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ProbeStep, ...]
     instance: str = ""
 
-    def of(self, ask: Ask) -> Step | None:
+    def of(self, ask: Ask) -> ProbeStep | None:
         return next((step for step in self.steps if step.ask is ask), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ProbeReport:
     """All that one probe printed."""
 
-    v4: Seen
-    v6: Seen
+    v4: FamilyAnswer
+    v6: FamilyAnswer
 
-    def of(self, family: Family) -> Seen:
-        return self.v4 if family is Family.V4 else self.v6
+    def of(self, family: AddressFamily) -> FamilyAnswer:
+        return self.v4 if family is AddressFamily.V4 else self.v6
 
 
 PROBE_LABEL = "eksdoc.io/imds-probe"
@@ -178,7 +178,7 @@ PROBE_LABEL = "eksdoc.io/imds-probe"
 CONTAINER = "probe"
 """Of a probe's pods; others in them are not ours."""
 
-MARKS = Marks(PROBE_LABEL, CONTAINER)
+MARKS = ProbeLabels(PROBE_LABEL, CONTAINER)
 
 FIRST, LAST = "imds-probe 1", "end"
 NO_CURL = "no curl"
@@ -187,7 +187,7 @@ _STEP = re.compile(r"(v4|v6) (v1|token|v2) (\d{1,3}) (\d{3}) (\d{1,6}\.\d{1,9}) 
 _INSTANCE = re.compile(r"(v4|v6) id (i-[0-9a-f]{1,32})")
 
 
-def report_in(log: str) -> Report | Unknown:
+def report_in(log: str) -> ProbeReport | Unknown:
     """What a probe's log says. Lines that are none of the probe's own are passed over: a sidecar or a shell may say
     something, too."""
     lines = [line.strip() for line in log.splitlines()]
@@ -199,26 +199,26 @@ def report_in(log: str) -> Report | Unknown:
     if LAST not in lines:
         return Unknown("its log ends before the probe's end")
     lines = lines[: lines.index(LAST)]
-    return Report(_seen(lines, Family.V4), _seen(lines, Family.V6))
+    return ProbeReport(_seen(lines, AddressFamily.V4), _seen(lines, AddressFamily.V6))
 
 
-def _seen(lines: list[str], family: Family) -> Seen:
+def _seen(lines: list[str], family: AddressFamily) -> FamilyAnswer:
     steps = {step.ask: step for step in _steps(lines, family)}
     named = [found[2] for found in map(_INSTANCE.fullmatch, lines) if found and found[1] == family.value]
-    return Seen(tuple(steps[ask] for ask in Ask if ask in steps), named[-1] if named else "")
+    return FamilyAnswer(tuple(steps[ask] for ask in Ask if ask in steps), named[-1] if named else "")
 
 
-def _steps(lines: list[str], family: Family) -> Iterator[Step]:
+def _steps(lines: list[str], family: AddressFamily) -> Iterator[ProbeStep]:
     for found in filter(None, map(_STEP.fullmatch, lines)):
         if found[1] == family.value:
             stood_ms, total_ms = float(found[5]) * 1000, float(found[6]) * 1000
-            yield Step(Ask(found[2]), int(found[3]), int(found[4]), stood_ms or None, total_ms)
+            yield ProbeStep(Ask(found[2]), int(found[3]), int(found[4]), stood_ms or None, total_ms)
 
 
-def log_of(report: Report) -> str:
+def log_of(report: ProbeReport) -> str:
     """The log with which a probe says that."""
     lines = [FIRST]
-    for family in Family:
+    for family in AddressFamily:
         seen = report.of(family)
         for step in seen.steps:
             times = f"{(step.stood or 0) / 1000:.6f} {step.total / 1000:.6f}"

@@ -19,7 +19,7 @@ _GROUPS = {
 _TOLD = (*_GROUPS, "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone")
 
 
-class Kind(str, Enum):
+class NameKind(str, Enum):
     """Whose names; those of pods and budgets may be asked for with their namespaces."""
 
     NODES = "nodes"

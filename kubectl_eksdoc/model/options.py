@@ -24,7 +24,7 @@ def _or_none(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class OptionKind:
     """What a flag takes, and how its value is written.
 
     `parser`: the function of `cli.values` for one word, "" for a text as it is. `choices`: the words it can be.
@@ -45,49 +45,49 @@ class Kind:
     plain: Callable[[Any], Any] = _same
 
 
-SWITCH = Kind(switch=True)
-OFF_SWITCH = Kind(switch=True, value=lambda given: not given, given=lambda value: not value)
+SWITCH = OptionKind(switch=True)
+OFF_SWITCH = OptionKind(switch=True, value=lambda given: not given, given=lambda value: not value)
 """The flag says that something is not done."""
 
-COUNT = Kind(parser="count", given=str)
-SECONDS = Kind(parser="some_seconds", given=lambda value: f"{value}s")
-SECONDS_OR_NONE = Kind(parser="seconds", given=lambda value: f"{value}s")
+COUNT = OptionKind(parser="count", given=str)
+SECONDS = OptionKind(parser="some_seconds", given=lambda value: f"{value}s")
+SECONDS_OR_NONE = OptionKind(parser="seconds", given=lambda value: f"{value}s")
 
-WHOLE_SECONDS = Kind(parser="whole_seconds")
-GRACE = Kind(
+WHOLE_SECONDS = OptionKind(parser="whole_seconds")
+GRACE = OptionKind(
     parser="whole_seconds",
     value=lambda seconds: seconds if seconds > 0 else None,
     given=lambda value: -1 if value is None else value,
 )
 """Negative: each pod's own, which is None."""
 
-TIME = Kind(parser="patience", given=lambda value: f"{value}s" if value else "", plain=_or_none)
-SELECTOR = Kind(
+TIME = OptionKind(parser="patience", given=lambda value: f"{value}s" if value else "", plain=_or_none)
+SELECTOR = OptionKind(
     parser="selector", given=lambda value: str(value or ""), plain=lambda value: None if value is None else str(value)
 )
-NODES = Kind(parser="new_nodes", given=lambda value: "" if value is None else str(value))
-PERCENTAGE = Kind(parser="percentage", given=lambda value: f"{value}%" if value else "")
-RATE = Kind(parser="rate", plain=_or_none)
-EFFORT = Kind(parser="effort", given=str)
-POD_NAMES = Kind(parser="pod_key", repeated=True, value=frozenset, given=sorted, plain=sorted)
-CODES = Kind(
+NODES = OptionKind(parser="new_nodes", given=lambda value: "" if value is None else str(value))
+PERCENTAGE = OptionKind(parser="percentage", given=lambda value: f"{value}%" if value else "")
+RATE = OptionKind(parser="rate", plain=_or_none)
+EFFORT = OptionKind(parser="effort", given=str)
+POD_NAMES = OptionKind(parser="pod_key", repeated=True, value=frozenset, given=sorted, plain=sorted)
+CODES = OptionKind(
     parser="code_names",
     repeated=True,
     value=lambda lists: frozenset(name for names in lists for name in names),
     given=sorted,
     plain=sorted,
 )
-NAMES_IN_A_FILE = Kind(given=lambda value: "", plain=list)
+NAMES_IN_A_FILE = OptionKind(given=lambda value: "", plain=list)
 """The path is no part of the value: who read the file says it."""
 
 
-def one_of(*choices: str) -> Kind:
-    return Kind(choices=choices)
+def one_of(*choices: str) -> OptionKind:
+    return OptionKind(choices=choices)
 
 
-def pairs(parser: str, key: str, value: str) -> Kind:
+def pairs(parser: str, key: str, value: str) -> OptionKind:
     """``KEY=VALUE``, repeated; sorted pairs, in JSON objects with these two names."""
-    return Kind(
+    return OptionKind(
         parser=parser,
         repeated=True,
         keyed=True,
@@ -111,13 +111,13 @@ class Steps(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class _Option:
     """`group`: the headline under which help shows it. `always`: ``metadata.options`` has it also where it is not
     given. `json`: its name in ``options``, "" for that of the field, in camel case."""
 
     flag: str
     group: str
-    kind: Kind
+    kind: OptionKind
     help: str
     metavar: str = ""
     always: bool = False
@@ -125,12 +125,12 @@ class Option:
     steps: Steps[Any] | None = None
 
 
-class Declared(NamedTuple):
+class DeclaredOption(NamedTuple):
     """A field that is an option."""
 
     name: str
     default: Any
-    option: Option
+    option: _Option
 
     @property
     def json(self) -> str:
@@ -142,7 +142,7 @@ def option(
     default: Any,
     flag: str,
     group: str,
-    kind: Kind,
+    kind: OptionKind,
     help: str,
     metavar: str = "",
     *,
@@ -151,17 +151,19 @@ def option(
     steps: Steps[Any] | None = None,
 ) -> Any:
     """A field with `default` that is an option."""
-    declared = Option(
+    declared = _Option(
         flag=flag, group=group, kind=kind, help=help, metavar=metavar, always=always, json=json, steps=steps
     )
     return field(default=default, metadata={_OPTION: declared})
 
 
 @functools.cache
-def options_of(kind: Any) -> tuple[Declared, ...]:
+def options_of(kind: Any) -> tuple[DeclaredOption, ...]:
     """The fields of a dataclass that are options, in their order."""
     return tuple(
-        Declared(each.name, each.default, each.metadata[_OPTION]) for each in fields(kind) if _OPTION in each.metadata
+        DeclaredOption(each.name, each.default, each.metadata[_OPTION])
+        for each in fields(kind)
+        if _OPTION in each.metadata
     )
 
 

@@ -38,18 +38,18 @@ class Permission(NamedTuple):
         return f"{self.right}{f' in namespace {self.namespace}' if self.namespace else ''}"
 
 
-class Need(NamedTuple):
+class NeededPermission(NamedTuple):
     """A right that something rests on; `lost`: what is not known, or not done, without it."""
 
     permission: Permission
     lost: str = ""
 
 
-class Needs(NamedTuple):
+class PlanPermissions(NamedTuple):
     """What a plan rests on, and what a run of it does besides."""
 
-    plan: tuple[Need, ...] = ()
-    run: tuple[Need, ...] = ()
+    plan: tuple[NeededPermission, ...] = ()
+    run: tuple[NeededPermission, ...] = ()
 
 
 class Review(NamedTuple):

@@ -53,7 +53,7 @@ class NotPlaced:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class ProbeLabels:
     """By what pods of one errand are found: the label on all that is made, which carries the errand's id, and
     the container that is ours (others may be put beside it). `log_bytes`: so much of a log is read at most."""
 
@@ -80,7 +80,7 @@ class PodStand:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class ProbeOwner:
     """What owns a probe's pods, as it is in the cluster; `age_s` by the server's own clock."""
 
     probe: str

@@ -30,7 +30,7 @@ TOLD_VARIABLES = frozenset(
 """The only variables whose values are looked at: any other may be a secret. Of others it is seen if they are empty."""
 
 
-class Runs(Enum):
+class ContainerRunState(Enum):
     """What the kubelet says of a container."""
 
     RUNNING = "running"
@@ -53,7 +53,7 @@ class Container:
     arguments: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     more_variables: bool = False
-    runs: Runs = Runs.UNTOLD
+    runs: ContainerRunState = ContainerRunState.UNTOLD
     ready: bool = False
     ended_before: bool = False
     ended_as: str = ""
@@ -165,7 +165,7 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class ControllerOwner:
     """The controllerRef of an object; `group` without the version."""
 
     kind: str
@@ -242,7 +242,7 @@ class Pod:
     node: str
     phase: str
     ready: bool
-    owner: Owner | None = None
+    owner: ControllerOwner | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
     created_at: datetime | None = None
     deletion_deadline: datetime | None = None

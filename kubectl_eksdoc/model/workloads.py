@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from kubectl_eksdoc.model.pods import Owner, Toleration, Volume
+from kubectl_eksdoc.model.pods import ControllerOwner, Toleration, Volume
 from kubectl_eksdoc.model.selectors import NOTHING, Labels, Selector
 
 PROGRESS_S = 600
@@ -69,7 +69,7 @@ class Workload:
     name: str
     uid: str
     replicas: int
-    owner: Owner | None = None
+    owner: ControllerOwner | None = None
     template_labels: Labels = field(default_factory=dict)
     template_tolerations: tuple[Toleration, ...] = ()
     pinned_to: str = ""
@@ -108,7 +108,7 @@ class Job:
     ignores_disruption: bool = False
     fails_on_disruption: bool = False
     backoff_limit_per_index: int | None = None
-    owner: Owner | None = None
+    owner: ControllerOwner | None = None
     host: HostFiles = NO_HOST_FILES
 
     @property

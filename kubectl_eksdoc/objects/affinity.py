@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from kubectl_eksdoc.model.placement import NodeTerm, PodTerm, Spread
 from kubectl_eksdoc.model.selectors import Requirement
-from kubectl_eksdoc.objects.structs import Expression, LabelSelector, Lean, Texts, selector
+from kubectl_eksdoc.objects.structs import Expression, InternedTexts, LabelSelector, Lean, selector
 
 
-class Term(Lean):
+class AffinityTerm(Lean):
     match_expressions: list[Expression] | None = None
     match_fields: list[Expression] | None = None
 
 
 class NodeSelector(Lean):
-    node_selector_terms: list[Term] | None = None
+    node_selector_terms: list[AffinityTerm] | None = None
 
 
 class NodeAffinityEntry(Lean, rename={"required": "requiredDuringSchedulingIgnoredDuringExecution"}):
@@ -52,7 +52,7 @@ class SpreadEntry(Lean):
     match_label_keys: list[str] | None = None
 
 
-def node_terms(given: NodeSelector | None, share: Texts) -> tuple[NodeTerm, ...] | None:
+def node_terms(given: NodeSelector | None, share: InternedTexts) -> tuple[NodeTerm, ...] | None:
     """None where there is no node selector at all, which is not the same as one without terms."""
     if given is None:
         return None
@@ -62,11 +62,11 @@ def node_terms(given: NodeSelector | None, share: Texts) -> tuple[NodeTerm, ...]
     )
 
 
-def pod_terms(given: PodTermsEntry | None, share: Texts) -> tuple[PodTerm, ...]:
+def pod_terms(given: PodTermsEntry | None, share: InternedTexts) -> tuple[PodTerm, ...]:
     return tuple(_pod_term(t, share) for t in (given.required if given else None) or ())
 
 
-def spreads(given: list[SpreadEntry], share: Texts) -> tuple[Spread, ...]:
+def spreads(given: list[SpreadEntry], share: InternedTexts) -> tuple[Spread, ...]:
     """The constraints that forbid; ScheduleAnyway only prefers."""
     return tuple(
         Spread(
@@ -83,7 +83,7 @@ def spreads(given: list[SpreadEntry], share: Texts) -> tuple[Spread, ...]:
     )
 
 
-def _pod_term(given: PodTermEntry, share: Texts) -> PodTerm:
+def _pod_term(given: PodTermEntry, share: InternedTexts) -> PodTerm:
     chosen = given.namespace_selector
     return PodTerm(
         topology_key=share.text(given.topology_key),
@@ -95,6 +95,6 @@ def _pod_term(given: PodTermEntry, share: Texts) -> PodTerm:
     )
 
 
-def _requirements(given: list[Expression] | None, share: Texts) -> tuple[Requirement, ...]:
+def _requirements(given: list[Expression] | None, share: InternedTexts) -> tuple[Requirement, ...]:
     text = share.text
     return tuple(Requirement(text(e.key), text(e.operator), share.texts(e.values)) for e in given or ())

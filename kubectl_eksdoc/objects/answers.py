@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.model.api_objects import Named
-from kubectl_eksdoc.model.api_usage import KindTold, Manifest, Release, WrittenObject
+from kubectl_eksdoc.model.api_objects import ObjectName
+from kubectl_eksdoc.model.api_usage import HelmRelease, KindUsage, ManifestText, WrittenObject
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.changes import ChangesTold, EventTold, Revision
+from kubectl_eksdoc.model.changes import ReportedChanges, ReportedEvent, Revision
 from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
@@ -62,7 +62,7 @@ def read(text: bytes) -> ClusterAnswers:
 
 def _answers(body: Any) -> ClusterAnswers:
     return ClusterAnswers(
-        _mapped(body["objects"], Named, _as_it_is),
+        _mapped(body["objects"], ObjectName, _as_it_is),
         _mapped(body["histories"], tuple[str, str], _several(dict[str, Any])),
         _mapped(body["logs"], LogOf, _made(str)),
         _mapped(body["metrics"], tuple[str, int], _made(str)),
@@ -70,9 +70,9 @@ def _answers(body: Any) -> ClusterAnswers:
         _said(body["requested"], _several(str)),
         tuple(map(_kind_told, body["written"])),
         _said(body["releases"], lambda given: tuple(map(_release, given))),
-        ChangesTold(
+        ReportedChanges(
             {kind: _said(each, _several(Revision)) for kind, each in body["revisions"].items()},
-            _said(body["happened"], _several(EventTold)),
+            _said(body["happened"], _several(ReportedEvent)),
         ),
     )
 
@@ -109,22 +109,22 @@ def _several(form: Any) -> Callable[[Any], Any]:
     return lambda given: msgspec.convert(given, tuple[form, ...])
 
 
-def _kind(told: KindTold) -> dict[str, Any]:
+def _kind(told: KindUsage) -> dict[str, Any]:
     lacking = None if told.lacking is None else _told(told.lacking)
     return {"of": msgspec.to_builtins(told.resource), "said": _told(told.objects), "lacking": lacking}
 
 
-def _kind_told(given: Any) -> KindTold:
+def _kind_told(given: Any) -> KindUsage:
     lacking = None if given["lacking"] is None else _said(given["lacking"], _as_it_is)
     resource = msgspec.convert(given["of"], Resource)
-    return KindTold(resource, _said(given["said"], _several(WrittenObject)), lacking)
+    return KindUsage(resource, _said(given["said"], _several(WrittenObject)), lacking)
 
 
-def _releases(given: tuple[Release, ...] | Unknown) -> dict[str, Any]:
+def _releases(given: tuple[HelmRelease, ...] | Unknown) -> dict[str, Any]:
     return _told(given) if isinstance(given, Unknown) else {"known": [_of_release(each) for each in given]}
 
 
-def _of_release(each: Release) -> dict[str, Any]:
+def _of_release(each: HelmRelease) -> dict[str, Any]:
     return {
         "of": [each.namespace, each.name, each.revision, each.status],
         "said": _told(each.manifest),
@@ -132,7 +132,7 @@ def _of_release(each: Release) -> dict[str, Any]:
     }
 
 
-def _release(given: Any) -> Release:
+def _release(given: Any) -> HelmRelease:
     namespace, name, revision, status = msgspec.convert(given["of"], tuple[str, str, int, str])
-    hooks = msgspec.convert(given["hooks"], Manifest)
-    return Release(namespace, name, revision, status, _said(given["said"], _made(Manifest)), hooks)
+    hooks = msgspec.convert(given["hooks"], ManifestText)
+    return HelmRelease(namespace, name, revision, status, _said(given["said"], _made(ManifestText)), hooks)

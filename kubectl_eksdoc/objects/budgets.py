@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
-from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import (
     Condition,
     LabelSelector,
@@ -24,7 +24,7 @@ class BudgetMeta(Meta):
     generation: int | None = None
 
 
-class BudgetSpec(Lean):
+class _BudgetSpec(Lean):
     selector: LabelSelector | None = None
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
@@ -43,17 +43,17 @@ class BudgetState(Lean):
 
 class BudgetObject(Object):
     metadata: BudgetMeta | None = None
-    spec: BudgetSpec | None = None
+    spec: _BudgetSpec | None = None
     status: BudgetState | None = None
 
 
-def budget(given: BudgetObject, share: Sharing) -> tuple[Budget, datetime | None]:
+def budget(given: BudgetObject, share: SharedTexts) -> tuple[Budget, datetime | None]:
     """The fact, and the newest time the object tells. No selector matches nothing, ``{}`` everything (policy/v1).
 
     Raises:
         RawError: minAvailable or maxUnavailable is neither a number nor a percentage.
     """
-    meta, spec, state = given.metadata or BudgetMeta(), given.spec or BudgetSpec(), given.status or BudgetState()
+    meta, spec, state = given.metadata or BudgetMeta(), given.spec or _BudgetSpec(), given.status or BudgetState()
     allowed = condition(state.conditions, "DisruptionAllowed") or Condition()
     text = share.text
     fact = Budget(

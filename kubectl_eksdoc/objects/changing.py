@@ -14,26 +14,26 @@ import msgspec
 
 from kubectl_eksdoc.kubernetes.keeping import hidden
 from kubectl_eksdoc.model.api_objects import Doc, at, text_at
-from kubectl_eksdoc.model.changes import EventTold, Revision
+from kubectl_eksdoc.model.changes import ReportedEvent, Revision
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, in_list, named_kind, who
-from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError, moment
 
 
-class What(Enum):
+class FactEventKind(Enum):
     IS = "is"  # added or changed
     GONE = "gone"
     BOOKMARK = "bookmark"  # nothing but from which version to go on
     ERROR = "error"  # the watch is over
 
 
-class Event(NamedTuple):
+class FactEvent(NamedTuple):
     """`fact` of what is, or was as it went; `code` and `said` of an error: its Status."""
 
-    what: What
+    what: FactEventKind
     version: int = 0
     fact: Any = None
     code: int = 0
@@ -76,7 +76,7 @@ class Changing:
         kind = BY_RESOURCE[resource]
         self.resource = resource
         self._project = kind.project
-        self._share = Sharing()
+        self._share = SharedTexts()
         self._decode = msgspec.json.Decoder(kind.form).decode
         self._decode_page = msgspec.json.Decoder(ListOf[kind.form]).decode  # type: ignore[name-defined]
 
@@ -109,7 +109,7 @@ class Changing:
             raise BadObject(f"{origin}: {who(bytes(raw), self.resource)}: {error}") from error
         return self._made(item, origin)
 
-    def event(self, line: bytes, origin: str) -> Event:
+    def event(self, line: bytes, origin: str) -> FactEvent:
         """One line of a watch.
 
         Raises:
@@ -119,19 +119,19 @@ class Changing:
             told = _decode_line(line)
             if told.type in _IS:
                 fact, version = self.object(told.object, origin)
-                return Event(What.IS, version, fact)
+                return FactEvent(FactEventKind.IS, version, fact)
             if told.type == "DELETED":
                 fact, version = self.object(told.object, origin)
-                return Event(What.GONE, version, fact)
+                return FactEvent(FactEventKind.GONE, version, fact)
             if told.type == "BOOKMARK":
                 text = _decode_bookmark(told.object).metadata.resource_version
-                return Event(What.BOOKMARK, _number(text, origin, "a bookmark"))
+                return FactEvent(FactEventKind.BOOKMARK, _number(text, origin, "a bookmark"))
             status = _decode_status(told.object)
         except MALFORMED as error:
             raise BadObject(f"{origin}: a line of a watch of {self.resource.plural}: {error}") from error
         if told.type != "ERROR":
             raise BadObject(f"{origin}: an event of the type {told.type[:40]!r}")
-        return Event(What.ERROR, code=status.code or 0, said=status.message or "")
+        return FactEvent(FactEventKind.ERROR, code=status.code or 0, said=status.message or "")
 
     def _made(self, item: Object, origin: str) -> tuple[Any, int]:
         meta, kind = item.metadata, self.resource.kind
@@ -189,7 +189,7 @@ def _controls(owner: Any) -> bool:
     )
 
 
-def event(doc: Doc) -> EventTold | None:
+def event(doc: Doc) -> ReportedEvent | None:
     """None where it says neither when nor of what."""
     reason, kind = text_at(doc, "reason"), text_at(doc, "involvedObject", "kind")
     times = (
@@ -206,4 +206,4 @@ def event(doc: Doc) -> EventTold | None:
     counts = (at(doc, "series", "count"), doc.get("count"))
     count = next((each for each in counts if isinstance(each, int) and not isinstance(each, bool) and each > 0), 1)
     message = hidden(text_at(doc, "message"))[:_LONGEST]  # a probe's answer, an image's address
-    return EventTold(when, reason, subject, message, doc.get("type") == "Warning", count)
+    return ReportedEvent(when, reason, subject, message, doc.get("type") == "Warning", count)

@@ -7,7 +7,7 @@ from datetime import datetime
 from kubectl_eksdoc.model.api_usage import ApiService, Callee, DefinedVersion, Definition
 from kubectl_eksdoc.model.cluster import EniConfig, Lease, Namespace, PriorityClass, SecurityGroupPolicy
 from kubectl_eksdoc.objects.network import ClientConfig, ServiceRef
-from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, Time, condition, newest, newest_of
 
 
@@ -33,7 +33,7 @@ class LeaseObject(Object):
     spec: LeaseSpec | None = None
 
 
-def namespace(given: NamespaceObject, share: Sharing) -> tuple[Namespace, datetime | None]:
+def namespace(given: NamespaceObject, share: SharedTexts) -> tuple[Namespace, datetime | None]:
     """The fact, and the newest time the object tells.
 
     Raises:
@@ -44,14 +44,14 @@ def namespace(given: NamespaceObject, share: Sharing) -> tuple[Namespace, dateti
     return Namespace(share.text(meta.name), share.labels(meta.labels), terminating), meta.creation_timestamp
 
 
-def priority_class(given: PriorityObject, share: Sharing) -> tuple[PriorityClass, datetime | None]:
+def priority_class(given: PriorityObject, share: SharedTexts) -> tuple[PriorityClass, datetime | None]:
     """The fact, and the newest time the object tells."""
     meta = given.metadata or Meta()
     preempts = given.preemption_policy != "Never"
     return PriorityClass(share.text(meta.name), given.value or 0, preempts), meta.creation_timestamp
 
 
-def lease(given: LeaseObject, share: Sharing) -> tuple[Lease, datetime | None]:
+def lease(given: LeaseObject, share: SharedTexts) -> tuple[Lease, datetime | None]:
     """The fact, and the newest time the object tells."""
     meta, spec = given.metadata or Meta(), given.spec or LeaseSpec()
     holder = share.text(spec.holder_identity)
@@ -59,13 +59,13 @@ def lease(given: LeaseObject, share: Sharing) -> tuple[Lease, datetime | None]:
     return fact, newest(meta.creation_timestamp, spec.renew_time)
 
 
-def security_group_policy(given: Object, share: Sharing) -> tuple[SecurityGroupPolicy, datetime | None]:
+def security_group_policy(given: Object, share: SharedTexts) -> tuple[SecurityGroupPolicy, datetime | None]:
     """The fact, and the newest time the object tells."""
     meta = given.metadata or Meta()
     return SecurityGroupPolicy(share.text(meta.namespace), share.text(meta.name)), meta.creation_timestamp
 
 
-def eni_config(given: Object, share: Sharing) -> tuple[EniConfig, datetime | None]:
+def eni_config(given: Object, share: SharedTexts) -> tuple[EniConfig, datetime | None]:
     """The fact, and the newest time the object tells."""
     meta = given.metadata or Meta()
     return EniConfig(share.text(meta.name)), meta.creation_timestamp
@@ -91,7 +91,7 @@ class ApiServiceObject(Object):
     status: Conditions | None = None
 
 
-class Names(Lean):
+class _Names(Lean):
     kind: str | None = None
 
 
@@ -111,7 +111,7 @@ class Conversion(Lean):
 
 
 class DefinitionSpec(Lean):
-    names: Names | None = None
+    names: _Names | None = None
     versions: list[VersionEntry] | None = None
     conversion: Conversion | None = None
 
@@ -125,7 +125,7 @@ class DefinitionObject(Object):
     status: DefinitionStatus | None = None
 
 
-def api_service(given: ApiServiceObject, share: Sharing) -> tuple[ApiService, datetime | None]:
+def api_service(given: ApiServiceObject, share: SharedTexts) -> tuple[ApiService, datetime | None]:
     """The fact, and the newest time the object tells."""
     meta, spec = given.metadata or Meta(), given.spec or ApiServiceSpec()
     conditions = given.status.conditions if given.status else None
@@ -142,13 +142,13 @@ def api_service(given: ApiServiceObject, share: Sharing) -> tuple[ApiService, da
     return fact, newest_of(conditions, meta.creation_timestamp)
 
 
-def definition(given: DefinitionObject, share: Sharing) -> tuple[Definition, datetime | None]:
+def definition(given: DefinitionObject, share: SharedTexts) -> tuple[Definition, datetime | None]:
     """The fact, and the newest time the object tells."""
     meta, spec, status = given.metadata or Meta(), given.spec or DefinitionSpec(), given.status or DefinitionStatus()
     text = share.text
     fact = Definition(
         name=text(meta.name),
-        kind=text((spec.names or Names()).kind),
+        kind=text((spec.names or _Names()).kind),
         versions=tuple(
             DefinedVersion(text(each.name), bool(each.served), bool(each.deprecated)) for each in spec.versions or ()
         ),
@@ -158,13 +158,13 @@ def definition(given: DefinitionObject, share: Sharing) -> tuple[Definition, dat
     return fact, newest_of(status.conditions, meta.creation_timestamp)
 
 
-def _converter(given: Conversion | None, share: Sharing) -> Callee | None:
+def _converter(given: Conversion | None, share: SharedTexts) -> Callee | None:
     if given is None or given.strategy != "Webhook":
         return None
     webhook = given.webhook or ConversionWebhook()
     return _callee(webhook.client_config or ClientConfig(), share)
 
 
-def _callee(given: ClientConfig, share: Sharing) -> Callee:
+def _callee(given: ClientConfig, share: SharedTexts) -> Callee:
     service = given.service or ServiceRef()
     return Callee(share.text(service.namespace), share.text(service.name), share.text(given.url))

@@ -19,11 +19,11 @@ from kubectl_eksdoc.objects.identities import References, Uids, identity_of
 from kubectl_eksdoc.objects.identities import note as uids_note
 from kubectl_eksdoc.objects.nodes import identity_from
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.single import document
 from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError
 
-__all__ = ["BadObject", "Collector", "Page", "identity_from"]
+__all__ = ["BadObject", "CollectedPage", "Collector", "identity_from"]
 
 MALFORMED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What msgspec raises over bytes that are not what they should be."""
@@ -50,7 +50,7 @@ class InvalidObject(BadObject):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class CollectedPage:
     """What a list answer says besides its items; `remaining` is None when the server does not tell."""
 
     count: int
@@ -88,12 +88,12 @@ class Collector:
         self._source = source
         self._left_out: dict[Resource, list[LeftOut]] = {}
         self._raw = raw
-        self._share = Sharing()
+        self._share = SharedTexts()
         self._tables: dict[Resource, _Table] = {}
         self._marks: dict[Resource, tuple[ReadState, str]] = {}
         self._copies: Counter[tuple[str, str, str, str]] = Counter()
 
-    def add_page(self, resource: Resource, body: bytes, origin: str) -> Page:
+    def add_page(self, resource: Resource, body: bytes, origin: str) -> CollectedPage:
         """Take a List as the API prints it; its items may lack their kind.
 
         Raises:
@@ -143,7 +143,7 @@ class Collector:
         self._table(resource)
         self._left_out.setdefault(resource, []).append(LeftOut(resource, said, node))
 
-    def _add_each(self, resource: Resource, body: bytes, origin: str) -> Page:
+    def _add_each(self, resource: Resource, body: bytes, origin: str) -> CollectedPage:
         try:
             page = _decode_page(body)
         except MALFORMED as error:
@@ -274,9 +274,9 @@ def _items_of(page: ListOf[T], resource: Resource, origin: str) -> list[T]:
     return page.items or []
 
 
-def _page_of(page: ListOf[T], count: int) -> Page:
+def _page_of(page: ListOf[T], count: int) -> CollectedPage:
     meta = page.metadata or ListMeta()
-    return Page(count, meta.continue_token or "", meta.remaining)
+    return CollectedPage(count, meta.continue_token or "", meta.remaining)
 
 
 def _check_times(raw: bytes) -> None:

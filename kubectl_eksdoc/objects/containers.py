@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.model.pods import TOLD_VARIABLES, Container, Runs
+from kubectl_eksdoc.model.pods import TOLD_VARIABLES, Container, ContainerRunState
 from kubectl_eksdoc.objects.single import NoSuchObject
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean
 
 
-class Variable(Lean):
+class _Variable(Lean):
     name: str | None = None
     value: msgspec.Raw = NO_RAW
     value_from: msgspec.Raw = NO_RAW
@@ -23,11 +23,11 @@ class Described(Lean):
     image: str | None = None
     command: list[str] | None = None
     args: list[str] | None = None
-    env: list[Variable] | None = None
+    env: list[_Variable] | None = None
     env_from: list[msgspec.Raw] | None = None
 
 
-class State(Lean):
+class _State(Lean):
     running: dict[str, Any] | None = None
     waiting: dict[str, Any] | None = None
     terminated: dict[str, Any] | None = None
@@ -37,8 +37,8 @@ class Fares(Lean):
     name: str | None = None
     ready: bool | None = None
     restart_count: int | None = None
-    state: State | None = None
-    last_state: State | None = None
+    state: _State | None = None
+    last_state: _State | None = None
 
 
 class Spec(Lean):
@@ -46,17 +46,17 @@ class Spec(Lean):
     init_containers: list[Described] | None = None
 
 
-class Status(Lean):
+class _Status(Lean):
     container_statuses: list[Fares] | None = None
     init_container_statuses: list[Fares] | None = None
 
 
-class Inside(Lean):
+class _Inside(Lean):
     spec: Spec | None = None
-    status: Status | None = None
+    status: _Status | None = None
 
 
-_decode = msgspec.json.Decoder(Inside).decode
+_decode = msgspec.json.Decoder(_Inside).decode
 
 
 def containers_of(raw: bytes) -> tuple[Container, ...]:
@@ -69,7 +69,7 @@ def containers_of(raw: bytes) -> tuple[Container, ...]:
         pod = _decode(raw)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise NoSuchObject(str(error)) from error
-    spec, status = pod.spec or Spec(), pod.status or Status()
+    spec, status = pod.spec or Spec(), pod.status or _Status()
     fares = {each.name: each for each in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))}
     running = [_container(each, fares.get(each.name) or Fares(), False) for each in spec.containers or ()]
     return (*running, *(_container(each, fares.get(each.name) or Fares(), True) for each in spec.init_containers or ()))
@@ -82,7 +82,7 @@ def _container(given: Described, fares: Fares, init: bool) -> Container:
         (*(given.command or ()), *(given.args or ())),
         tuple(each.name for each in given.env or () if each.name),
         bool(given.env_from),
-        _runs(fares.state or State()),
+        _runs(fares.state or _State()),
         fares.ready is True,
         fares.last_state is not None and fares.last_state.terminated is not None,
         _ended_as(fares),
@@ -93,7 +93,7 @@ def _container(given: Described, fares: Fares, init: bool) -> Container:
     )
 
 
-def _values(variables: Iterable[Variable]) -> Iterator[tuple[str, str]]:
+def _values(variables: Iterable[_Variable]) -> Iterator[tuple[str, str]]:
     """Of those that are looked at, and of any that is empty; one that comes from elsewhere has none here."""
     for each in variables:
         if each.name and not bytes(each.value_from):
@@ -109,6 +109,10 @@ def _ended_as(fares: Fares) -> str:
     return next((str(end.get("reason") or "") for end in ends if end is not None), "")
 
 
-def _runs(state: State) -> Runs:
-    told = {Runs.RUNNING: state.running, Runs.WAITING: state.waiting, Runs.ENDED: state.terminated}
-    return next((runs for runs, of in told.items() if of is not None), Runs.UNTOLD)
+def _runs(state: _State) -> ContainerRunState:
+    told = {
+        ContainerRunState.RUNNING: state.running,
+        ContainerRunState.WAITING: state.waiting,
+        ContainerRunState.ENDED: state.terminated,
+    }
+    return next((runs for runs, of in told.items() if of is not None), ContainerRunState.UNTOLD)

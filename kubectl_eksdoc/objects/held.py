@@ -8,9 +8,9 @@ import msgspec
 
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.changes import ChangesTold, EventTold, Revision
+from kubectl_eksdoc.model.changes import ReportedChanges, ReportedEvent, Revision
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import CONTROLLER_REVISIONS, EVENTS, HISTORY_OF, REPLICA_SETS, Resource
 from kubectl_eksdoc.model.pods import Container, LogOf
@@ -33,7 +33,7 @@ class HeldObjects(Keeper):
     what may be of its installation is kept, too; its name is known only after a first look."""
 
     def __init__(
-        self, wanted: Collection[Named], where: str, lists: Collection[Resource] = (), karpenter: bool = False
+        self, wanted: Collection[ObjectName], where: str, lists: Collection[Resource] = (), karpenter: bool = False
     ) -> None:
         super().__init__()
         self._installed = frozenset(_OF_KARPENTER if karpenter else ())
@@ -43,7 +43,7 @@ class HeldObjects(Keeper):
         self.kinds = {of.kind for of in wanted} | self._whole | self._installed
         self._lists: dict[tuple[str, str], list[Doc]] = {}
         self._where = where
-        self._kept: dict[Named, Doc] = {}
+        self._kept: dict[ObjectName, Doc] = {}
         self._seen: set[tuple[str, str]] = set()
 
     @property
@@ -66,7 +66,7 @@ class HeldObjects(Keeper):
             if installed or of in self._wanted:
                 self._kept[of] = whole
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         """As `session.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
         found = self._kept.get(of)
         if found is not None:
@@ -209,7 +209,7 @@ class HeldChanges(Keeper):
         self._where = where
         self._seen: set[str] = set()
         self._revisions: list[Revision] = []
-        self._events: list[EventTold] = []
+        self._events: list[ReportedEvent] = []
 
     def add_page(self, resource: Resource, body: bytes) -> None:
         if resource.kind in self.kinds:
@@ -230,7 +230,7 @@ class HeldChanges(Keeper):
             made = revision({**doc, "kind": kind})
             self._revisions += [made] if made is not None else []
 
-    def told(self) -> ChangesTold:
+    def told(self) -> ReportedChanges:
         """A kind without any object is not held: whether there was one nobody knows."""
         made = tuple(dict.fromkeys(self._revisions))
         revisions = {
@@ -241,4 +241,4 @@ class HeldChanges(Keeper):
         }
         events = tuple(dict.fromkeys(self._events))
         held = EVENTS.kind in self._seen
-        return ChangesTold(revisions, events if held else Unknown(f"{self._where} holds no events"))
+        return ReportedChanges(revisions, events if held else Unknown(f"{self._where} holds no events"))

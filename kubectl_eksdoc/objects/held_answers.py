@@ -7,16 +7,16 @@ from typing import TypeVar
 
 from kubectl_eksdoc.amazon.upgrades.deprecated_requests import METRIC
 from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS
-from kubectl_eksdoc.model.api_objects import Doc, Named
-from kubectl_eksdoc.model.api_usage import KindTold, Release, WrittenObject
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
+from kubectl_eksdoc.model.api_usage import HelmRelease, KindUsage, WrittenObject
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.changes import ReportedChanges
 from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects import manifests
-from kubectl_eksdoc.objects.manifests import Kept, has_managed_fields, written_object
+from kubectl_eksdoc.objects.manifests import HelmRevision, has_managed_fields, written_object
 from kubectl_eksdoc.objects.raw_objects import Keeper
 from kubectl_eksdoc.objects.single import document
 
@@ -33,7 +33,7 @@ class HeldAnswers:
         self._where = where
         self._containers = containers
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         return self._answers.objects.get(of) or Unknown(f"{self._where} does not hold {of} of {of.namespace}")
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
@@ -58,14 +58,14 @@ class HeldAnswers:
     def requested(self) -> tuple[str, ...] | Unknown:
         return self._known(self._answers.requested, "counters of the API server")
 
-    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
+    def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
         held = {each.resource.full_name: each for each in self._answers.written}
-        return tuple(held.get(each.full_name) or KindTold(each, self._nothing(each.plural)) for each in resources)
+        return tuple(held.get(each.full_name) or KindUsage(each, self._nothing(each.plural)) for each in resources)
 
-    def releases(self) -> tuple[Release, ...] | Unknown:
+    def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         return self._known(self._answers.releases, "releases of Helm")
 
-    def told(self) -> ChangesTold:
+    def told(self) -> ReportedChanges:
         return self._answers.past
 
     def _known(self, held: T, what: str) -> T | Unknown:
@@ -100,7 +100,7 @@ class HeldApis(Keeper):
         self._shown: set[tuple[str, str]] = set()  # of which one has managedFields
         self._secrets = False
         self._metrics: tuple[str, ...] | None = None
-        self._kept: dict[Kept, Callable[[], Release]] = {}
+        self._kept: dict[HelmRevision, Callable[[], HelmRelease]] = {}
 
     def add_page(self, resource: Resource, body: bytes) -> None:
         if resource.kind == _SECRET:
@@ -143,20 +143,20 @@ class HeldApis(Keeper):
             held = doc  # decoded once it is known which revisions count
             self._kept[of] = lambda: manifests.release(of, held)
 
-    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
+    def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
         """Of each of them; of one without any object in the dump nothing is known, unless the dump is `complete`."""
         return tuple(map(self._told, resources))
 
-    def _told(self, resource: Resource) -> KindTold:
+    def _told(self, resource: Resource) -> KindUsage:
         key = resource.group, resource.kind
         if key not in self._seen:
             nothing = Unknown(f"{self._where} holds no {resource.plural}")
-            return KindTold(resource, () if self._complete else nothing)
+            return KindUsage(resource, () if self._complete else nothing)
         found = tuple(self._found.get(key, ()))
         hidden = key in self._objects and key not in self._shown and not self._complete
-        return KindTold(resource, found, Unknown(f"in {self._where} {_NO_MANAGED_FIELDS}") if hidden else None)
+        return KindUsage(resource, found, Unknown(f"in {self._where} {_NO_MANAGED_FIELDS}") if hidden else None)
 
-    def releases(self) -> tuple[Release, ...] | Unknown:
+    def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         """Of Helm, each in the revision that counts."""
         if not self._secrets and not self._complete:
             return Unknown(f"{self._where} holds no Secrets, in which Helm keeps its releases")

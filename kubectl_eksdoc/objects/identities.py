@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice
-from kubectl_eksdoc.model.pods import Owner, Pod
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 from kubectl_eksdoc.model.workloads import Job, Workload
 
 Owned = TypeVar("Owned", Pod, Workload, Job)
@@ -38,14 +38,14 @@ class References:
 
     def of_owned(self, facts: Iterable[Owned]) -> tuple[Owned, ...]:
         """`facts` with owners that can be found by their uid."""
-        shared: dict[Owner, Owner] = {}
+        shared: dict[ControllerOwner, ControllerOwner] = {}
         return tuple(self._owned(fact, shared) for fact in facts)
 
     def of_slices(self, slices: Iterable[EndpointSlice]) -> tuple[EndpointSlice, ...]:
         """`slices` with endpoints whose pods can be found by their uid."""
         return tuple(self._slice(piece) for piece in slices)
 
-    def _owned(self, fact: Owned, shared: dict[Owner, Owner]) -> Owned:
+    def _owned(self, fact: Owned, shared: dict[ControllerOwner, ControllerOwner]) -> Owned:
         owner = fact.owner
         if owner is None or (owner.uid and self.whole):
             return fact

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.kinds import ReadState, Resource
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, Collector, who
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.objects.stream import Header, Item
+from kubectl_eksdoc.objects.stream import ListHeader, StreamItem
 from kubectl_eksdoc.objects.structs import Lean, Meta
 
 CRD_KIND, CRD_PLURAL = "CustomResourceDefinition", "customresourcedefinitions"
@@ -57,7 +57,7 @@ class _Named(Lean):
 _decode_named = msgspec.json.Decoder(_Named).decode
 
 
-class Intake:
+class DumpIntake:
     """The facts of one dump. `progress` is told a resource's plural and its objects so far; `raw` gets the objects."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Intake:
         self._raw = raw
         self._counts = dict.fromkeys(resources, 0)
         self._shown = dict.fromkeys(resources, 0)
-        self._open_lists: dict[Resource, Header] = {}
+        self._open_lists: dict[Resource, ListHeader] = {}
         self._closed_lists: set[Resource] = set()
         self._definitions: set[str] | None = None
         self.held: set[Resource] = set()
@@ -85,7 +85,7 @@ class Intake:
     def asks_for(self, kind: str) -> bool:
         return kind in self._by_kind
 
-    def item(self, item: Item, origin: str, stem: str, known: Header | None) -> None:
+    def item(self, item: StreamItem, origin: str, stem: str, known: ListHeader | None) -> None:
         """Take one object; of a kind that nobody asked for as it is, where such are kept.
 
         `stem` is the file's name, the last resort for the kind; `known` is the List's header if the whole
@@ -119,7 +119,7 @@ class Intake:
         if self._raw is not None:
             self._raw.add_other(kind, api_version, item.raw)
 
-    def end(self, header: Header, stem: str) -> None:
+    def end(self, header: ListHeader, stem: str) -> None:
         """A List has ended: its resource was held even if the List was empty."""
         self._tell()
         kind = header.kind.removesuffix("List")
@@ -157,7 +157,7 @@ class Intake:
             return ReadState.NOT_SERVED, f"the cluster has no CustomResourceDefinition {resource.full_name}"
         return ReadState.NOT_HELD, f"the snapshot has no {resource.plural}"
 
-    def _told(self, item: Item, known: Header | None, stem: str) -> tuple[str, str]:
+    def _told(self, item: StreamItem, known: ListHeader | None, stem: str) -> tuple[str, str]:
         """(kind, apiVersion) of the item: its own, else its List's, else the file's."""
         if item.kind:
             return item.kind, item.api_version
@@ -194,7 +194,7 @@ class Intake:
     def _of_stem(self, stem: str) -> Resource | None:
         return self._by_stem.get(_long(stem))
 
-    def _define(self, item: Item) -> None:
+    def _define(self, item: StreamItem) -> None:
         try:
             meta = _decode_named(item.raw).metadata
         except MALFORMED:

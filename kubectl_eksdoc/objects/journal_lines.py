@@ -20,16 +20,16 @@ import msgspec
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.documents import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT, DRAIN_RUN_STANDING
 from kubectl_eksdoc.model.journal import (
-    Begun,
     Entries,
     Entry,
-    Intent,
+    JournalIntent,
     Note,
     Result,
     RunEnd,
     RunEvent,
     RunEvents,
     RunStanding,
+    RunStarted,
     Timed,
 )
 from kubectl_eksdoc.model.snapshots import FORMAT as SNAPSHOTS_FORMAT
@@ -37,7 +37,13 @@ from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 
 FORMAT = 1
 
-_TYPES: Mapping[str, type[Entry]] = {"begun": Begun, "intent": Intent, "result": Result, "note": Note, "timed": Timed}
+_TYPES: Mapping[str, type[Entry]] = {
+    "begun": RunStarted,
+    "intent": JournalIntent,
+    "result": Result,
+    "note": Note,
+    "timed": Timed,
+}
 _WORDS = {kind: word for word, kind in _TYPES.items()}
 _OPTIONAL = {kind: {each.name for each in fields(kind) if each.default is not MISSING} for kind in _WORDS}
 _LEFT_OUT: tuple[object, ...] = ("", None, [], ())

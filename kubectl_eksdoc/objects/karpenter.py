@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.model.interruption import SpotEvent
-from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import Lean, Meta, Object, moment
 
 
@@ -24,12 +24,12 @@ class ClassRef(Lean):
     name: str | None = None
 
 
-class ClaimSpec(Lean):
+class _ClaimSpec(Lean):
     node_class_ref: ClassRef | None = None
 
 
 class ClaimTemplate(Lean):
-    spec: ClaimSpec | None = None
+    spec: _ClaimSpec | None = None
 
 
 class NodePoolSpec(Lean):
@@ -67,21 +67,21 @@ class NodeClassObject(Object):
     spec: NodeClassSpec | None = None
 
 
-def node_pool(given: NodePoolObject, share: Sharing) -> tuple[NodePool, datetime | None]:
+def node_pool(given: NodePoolObject, share: SharedTexts) -> tuple[NodePool, datetime | None]:
     """The fact, and the newest time the object tells."""
     meta, spec = given.metadata or Meta(), given.spec or NodePoolSpec()
     limits = tuple(sorted((share.text(k), share.text(str(v))) for k, v in (spec.limits or {}).items()))
     return NodePool(share.text(meta.name), limits, _class_of(spec, share)), meta.creation_timestamp
 
 
-def _class_of(spec: NodePoolSpec, share: Sharing) -> str:
+def _class_of(spec: NodePoolSpec, share: SharedTexts) -> str:
     """v1beta1 may leave out the kind: it knows one only."""
     template = spec.template or ClaimTemplate()
-    ref = (template.spec or ClaimSpec()).node_class_ref or ClassRef()
+    ref = (template.spec or _ClaimSpec()).node_class_ref or ClassRef()
     return share.text(ref.name) if ref.kind in (None, "", kinds.NODE_CLASSES.kind) else ""
 
 
-def node_class(given: NodeClassObject, share: Sharing) -> tuple[NodeClass, datetime | None]:
+def node_class(given: NodeClassObject, share: SharedTexts) -> tuple[NodeClass, datetime | None]:
     """The fact, and the newest time the object tells."""
     meta, spec = given.metadata or Meta(), given.spec or NodeClassSpec()
     amis = tuple(filter(None, (_ami(term) for term in spec.ami_selector_terms or ())))
@@ -89,7 +89,7 @@ def node_class(given: NodeClassObject, share: Sharing) -> tuple[NodeClass, datet
     return NodeClass(share.text(meta.name), said, share.text(spec.ami_family), amis), meta.creation_timestamp
 
 
-def _said(form: MetadataForm, share: Sharing) -> SaidOptions:
+def _said(form: MetadataForm, share: SharedTexts) -> SaidOptions:
     return SaidOptions(
         share.text(form.http_tokens),
         form.http_put_response_hop_limit,

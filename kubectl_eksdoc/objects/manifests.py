@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 
 from kubectl_eksdoc.amazon.upgrades.written_versions import KEPT_BY_SERVER, LAST_APPLIED, row_of, written
-from kubectl_eksdoc.model.api_objects import Doc, Named, at, text_at
-from kubectl_eksdoc.model.api_usage import Document, Manifest, Release, Unread, WrittenObject
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, text_at
+from kubectl_eksdoc.model.api_usage import Document, HelmRelease, ManifestText, Unread, WrittenObject
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.objects.structs import Lean
@@ -42,12 +42,12 @@ _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 """What can be served at all; ``${API}``, ``$(API)`` and ``"{{ .Values.api }}"`` are valid YAML, and no version."""
 
 
-def manifest_of(text: str, path: str = "") -> Manifest:
+def manifest_of(text: str, path: str = "") -> ManifestText:
     """Each object with a kind; documents without one, as values and charts, are none. What cannot be read is named."""
     found = _Found()
     for at_line, part in _parts(text):
         _take(found, part, at_line)
-    return Manifest(path, tuple(found.documents), tuple(found.unread))
+    return ManifestText(path, tuple(found.documents), tuple(found.unread))
 
 
 class _NotReadable(ValueError):
@@ -95,7 +95,7 @@ def _take(found: _Found, part: str, at_line: int) -> None:
         found.unread.append(Unread(at_line + 1, "it makes objects that are not in the text", True))
 
 
-def _literal(part: str) -> Named | None:
+def _literal(part: str) -> ObjectName | None:
     """What a template makes that is no YAML before Helm has made it so: its one apiVersion and its one kind, as they
     stand there. Of two versions which one is made, only Helm knows."""
     said = {(each.group(1), each.group(3)) for each in _SAID.finditer(part)}
@@ -104,12 +104,12 @@ def _literal(part: str) -> Named | None:
     if len(said) != 2 or not (_VERSION.fullmatch(version) and _KIND.fullmatch(kind)) or kind.endswith("List"):
         return None
     name = _NAME.search(part)
-    return Named(version, kind, "", name.group(1) if name else "of a template")
+    return ObjectName(version, kind, "", name.group(1) if name else "of a template")
 
 
 def _objects(
     root: Any, version: str, kind: str, deepest: int, seen: set[tuple[int, str, str]]
-) -> Iterator[tuple[Named | None, str]]:
+) -> Iterator[tuple[ObjectName | None, str]]:
     """`version` and `kind` are those that its List tells; the second of a pair is why it cannot be told which it is.
     `seen`: by aliases a short text has the same Lists millions of times."""
     if isinstance(root, list) and any(isinstance(each, dict) and each.get("kind") for each in root):
@@ -146,7 +146,7 @@ def _objects(
         yield None, f"{version!r} {kind!r} is no apiVersion and kind: another tool is to fill it in"
     else:
         namespace, name = (text_at(root, "metadata", key) for key in ("namespace", "name"))
-        yield Named(version, kind, namespace, name), ""
+        yield ObjectName(version, kind, namespace, name), ""
 
 
 def _roots(part: str) -> Iterator[tuple[Any, int]]:
@@ -285,7 +285,7 @@ _DEPLOYED, _UNINSTALLED = "deployed", "uninstalled"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class HelmRevision:
     """One revision, by the labels of its Secret, which is called `secret`."""
 
     namespace: str
@@ -295,24 +295,24 @@ class Kept:
     secret: str
 
 
-def kept(secret: Doc) -> Kept | None:
+def kept(secret: Doc) -> HelmRevision | None:
     """None where it is no revision of a release; no more than its metadata is looked at."""
     namespace, own = (text_at(secret, "metadata", key) for key in ("namespace", "name"))
     owner, name, status, version = (text_at(secret, "metadata", "labels", label) for label in _LABELS)
     if owner != "helm" or not name or not own or not _number(version):
         return None
-    return Kept(namespace, name, int(version), status, own)
+    return HelmRevision(namespace, name, int(version), status, own)
 
 
 def _number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def latest(found: Iterable[Kept]) -> tuple[Kept, ...]:
+def latest(found: Iterable[HelmRevision]) -> tuple[HelmRevision, ...]:
     """Of each release the revision that the next ``helm upgrade`` starts from: the one that is deployed, else the last,
     whether it failed or was superseded (helm pkg/action/upgrade.go, prepareUpgrade). What is uninstalled, with its
     history kept, is in no cluster."""
-    best: dict[tuple[str, str], Kept] = {}
+    best: dict[tuple[str, str], HelmRevision] = {}
     for each in found:
         key = each.namespace, each.name
         if key not in best or _rank(best[key]) < _rank(each):
@@ -320,13 +320,13 @@ def latest(found: Iterable[Kept]) -> tuple[Kept, ...]:
     return tuple(each for _, each in sorted(best.items()) if each.status != _UNINSTALLED)
 
 
-def _rank(each: Kept) -> tuple[bool, int]:
+def _rank(each: HelmRevision) -> tuple[bool, int]:
     return each.status == _DEPLOYED, each.revision
 
 
-def release(of: Kept, secret: Doc) -> Release:
+def release(of: HelmRevision, secret: Doc) -> HelmRelease:
     """What the whole Secret holds of it."""
-    made = Release(of.namespace, of.name, of.revision, of.status, Manifest(""))
+    made = HelmRelease(of.namespace, of.name, of.revision, of.status, ManifestText(""))
     try:
         held = _held(secret)
     except _HelmReleasesNotReadable as error:
@@ -402,7 +402,7 @@ def written_object(doc: Doc, kind: str, api_version: str) -> WrittenObject | Non
         return None
     namespace, name = (text_at(doc, "metadata", key) for key in ("namespace", "name"))
     kept = at(doc, "metadata", "annotations", KEPT_BY_SERVER) == "true"
-    return WrittenObject(Named(api_version, kind, namespace, name), signs, kept)
+    return WrittenObject(ObjectName(api_version, kind, namespace, name), signs, kept)
 
 
 def has_managed_fields(doc: Doc) -> bool:

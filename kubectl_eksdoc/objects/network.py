@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.network import (
     WebhookRule,
 )
 from kubectl_eksdoc.model.selectors import EVERYTHING
-from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import LabelSelector, Lean, Meta, Object, selector
 
 SERVICE_OF_SLICE = "kubernetes.io/service-name"
@@ -44,7 +44,7 @@ class ServiceObject(Object):
     spec: ServiceSpec | None = None
 
 
-class Target(Lean):
+class _Target(Lean):
     kind: str | None = None
     name: str | None = None
     uid: str | None = None
@@ -56,7 +56,7 @@ class EndpointConditions(Lean):
 
 class EndpointEntry(Lean):
     conditions: EndpointConditions | None = None
-    target_ref: Target | None = None
+    target_ref: _Target | None = None
 
 
 class SliceObject(Object):
@@ -108,7 +108,7 @@ class WebhooksObject(Object):
     webhooks: list[WebhookEntry] | None = None
 
 
-def service(given: ServiceObject, share: Sharing) -> tuple[Service, datetime | None]:
+def service(given: ServiceObject, share: SharedTexts) -> tuple[Service, datetime | None]:
     """The fact, and the newest time the object tells."""
     meta, spec = given.metadata or ServiceMeta(), given.spec or ServiceSpec()
     notes = meta.annotations or ServiceAnnotations()
@@ -130,7 +130,7 @@ def _ip_targets(notes: ServiceAnnotations) -> bool:
     return notes.target_type == "ip" or notes.balancer_type == "nlb-ip"
 
 
-def endpoint_slice(given: SliceObject, share: Sharing) -> tuple[EndpointSlice, datetime | None]:
+def endpoint_slice(given: SliceObject, share: SharedTexts) -> tuple[EndpointSlice, datetime | None]:
     """The fact, and the newest time the object tells.
 
     An absent ready condition is to be taken as ready (discovery.k8s.io/v1 EndpointConditions).
@@ -147,7 +147,7 @@ def endpoint_slice(given: SliceObject, share: Sharing) -> tuple[EndpointSlice, d
     return fact, meta.creation_timestamp
 
 
-def _endpoint(given: EndpointEntry, share: Sharing) -> Endpoint:
+def _endpoint(given: EndpointEntry, share: SharedTexts) -> Endpoint:
     ready = given.conditions is None or given.conditions.ready is not False
     target = given.target_ref
     if target is None or target.kind != "Pod":
@@ -155,7 +155,7 @@ def _endpoint(given: EndpointEntry, share: Sharing) -> Endpoint:
     return Endpoint(target.uid or "", target.name or "", ready)
 
 
-def target_group_binding(given: BindingObject, share: Sharing) -> tuple[TargetGroupBinding, datetime | None]:
+def target_group_binding(given: BindingObject, share: SharedTexts) -> tuple[TargetGroupBinding, datetime | None]:
     """The fact, and the newest time the object tells."""
     meta, spec = given.metadata or Meta(), given.spec or BindingSpec()
     fact = TargetGroupBinding(
@@ -168,7 +168,7 @@ def target_group_binding(given: BindingObject, share: Sharing) -> tuple[TargetGr
     return fact, meta.creation_timestamp
 
 
-def webhooks(given: WebhooksObject, share: Sharing, kind: str) -> tuple[tuple[Webhook, ...], datetime | None]:
+def webhooks(given: WebhooksObject, share: SharedTexts, kind: str) -> tuple[tuple[Webhook, ...], datetime | None]:
     """One fact per webhook of the configuration, in its order, and the newest time the object tells.
 
     Absent failurePolicy means Fail and an absent selector everything (admissionregistration.k8s.io/v1).
@@ -196,6 +196,6 @@ def webhooks(given: WebhooksObject, share: Sharing, kind: str) -> tuple[tuple[We
     return tuple(found), meta.creation_timestamp
 
 
-def _rule(given: RuleEntry, share: Sharing) -> WebhookRule:
+def _rule(given: RuleEntry, share: SharedTexts) -> WebhookRule:
     operations, groups = share.texts(given.operations), share.texts(given.api_groups)
     return WebhookRule(operations, groups, share.texts(given.resources), share.text(given.scope) or "*")

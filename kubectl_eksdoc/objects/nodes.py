@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
 from kubectl_eksdoc.model.placement import PODS
 from kubectl_eksdoc.model.workloads import RebootLock
 from kubectl_eksdoc.objects.resources import Quantity, allocatable, amounts
-from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, Time, condition, newest_of
 
 CLUSTER_LABEL = "alpha.eksctl.io/cluster-name"
@@ -63,7 +63,7 @@ class NodeObject(Object):
     status: NodeStatus | None = None
 
 
-def node(given: NodeObject, share: Sharing) -> tuple[Node, datetime | None]:
+def node(given: NodeObject, share: SharedTexts) -> tuple[Node, datetime | None]:
     """The fact, and the newest time the object tells.
 
     Raises:

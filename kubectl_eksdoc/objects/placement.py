@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.placement import NodeTerm as Term
 from kubectl_eksdoc.objects.affinity import AffinityEntry, SpreadEntry, node_terms, pod_terms, spreads
 from kubectl_eksdoc.objects.pod_details import Calling
 from kubectl_eksdoc.objects.resources import NOTHING, Amounts, Quantity, amounts, requests
-from kubectl_eksdoc.objects.structs import MOST, NO_RAW, Lean, RawCache, Texts
+from kubectl_eksdoc.objects.structs import MOST, NO_RAW, InternedTexts, Lean, RawCache
 
 Affinity = tuple[tuple[Term, ...] | None, tuple[PodTerm, ...], tuple[PodTerm, ...]]
 NO_DEMAND: Affinity = (None, (), ())
@@ -62,17 +62,17 @@ class PortEntry(Lean):
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
 
 
-class Present(Lean):
+class _Present(Lean):
     """An entry of which only its presence counts."""
 
 
-class Placing:
+class PlacementDecoder:
     """The placements of one observation."""
 
     __slots__ = ("_affinity", "_claims", "_gates", "_known", "_overhead", "_own", "_pool", "_ports",
                  "_selector", "_share", "_spread", "_sums")  # fmt: skip
 
-    def __init__(self, share: Texts) -> None:
+    def __init__(self, share: InternedTexts) -> None:
         self._share = share
         self._known: dict[object, Placement] = {}
         self._pool: dict[Any, Any] = {}
@@ -94,9 +94,9 @@ class Placing:
         self._spread: RawCache[list[SpreadEntry], tuple[Spread, ...]] = RawCache(
             "$.spec.topologySpreadConstraints", list[SpreadEntry] | None, self._spreads, ()
         )
-        some: object = list[Present] | None
-        self._gates: RawCache[list[Present], bool] = RawCache("$.spec.schedulingGates", some, bool, False)
-        self._claims: RawCache[list[Present], bool] = RawCache("$.spec.resourceClaims", some, bool, False)
+        some: object = list[_Present] | None
+        self._gates: RawCache[list[_Present], bool] = RawCache("$.spec.schedulingGates", some, bool, False)
+        self._claims: RawCache[list[_Present], bool] = RawCache("$.spec.resourceClaims", some, bool, False)
 
     def __call__(self, spec: PlacingSpec) -> Placement:
         """The placement of that spec.

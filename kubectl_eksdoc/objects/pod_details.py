@@ -9,7 +9,7 @@ import msgspec
 
 from kubectl_eksdoc.model.pods import Asks, Branch, Calls, Probe, RoleBy, Volume, VolumeKind
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, HostFiles
-from kubectl_eksdoc.objects.structs import MOST, NO_RAW, Lean, RawCache, RawError, Texts, placed
+from kubectl_eksdoc.objects.structs import MOST, NO_RAW, InternedTexts, Lean, RawCache, RawError, placed
 
 # What of their node's files pod templates mount: their hostPaths, and which sockets their containers name.
 
@@ -19,7 +19,7 @@ class HostPath(Lean):
     type: str | None = None
 
 
-class VolumeEntry(Lean):
+class _VolumeEntry(Lean):
     name: str | None = None
     host_path: HostPath | None = None
 
@@ -28,7 +28,7 @@ class Variable(Lean):
     value: str | None = None
 
 
-class Container(Lean):
+class _Container(Lean):
     command: list[str] | None = None
     args: list[str] | None = None
     env: list[Variable] | None = None
@@ -45,20 +45,20 @@ class HostingSpec(Lean):
 _SOCKET = ".sock"
 
 
-class Hosting:
+class HostPaths:
     """The host files of one observation. Most templates have no hostPath: of those the containers are not decoded."""
 
     __slots__ = ("_pool", "_share", "_volumes", "_words")
 
-    def __init__(self, share: Texts) -> None:
+    def __init__(self, share: InternedTexts) -> None:
         self._share = share
         self._pool: dict[HostFiles, HostFiles] = {}
         each = "$.spec[...]template.spec"
-        self._volumes: RawCache[list[VolumeEntry], tuple[Volume, ...]] = RawCache(
-            f"{each}.volumes", list[VolumeEntry] | None, self._paths, ()
+        self._volumes: RawCache[list[_VolumeEntry], tuple[Volume, ...]] = RawCache(
+            f"{each}.volumes", list[_VolumeEntry] | None, self._paths, ()
         )
-        self._words: RawCache[list[Container], tuple[str, ...]] = RawCache(
-            f"{each}.containers", list[Container] | None, self._named, ()
+        self._words: RawCache[list[_Container], tuple[str, ...]] = RawCache(
+            f"{each}.containers", list[_Container] | None, self._named, ()
         )
 
     def __call__(self, spec: HostingSpec) -> HostFiles:
@@ -73,7 +73,7 @@ class Hosting:
         found = HostFiles(volumes, tuple(dict.fromkeys(words)))
         return self._pool.setdefault(found, found)
 
-    def _paths(self, given: list[VolumeEntry]) -> tuple[Volume, ...]:
+    def _paths(self, given: list[_VolumeEntry]) -> tuple[Volume, ...]:
         text = self._share.text
         return tuple(
             Volume(
@@ -83,11 +83,11 @@ class Hosting:
             if each.host_path is not None
         )
 
-    def _named(self, given: list[Container]) -> tuple[str, ...]:
+    def _named(self, given: list[_Container]) -> tuple[str, ...]:
         return tuple(word for each in given for word in _words(each) if _SOCKET in word)
 
 
-def _words(of: Container) -> Iterator[str]:
+def _words(of: _Container) -> Iterator[str]:
     yield from of.command or ()
     yield from of.args or ()
     yield from (variable.value for variable in of.env or () if variable.value)
@@ -227,7 +227,7 @@ class Callers:
 
     __slots__ = ("_known", "_pool", "_share")
 
-    def __init__(self, share: Texts) -> None:
+    def __init__(self, share: InternedTexts) -> None:
         self._share = share
         self._known: dict[object, Calls] = {}
         self._pool: dict[Calls, Calls] = {}

@@ -11,11 +11,11 @@ from kubectl_eksdoc.model import pods
 from kubectl_eksdoc.model.pods import POD_ENI, Branch, asks_for_branch
 from kubectl_eksdoc.objects.placement import PlacingSpec
 from kubectl_eksdoc.objects.pod_details import HostPath, branch
-from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean, Meta, Object, RawError, Time, placed, quickly
 
 
-class JudgedAnnotations(
+class _JudgedAnnotations(
     Lean,
     rename={
         "mirror": pods.MIRROR,
@@ -35,11 +35,11 @@ class JudgedAnnotations(
     pod_eni: str | None = None
 
 
-_NONE_JUDGED = JudgedAnnotations()
+_NONE_JUDGED = _JudgedAnnotations()
 
 
 class PodMeta(Meta):
-    annotations: JudgedAnnotations | None = None
+    annotations: _JudgedAnnotations | None = None
     finalizers: list[str] | None = None
 
 
@@ -64,7 +64,7 @@ class GitRepo(Lean):
     """Its presence is all that counts."""
 
 
-class VolumeEntry(Lean):
+class _VolumeEntry(Lean):
     name: str | None = None
     empty_dir: EmptyDir | None = None
     host_path: HostPath | None = None
@@ -74,12 +74,12 @@ class VolumeEntry(Lean):
     git_repo: GitRepo | None = None
 
 
-class Gate(Lean):
+class _Gate(Lean):
     condition_type: str | None = None
 
 
 class PodSpec(PlacingSpec):
-    volumes: list[VolumeEntry] | None = None
+    volumes: list[_VolumeEntry] | None = None
     termination_grace_period_seconds: int | None = None
     node_name: str | None = None
     tolerations: msgspec.Raw = NO_RAW
@@ -87,7 +87,7 @@ class PodSpec(PlacingSpec):
     preemption_policy: str | None = None
     host_network: bool | None = None
     service_account_name: str | None = None
-    readiness_gates: list[Gate] | None = None
+    readiness_gates: list[_Gate] | None = None
     security_context: msgspec.Raw = NO_RAW
 
 
@@ -115,13 +115,13 @@ class PodObject(Object):
     status: PodStatus | None = None
 
 
-class Stopped(Lean):
+class _Stopped(Lean):
     reason: str | None = None
 
 
 class ContainerState(Lean):
-    waiting: Stopped | None = None
-    terminated: Stopped | None = None
+    waiting: _Stopped | None = None
+    terminated: _Stopped | None = None
 
 
 class ContainerStatus(Lean):
@@ -140,7 +140,7 @@ _DUE_TO_ORDER = ("", "PodInitializing", "Completed")
 """Why an init container stands still without anything being wrong with it."""
 
 
-def pod(given: PodObject, share: Sharing) -> tuple[pods.Pod, datetime | None]:
+def pod(given: PodObject, share: SharedTexts) -> tuple[pods.Pod, datetime | None]:
     """The fact, and the newest time the object tells.
 
     Raises:
@@ -215,7 +215,7 @@ def _branch(meta: PodMeta, spec: PodSpec, status: PodStatus) -> Branch:
     return branch(status.pod_ip or "", noted, containers)
 
 
-def _annotations(given: JudgedAnnotations | None, share: Sharing) -> dict[str, str]:
+def _annotations(given: _JudgedAnnotations | None, share: SharedTexts) -> dict[str, str]:
     if given is None:
         return _NO_ANNOTATIONS
     pairs = (
@@ -227,7 +227,7 @@ def _annotations(given: JudgedAnnotations | None, share: Sharing) -> dict[str, s
     return {key: share.text(value) for key, value in pairs if value is not None}
 
 
-def _volumes(given: list[VolumeEntry], pod_name: str, share: Sharing) -> tuple[pods.Volume, ...]:
+def _volumes(given: list[_VolumeEntry], pod_name: str, share: SharedTexts) -> tuple[pods.Volume, ...]:
     found: list[pods.Volume] = []
     for volume in given:
         name = volume.name or ""

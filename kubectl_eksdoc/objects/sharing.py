@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.model.pods import Owner, Toleration
+from kubectl_eksdoc.model.pods import ControllerOwner, Toleration
 from kubectl_eksdoc.model.selectors import NOTHING, Labels, Selector
-from kubectl_eksdoc.objects.placement import Placing
-from kubectl_eksdoc.objects.pod_details import Callers, Hosting
-from kubectl_eksdoc.objects.structs import LabelSelector, Lean, OwnerRef, RawCache, Texts, selector
+from kubectl_eksdoc.objects.placement import PlacementDecoder
+from kubectl_eksdoc.objects.pod_details import Callers, HostPaths
+from kubectl_eksdoc.objects.structs import InternedTexts, LabelSelector, Lean, OwnerRef, RawCache, selector
 
 
 class TolerationEntry(Lean):
@@ -16,7 +16,7 @@ class TolerationEntry(Lean):
     effect: str | None = None
 
 
-class Sharing(Texts):
+class SharedTexts(InternedTexts):
     """The caches of one observation."""
 
     __slots__ = (
@@ -33,12 +33,12 @@ class Sharing(Texts):
 
     def __init__(self) -> None:
         super().__init__()
-        self.placing = Placing(self)
+        self.placing = PlacementDecoder(self)
         self.calls = Callers(self)
-        self.hosting = Hosting(self)
+        self.hosting = HostPaths(self)
         form: object = dict[str, str] | None
         self.labels: RawCache[dict[str, str], Labels] = RawCache("$.metadata.labels", form, self._labels, {})
-        self.owner: RawCache[list[OwnerRef], Owner | None] = RawCache(
+        self.owner: RawCache[list[OwnerRef], ControllerOwner | None] = RawCache(
             "$.metadata.ownerReferences", list[OwnerRef] | None, self._owner, None
         )
         entries: object = list[TolerationEntry] | None
@@ -60,13 +60,13 @@ class Sharing(Texts):
         text = self.text
         return {text(k): text(v) for k, v in given.items()}
 
-    def _owner(self, references: list[OwnerRef]) -> Owner | None:
+    def _owner(self, references: list[OwnerRef]) -> ControllerOwner | None:
         """The controller, of which there is at most one (metav1.GetControllerOf)."""
         text = self.text
         for ref in references:
             if ref.controller:
                 group = (ref.api_version or "").rpartition("/")[0]
-                return Owner(text(ref.kind), text(ref.name), text(ref.uid), text(group))
+                return ControllerOwner(text(ref.kind), text(ref.name), text(ref.uid), text(group))
         return None
 
     def _tolerations(self, entries: list[TolerationEntry]) -> tuple[Toleration, ...]:

@@ -43,15 +43,15 @@ def document(raw: bytes | memoryview) -> Doc | None:
     return found if isinstance(found, dict) else None
 
 
-class Facts:
+class FactDecoder:
     """Turns the objects of the catalogue's kinds into facts, sharing what they have in common."""
 
     def __init__(self) -> None:
         # Imported late: documents alone must not pay for the forms of all kinds.
         from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
-        from kubectl_eksdoc.objects.sharing import Sharing
+        from kubectl_eksdoc.objects.sharing import SharedTexts
 
-        self._share, self._kinds = Sharing(), BY_RESOURCE
+        self._share, self._kinds = SharedTexts(), BY_RESOURCE
         self._decoders: dict[Resource, Callable[[bytes], Any]] = {
             resource: msgspec.json.Decoder(kind.form).decode for resource, kind in BY_RESOURCE.items()
         }

@@ -8,8 +8,8 @@ import msgspec
 
 from kubectl_eksdoc.model.nodes import HOSTNAME
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
-from kubectl_eksdoc.objects.affinity import NodeSelector, Term, node_terms
-from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.affinity import AffinityTerm, NodeSelector, node_terms
+from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import Expression, Lean, Meta, Object
 
 ZONES = frozenset(
@@ -31,7 +31,7 @@ class EbsDisk(Lean):
     volume_id: str | None = msgspec.field(default=None, name="volumeID")
 
 
-class Present(Lean):
+class _Present(Lean):
     """A volume source of which only its presence counts."""
 
 
@@ -41,8 +41,8 @@ class VolumeAffinity(Lean):
 
 class VolumeSpec(Lean):
     csi: Driver | None = None
-    local: Present | None = None
-    host_path: Present | None = None
+    local: _Present | None = None
+    host_path: _Present | None = None
     aws_elastic_block_store: EbsDisk | None = None
     node_affinity: VolumeAffinity | None = None
     storage_class_name: str | None = None
@@ -82,7 +82,7 @@ class ClaimMeta(Meta):
     annotations: ClaimAnnotations | None = None
 
 
-class ClaimSpec(Lean):
+class _ClaimSpec(Lean):
     volume_name: str | None = None
     storage_class_name: str | None = None
     access_modes: list[str] | None = None
@@ -94,7 +94,7 @@ class ClaimStatus(Lean):
 
 class ClaimObject(Object):
     metadata: ClaimMeta | None = None
-    spec: ClaimSpec | None = None
+    spec: _ClaimSpec | None = None
     status: ClaimStatus | None = None
 
 
@@ -134,7 +134,7 @@ class AttachmentObject(Object):
     spec: AttachmentSpec | None = None
 
 
-def volume(given: VolumeObject, share: Sharing) -> tuple[PersistentVolume, datetime | None]:
+def volume(given: VolumeObject, share: SharedTexts) -> tuple[PersistentVolume, datetime | None]:
     """The fact, and the newest time the object tells.
 
     Local is also a volume whose every node selector term names hosts: topolvm and its kin are CSI drivers.
@@ -170,7 +170,7 @@ def _driver_and_handle(spec: VolumeSpec) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _hostnames(term: Term) -> list[str]:
+def _hostnames(term: AffinityTerm) -> list[str]:
     by_label = _values(term.match_expressions, frozenset({HOSTNAME}))
     return by_label + _values(term.match_fields, frozenset({"metadata.name"}))
 
@@ -179,16 +179,16 @@ def _values(expressions: list[Expression] | None, keys: frozenset[str]) -> list[
     return [v for e in expressions or () if e.key in keys and e.operator == "In" for v in e.values or ()]
 
 
-def _united(per_term: list[list[str]], share: Sharing) -> tuple[str, ...]:
+def _united(per_term: list[list[str]], share: SharedTexts) -> tuple[str, ...]:
     return tuple(sorted({share.text(value) for values in per_term for value in values}))
 
 
 _SHARED = frozenset(("ReadWriteMany", "ReadOnlyMany"))
 
 
-def claim(given: ClaimObject, share: Sharing) -> tuple[Claim, datetime | None]:
+def claim(given: ClaimObject, share: SharedTexts) -> tuple[Claim, datetime | None]:
     """The fact, and the newest time the object tells. A volumeName alone is a wish, the phase says Bound."""
-    meta, spec, status = given.metadata or ClaimMeta(), given.spec or ClaimSpec(), given.status or ClaimStatus()
+    meta, spec, status = given.metadata or ClaimMeta(), given.spec or _ClaimSpec(), given.status or ClaimStatus()
     legacy = meta.annotations.legacy_class if meta.annotations else None
     fact = Claim(
         namespace=share.text(meta.namespace),
@@ -200,14 +200,14 @@ def claim(given: ClaimObject, share: Sharing) -> tuple[Claim, datetime | None]:
     return fact, meta.creation_timestamp
 
 
-def storage_class(given: StorageClassObject, share: Sharing) -> tuple[StorageClass, datetime | None]:
+def storage_class(given: StorageClassObject, share: SharedTexts) -> tuple[StorageClass, datetime | None]:
     """The fact, and the newest time the object tells. Absent volumeBindingMode means Immediate."""
     meta = given.metadata or Meta()
     mode = share.text(given.volume_binding_mode) or "Immediate"
     return StorageClass(share.text(meta.name), share.text(given.provisioner), mode), meta.creation_timestamp
 
 
-def csi_node(given: CSINodeObject, share: Sharing) -> tuple[CSINode, datetime | None]:
+def csi_node(given: CSINodeObject, share: SharedTexts) -> tuple[CSINode, datetime | None]:
     """The fact, and the newest time the object tells. A driver without a count has no limit; 0 is one."""
     meta, spec = given.metadata or Meta(), given.spec or CSINodeSpec()
     limits = tuple(
@@ -218,7 +218,7 @@ def csi_node(given: CSINodeObject, share: Sharing) -> tuple[CSINode, datetime | 
     return CSINode(share.text(meta.name), limits), meta.creation_timestamp
 
 
-def volume_attachment(given: AttachmentObject, share: Sharing) -> tuple[VolumeAttachment, datetime | None]:
+def volume_attachment(given: AttachmentObject, share: SharedTexts) -> tuple[VolumeAttachment, datetime | None]:
     """The fact, and the newest time the object tells."""
     meta, spec = given.metadata or Meta(), given.spec or AttachmentSpec()
     source = spec.source.persistent_volume_name if spec.source else None

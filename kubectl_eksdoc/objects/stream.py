@@ -59,7 +59,7 @@ def _shift() -> int:
 _SHIFT = _shift()
 
 
-class Trouble(str, Enum):
+class StreamTrouble(str, Enum):
     """What is wrong with a stream; the reader of files words its advice by it."""
 
     EMPTY = "empty"
@@ -73,7 +73,7 @@ class Trouble(str, Enum):
 class BadStream(ValueError):
     """The bytes are not Lists. `what` names what they are instead, `kind` the object's kind where it has one."""
 
-    def __init__(self, trouble: Trouble, what: str, kind: str = "") -> None:
+    def __init__(self, trouble: StreamTrouble, what: str, kind: str = "") -> None:
         super().__init__(what)
         self.trouble = trouble
         self.what = what
@@ -81,7 +81,7 @@ class BadStream(ValueError):
 
 
 @dataclass(slots=True)
-class Header:
+class ListHeader:
     """What a List says of itself; while it is being read, what was said so far."""
 
     kind: str = ""
@@ -91,13 +91,13 @@ class Header:
     items: int = 0
 
 
-class Item(NamedTuple):
+class StreamItem(NamedTuple):
     """One object; `raw` is valid until the next one is asked for. `kind` is "" where it does not tell."""
 
     raw: memoryview
     kind: str
     api_version: str
-    within: Header
+    within: ListHeader
 
 
 class _Head(Lean):
@@ -112,7 +112,7 @@ _decode_meta = msgspec.json.Decoder(ListMeta | None).decode
 class ListStream:
     """The Lists in `chunks`, one after the other.
 
-    Iterating yields every `Item`, and after the last one of a List its `Header`.
+    Iterating yields every `StreamItem`, and after the last one of a List its `ListHeader`.
 
     Raises:
         BadStream: while iterating, at the first byte that does not belong there.
@@ -127,20 +127,20 @@ class ListStream:
         self._ended = False
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
 
-    def __iter__(self) -> Iterator[Item | Header]:
+    def __iter__(self) -> Iterator[StreamItem | ListHeader]:
         self._start()
         first = self._next_char()
         if first is None:
-            raise BadStream(Trouble.EMPTY, "it is empty")
+            raise BadStream(StreamTrouble.EMPTY, "it is empty")
         while first is not None:
             if first != b"{":
                 raise self._not_an_object(first)
             yield from self._list()
             first = self._next_char()
 
-    def _list(self) -> Iterator[Item | Header]:
+    def _list(self) -> Iterator[StreamItem | ListHeader]:
         """One object at the top level; it is a List if it has items."""
-        header, has_items = Header(), False
+        header, has_items = ListHeader(), False
         self._position += 1
         for key in self._keys():
             if key == "items":
@@ -152,7 +152,7 @@ class ListStream:
                 self._value()
         if not has_items:
             what = f"a single {header.kind}" if header.kind else "a JSON object without items"
-            raise BadStream(Trouble.NOT_A_LIST, what, header.kind)
+            raise BadStream(StreamTrouble.NOT_A_LIST, what, header.kind)
         yield header
 
     def _keys(self) -> Iterator[str]:
@@ -170,10 +170,10 @@ class ListStream:
             char = self._between(b"}")
         self._position += 1
 
-    def _items(self, header: Header) -> Iterator[Item]:
+    def _items(self, header: ListHeader) -> Iterator[StreamItem]:
         if self._needed_char() != b"[":
             if bytes(self._value()) != b"null":  # Go prints an empty list so, now and then
-                raise BadStream(Trouble.NOT_A_LIST, 'a JSON object whose "items" is no array', header.kind)
+                raise BadStream(StreamTrouble.NOT_A_LIST, 'a JSON object whose "items" is no array', header.kind)
             return
         self._position += 1
         char = self._needed_char()
@@ -183,7 +183,7 @@ class ListStream:
             raw = self._value()
             kind, api_version = _head_of(raw) if not header.kind or header.kind == "List" else ("", "")
             header.items += 1
-            yield Item(raw, kind, api_version, header)
+            yield StreamItem(raw, kind, api_version, header)
             char = self._between(b"]")
         self._position += 1
 
@@ -228,7 +228,7 @@ class ListStream:
             rest = memoryview(self._buffer)[self._position :]
             size = self._size(rest)
             if (size or len(rest)) > self._largest:
-                raise BadStream(Trouble.TOO_LARGE, f"one value in it is larger than {self._largest >> 20} MiB")
+                raise BadStream(StreamTrouble.TOO_LARGE, f"one value in it is larger than {self._largest >> 20} MiB")
             if size is not None:
                 self._position += size
                 return rest[:size]
@@ -273,7 +273,7 @@ class ListStream:
         self._buffer = b"".join(parts)
         return gained > 0
 
-    def _learn(self, header: Header, key: str, raw: memoryview) -> None:
+    def _learn(self, header: ListHeader, key: str, raw: memoryview) -> None:
         """Take what the List says of itself; what has another type than it should is as good as absent."""
         try:
             if key == "metadata":
@@ -296,7 +296,7 @@ class ListStream:
                 break
         for mark, name in _FOREIGN.items():
             if head.startswith(mark):
-                raise BadStream(Trouble.ENCODING, f"it is {name}, not JSON in UTF-8")
+                raise BadStream(StreamTrouble.ENCODING, f"it is {name}, not JSON in UTF-8")
         self._check_text(head)
         if head.startswith(_UTF8_MARK):
             self._position = len(_UTF8_MARK)
@@ -310,20 +310,20 @@ class ListStream:
             self._utf8.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
             at = f"{error.reason} near byte {self._before + len(self._buffer) + error.start:,}"
-            raise BadStream(Trouble.ENCODING, f"it is not UTF-8: {at}") from error
+            raise BadStream(StreamTrouble.ENCODING, f"it is not UTF-8: {at}") from error
 
     def _not_an_object(self, first: bytes) -> BadStream:
         if first == b"[":
-            return BadStream(Trouble.NOT_A_LIST, "a JSON array")
+            return BadStream(StreamTrouble.NOT_A_LIST, "a JSON array")
         return self._malformed("expected a List")
 
     def _malformed(self, reason: str, further: int = 0) -> BadStream:
         where = self._before + self._position + further
-        return BadStream(Trouble.MALFORMED, f"it is not JSON at byte {where:,}: {reason}")
+        return BadStream(StreamTrouble.MALFORMED, f"it is not JSON at byte {where:,}: {reason}")
 
     def _cut(self) -> BadStream:
         size = self._before + len(self._buffer)
-        return BadStream(Trouble.CUT, f"it ends in the middle of a List, after {size:,} bytes")
+        return BadStream(StreamTrouble.CUT, f"it ends in the middle of a List, after {size:,} bytes")
 
 
 def _trimmed(rest: memoryview, size: int) -> int:
@@ -341,7 +341,7 @@ def _head_of(raw: memoryview) -> tuple[str, str]:
     try:
         head = _decode_head(raw)
     except _MALFORMED as error:
-        raise BadStream(Trouble.MALFORMED, f"an item's kind cannot be read: {_reason(error)}") from error
+        raise BadStream(StreamTrouble.MALFORMED, f"an item's kind cannot be read: {_reason(error)}") from error
     return head.kind or "", head.api_version or ""
 
 

@@ -179,7 +179,7 @@ class RawCache(Generic[D, T]):
         return value
 
 
-class Texts:
+class InternedTexts:
     """One string for all that are equal."""
 
     __slots__ = ("_texts",)

@@ -23,7 +23,7 @@ from kubectl_eksdoc.model.workloads import (
 )
 from kubectl_eksdoc.objects.nodes import reboot_locks
 from kubectl_eksdoc.objects.pod_details import HostingSpec
-from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import NO_RAW, Condition, Lean, Meta, Object, holds, newest_of
 
 
@@ -40,7 +40,7 @@ class TemplateSpec(HostingSpec):
     termination_grace_period_seconds: int | None = None
 
 
-class Template(Lean):
+class _Template(Lean):
     metadata: TemplateMeta | None = None
     spec: TemplateSpec | None = None
 
@@ -58,7 +58,7 @@ class Strategy(Lean):
 class WorkloadSpec(Lean):
     selector: msgspec.Raw = NO_RAW  # a ReplicationController's is of another form
     replicas: int | None = None
-    template: Template | None = None
+    template: _Template | None = None
     strategy: Strategy | None = None
     paused: bool | None = None
     progress_deadline_seconds: int | None = None
@@ -70,14 +70,14 @@ class WorkloadStatus(Lean):
     conditions: list[Condition] | None = None
 
 
-class JudgedAnnotations(Lean, rename={"reboot_lock": REBOOT_LOCK}):
+class _JudgedAnnotations(Lean, rename={"reboot_lock": REBOOT_LOCK}):
     """The others are never decoded."""
 
     reboot_lock: str | None = None
 
 
 class WorkloadMeta(Meta):
-    annotations: JudgedAnnotations | None = None
+    annotations: _JudgedAnnotations | None = None
 
 
 class WorkloadObject(Object):
@@ -105,7 +105,7 @@ class JobSpec(Lean):
     backoff_limit_per_index: int | None = None
     completions: int | None = None
     pod_failure_policy: FailurePolicy | None = None
-    template: Template | None = None
+    template: _Template | None = None
 
 
 class JobStatus(Lean):
@@ -147,14 +147,14 @@ class AutoscalerObject(Object):
     spec: AutoscalerSpec | None = None
 
 
-class Rollout(NamedTuple):
+class _Rollout(NamedTuple):
     """How many pods an update adds before it stops old ones, and how many it may take away before that."""
 
     surge: int
     unavailable: int
 
 
-NO_ROLLOUT = Rollout(0, 0)
+NO_ROLLOUT = _Rollout(0, 0)
 
 _SELECTORS_READ = ("Deployment", "StatefulSet")
 _TEMPLATES_READ = ("Deployment", "StatefulSet", "DaemonSet")
@@ -163,15 +163,15 @@ _AMOUNT = re.compile(r"(\d{1,9})(%?)\Z")
 _DEFAULT_AMOUNT = "25%"
 
 
-def workload(given: WorkloadObject, share: Sharing, kind: str) -> tuple[Workload, datetime | None]:
+def workload(given: WorkloadObject, share: SharedTexts, kind: str) -> tuple[Workload, datetime | None]:
     """The fact, and the newest time the object tells. Absent spec.replicas means 1, as the API defaults it.
 
     Raises:
         RawError: a part that is decoded late has a wrong type.
     """
     meta, spec = given.metadata or WorkloadMeta(), given.spec or WorkloadSpec()
-    notes, status = meta.annotations or JudgedAnnotations(), given.status or WorkloadStatus()
-    template = spec.template or Template()
+    notes, status = meta.annotations or _JudgedAnnotations(), given.status or WorkloadStatus()
+    template = spec.template or _Template()
     template_meta, template_spec = template.metadata or TemplateMeta(), template.spec or TemplateSpec()
     replicas = 1 if spec.replicas is None else spec.replicas
     rolling = _rollout(spec.strategy, max(replicas, 1)) if kind == "Deployment" else NO_ROLLOUT
@@ -212,7 +212,7 @@ def _template(given: TemplateSpec) -> PodTemplate:
     )
 
 
-def _rollout(strategy: Strategy | None, replicas: int) -> Rollout:
+def _rollout(strategy: Strategy | None, replicas: int) -> _Rollout:
     """The strategy of a Deployment of that many replicas, resolved.
 
     RollingUpdate is the default type, and 25% the default of both amounts (pkg/apis/apps/v1/defaults.go). maxSurge
@@ -220,13 +220,13 @@ def _rollout(strategy: Strategy | None, replicas: int) -> Rollout:
     (pkg/controller/deployment/util/deployment_util.go: ResolveFenceposts).
     """
     if strategy is not None and strategy.type not in (None, "", "RollingUpdate"):
-        return Rollout(0, replicas)
+        return _Rollout(0, replicas)
     rolling = (strategy.rolling_update if strategy else None) or RollingUpdate()
     surge = _resolved(rolling.max_surge, replicas, round_up=True)
     unavailable = _resolved(rolling.max_unavailable, replicas, round_up=False)
     if surge == unavailable == 0:
         unavailable = 1
-    return Rollout(surge, unavailable)
+    return _Rollout(surge, unavailable)
 
 
 def _resolved(given: int | str | None, replicas: int, *, round_up: bool) -> int:
@@ -250,7 +250,7 @@ def _on_disruption(policy: FailurePolicy | None) -> str:
     return ""
 
 
-def job(given: JobObject, share: Sharing) -> tuple[Job, datetime | None]:
+def job(given: JobObject, share: SharedTexts) -> tuple[Job, datetime | None]:
     """The fact, and the newest time the object tells. Absent backoffLimit means 6, as the API defaults it.
 
     Raises:
@@ -277,7 +277,7 @@ def job(given: JobObject, share: Sharing) -> tuple[Job, datetime | None]:
     return fact, newest_of(status.conditions, meta.creation_timestamp)
 
 
-def cron_job(given: CronJobObject, share: Sharing) -> tuple[CronJob, datetime | None]:
+def cron_job(given: CronJobObject, share: SharedTexts) -> tuple[CronJob, datetime | None]:
     """The fact, and the newest time the object tells.
 
     Raises:
@@ -289,11 +289,11 @@ def cron_job(given: CronJobObject, share: Sharing) -> tuple[CronJob, datetime | 
     return fact, meta.creation_timestamp
 
 
-def _host(given: Template | None, share: Sharing) -> HostFiles:
+def _host(given: _Template | None, share: SharedTexts) -> HostFiles:
     return share.hosting(given.spec) if given and given.spec else NO_HOST_FILES
 
 
-def autoscaler(given: AutoscalerObject, share: Sharing) -> tuple[Autoscaler, datetime | None]:
+def autoscaler(given: AutoscalerObject, share: SharedTexts) -> tuple[Autoscaler, datetime | None]:
     """The fact, and the newest time the object tells. Absent minReplicas means 1, as the API defaults it."""
     meta, spec = given.metadata or Meta(), given.spec or AutoscalerSpec()
     target = spec.scale_target_ref or ScaleTarget()

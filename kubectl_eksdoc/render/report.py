@@ -107,7 +107,7 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportFigure:
     """`draw` makes its lines for a look, whole or so that they fit; `below`: paragraphs. Without a title, these lines
     are all that a screen shows of it."""
 
@@ -131,7 +131,7 @@ class Foot:
     text: str
 
 
-Section: TypeAlias = Head | Table | Points | Lines | Findings | Figure | Written | Foot
+Section: TypeAlias = Head | Table | Points | Lines | Findings | ReportFigure | Written | Foot
 
 
 class Report:
@@ -212,7 +212,7 @@ class Screen:
                 return body if title is None else titled(title, body, look)
             case Findings(found, of, named, mark):
                 return findings(found, of, look, self.full, named, mark)
-            case Figure(title, draw, below):
+            case ReportFigure(title, draw, below):
                 figure = draw(look, self.full)
                 if title is None:
                     return list(figure)
@@ -238,7 +238,7 @@ def _on_screen(line: Line | str, look: Look) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class _Document:
     """The result, by the encoder of its format."""
 
     encode: Callable[[Any, bool], str]
@@ -250,7 +250,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnFormat:
     """A format that only one command has."""
 
     made: Callable[[Any, Look], str]
@@ -301,7 +301,7 @@ class Markdown:
                 return _headed(title, list(_paragraphs(lines, language)))
             case Findings(found, of, _, mark):
                 return _headed(Title("Findings", of), list(_findings(found, mark)))
-            case Figure(title, draw, below):
+            case ReportFigure(title, draw, below):
                 figure = draw(Look(80, ascii=look.ascii), False)
                 under = (line for text in below for line in ("", escape(text)))
                 return _headed(title, [*block(list(figure), "text"), *under] if figure else [])
@@ -354,8 +354,8 @@ PLAIN: Mapping[str, Backend] = MappingProxyType(
     {
         "table": Screen(),
         "wide": Screen(full=True),
-        "json": Document(to_json),
-        "yaml": Document(to_yaml),
+        "json": _Document(to_json),
+        "yaml": _Document(to_yaml),
         "markdown": Markdown(),
     }
 )

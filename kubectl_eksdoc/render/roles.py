@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from kubectl_eksdoc.in_cluster import KINDS, Errand
+from kubectl_eksdoc.in_cluster import KINDS, InClusterCommand
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.permissions import Permission
@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.encode import Json, plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import block
-from kubectl_eksdoc.render.report import Backend, Own, Report
+from kubectl_eksdoc.render.report import Backend, OwnFormat, Report
 from kubectl_eksdoc.render.text import clean
 
 _API = "rbac.authorization.k8s.io/v1"
@@ -56,7 +56,7 @@ def _role(name: str, namespace: str, permissions: Iterable[Permission]) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RoleStep:
     """What may be done, in a few words, and the command that does it."""
 
     text: str
@@ -64,13 +64,13 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifests(Report):
+class RoleManifests(Report):
     """`docs` in the order in which they are created; `about`: sentences that say what this is."""
 
     of: ClassVar[str] = "a dry run"
 
     about: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[RoleStep, ...]
     docs: tuple[Doc, ...]
 
     @property
@@ -99,7 +99,13 @@ class Manifests(Report):
         return "\n".join(block(self.yaml(look).splitlines(), "yaml")) + "\n"
 
     formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
-        {"table": Own(yaml), "wide": Own(yaml), "yaml": Own(yaml), "json": Own(json), "markdown": Own(markdown)}
+        {
+            "table": OwnFormat(yaml),
+            "wide": OwnFormat(yaml),
+            "yaml": OwnFormat(yaml),
+            "json": OwnFormat(json),
+            "markdown": OwnFormat(markdown),
+        }
     )
 
 
@@ -115,7 +121,7 @@ def _line(text: str) -> str:
     return clean(" ".join(text.splitlines()))
 
 
-def taken_away(errand: Errand, reached_by: Sequence[str]) -> str:
+def taken_away(errand: InClusterCommand, reached_by: Sequence[str]) -> str:
     """The command that deletes all objects of an errand and nothing else; the journal of a run stays."""
     return shell("kubectl", "delete", ",".join(KINDS), "-A", "-l", errand.selector, *reached_by)
 
@@ -124,7 +130,7 @@ MOST_PODS = 20
 """More than an errand that is done once may have, one after the other; kubectl follows five unless it is told."""
 
 
-def logs(errand: Errand, reached_by: Sequence[str], follow: bool) -> str:
+def logs(errand: InClusterCommand, reached_by: Sequence[str], follow: bool) -> str:
     """`follow`: of what runs just now. What has ended again and again has too many pods for kubectl to follow them."""
     how = ("-f", f"--max-log-requests={MOST_PODS}") if follow else ("--prefix",)
     words = ("-n", errand.namespace, "-l", errand.selector, *how, "--tail=-1")

@@ -24,7 +24,7 @@ from kubectl_eksdoc.render.text import rfc3339
 # What is shown of a snapshot.
 
 
-class Taken(Protocol):
+class _Taken(Protocol):
     @property
     def snapshot(self) -> Snapshot: ...
 
@@ -39,7 +39,7 @@ class SnapshotReport(Report):
 
     of: ClassVar[str] = "a snapshot"
 
-    taken: Taken
+    taken: _Taken
     path: str
     without: tuple[str, ...] = ()
     tool_version: str = __version__

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from kubectl_eksdoc.model.asked import Unknown
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.aws.believing import VerifiedCluster
     from kubectl_eksdoc.aws.live import LiveAws
-    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.aws.access import AwsAccess
-    from kubectl_eksdoc.model.aws.questions import Question
+    from kubectl_eksdoc.model.aws.questions import AwsOperation
     from kubectl_eksdoc.model.connection import Connection
 
 
-def believe_live(connection: Connection, wanted: AwsWanted) -> Believed:
+def believe_live(connection: Connection, wanted: AwsRequest) -> VerifiedCluster:
     """What AWS says is of the cluster that kubectl talks to, or it is not believed.
 
     Raises:
@@ -30,7 +30,7 @@ def believe_live(connection: Connection, wanted: AwsWanted) -> Believed:
     return believed(aws, aws.access)
 
 
-def open_live(connection: Connection, wanted: AwsWanted) -> LiveAws:
+def open_live(connection: Connection, wanted: AwsRequest) -> LiveAws:
     """Nothing is sent before it is asked.
 
     Raises:
@@ -56,7 +56,7 @@ def _asked(prompt: str) -> str:
     return getpass(prompt)
 
 
-def recorded(snapshot: str) -> Believed | Unknown:
+def recorded(snapshot: str) -> VerifiedCluster | Unknown:
     """
     Raises:
         SnapshotError: it cannot be read.
@@ -67,7 +67,7 @@ def recorded(snapshot: str) -> Believed | Unknown:
     return of_answers(aws_answers(snapshot), f"the snapshot {snapshot}")
 
 
-def of_answers(answers: bytes | None, where: str) -> Believed | Unknown:
+def of_answers(answers: bytes | None, where: str) -> VerifiedCluster | Unknown:
     """What a recording says; None: there is none. Raises: as `recorded`."""
     from kubectl_eksdoc.aws.believing import believed
     from kubectl_eksdoc.aws.recorded import Recorded
@@ -78,7 +78,7 @@ def of_answers(answers: bytes | None, where: str) -> Believed | Unknown:
     return believed(kept, kept.of.access)
 
 
-def demo(scene: str = "") -> Believed:
+def demo(scene: str = "") -> VerifiedCluster:
     """As `DemoAnswers`."""
     from kubectl_eksdoc.aws.believing import believed
 
@@ -100,12 +100,12 @@ class DemoAnswers:
         who = IDENTITY
         return AwsAccess(who.cluster, who.region, "demo", account=who.account, server=account()["endpoint"])
 
-    def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """As `aws.asking.Aws.ask`."""
         from kubectl_eksdoc.aws.refusals import refused
-        from kubectl_eksdoc.embedded.demo.account import Refused, ask
+        from kubectl_eksdoc.embedded.demo.account import AwsErrorResponse, ask
 
         try:
             return ask(self._scene, question.service, question.operation, parameters)
-        except Refused as error:
+        except AwsErrorResponse as error:
             raise refused(error.code, error.message, question, self.access) from error

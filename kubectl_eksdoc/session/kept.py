@@ -10,18 +10,18 @@ from kubectl_eksdoc.session.aws import demo, of_answers
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, kept_reader, snapshot_of
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.aws.believing import VerifiedCluster
     from kubectl_eksdoc.model.snapshots import Scene
     from kubectl_eksdoc.objects.held_answers import HeldAnswers
     from kubectl_eksdoc.objects.raw_objects import RawObjects
-    from kubectl_eksdoc.session.ports import Beside, ClusterReader
+    from kubectl_eksdoc.session.ports import ClusterReader, ExtraReader
 
 CLUSTER_ANSWERS, AWS_ANSWERS = "cluster-answers", "aws-answers"
 """Files of a scene, without ``.json``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SnapshotScene:
     """One scene of the snapshot at `path`."""
 
     path: str
@@ -56,7 +56,7 @@ class Kept:
         pods = HeldPods(lambda raw: self.reader(None, raw).read([PODS]), self.where)
         return HeldAnswers(answers, self.where, pods.containers)
 
-    def aws(self) -> Believed | Unknown:
+    def aws(self) -> VerifiedCluster | Unknown:
         """
         Raises:
             SnapshotError: it cannot be read.
@@ -70,7 +70,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDemo:
+class DemoSnapshot:
     """The same of one scene of the demo."""
 
     scene: str
@@ -80,16 +80,16 @@ class KeptDemo:
 
         return DemoReader(raw, self.scene)
 
-    def beside(self) -> Beside:
+    def beside(self) -> ExtraReader:
         from kubectl_eksdoc.embedded.demo.reader import DemoBeside
 
         return DemoBeside(self.scene)
 
-    def aws(self) -> Believed:
+    def aws(self) -> VerifiedCluster:
         return demo(self.scene)
 
 
-def kept(source: SourceChoice, command: str) -> Kept | KeptDemo | None:
+def kept(source: SourceChoice, command: str) -> SnapshotScene | DemoSnapshot | None:
     """As `command` sees it; None where it is neither a snapshot of this tool's nor the demo.
 
     Raises:
@@ -98,9 +98,9 @@ def kept(source: SourceChoice, command: str) -> Kept | KeptDemo | None:
     if source.demo:
         from kubectl_eksdoc.embedded.demo.reader import SCENES
 
-        return KeptDemo(command if command in SCENES else "")
+        return DemoSnapshot(command if command in SCENES else "")
     snapshot = snapshot_of(source)
     if snapshot is None:
         return None
     scene = snapshot.scene(command)
-    return Kept(source.snapshot, scene, snapshot.scenes[scene])
+    return SnapshotScene(source.snapshot, scene, snapshot.scenes[scene])

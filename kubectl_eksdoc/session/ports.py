@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.model.api_objects import Doc, Named
-from kubectl_eksdoc.model.api_usage import KindTold, Release
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
+from kubectl_eksdoc.model.api_usage import HelmRelease, KindUsage
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.changes import ReportedChanges
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
@@ -28,10 +28,10 @@ class ClusterReader(Protocol):
         ...
 
 
-class Objects(Protocol):
+class ObjectReader(Protocol):
     """Single objects as they are: of a cluster, a dump of one, or the demo."""
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         """The document with its managedFields; `Unknown.missing` is the right without which it is not had.
 
         Raises:
@@ -52,7 +52,7 @@ class Histories(Protocol):
         ...
 
 
-class InsidePods(Protocol):
+class PodReader(Protocol):
     """What some pods are made of, and what they print: of a cluster, a dump of one (which has no logs), or the demo.
     One pod that is not had says nothing of the others."""
 
@@ -90,16 +90,16 @@ class UsageSigns(Protocol):
 
     def requested(self) -> tuple[str, ...] | Unknown: ...
 
-    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]: ...
+    def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]: ...
 
-    def releases(self) -> tuple[Release, ...] | Unknown: ...
+    def releases(self) -> tuple[HelmRelease, ...] | Unknown: ...
 
 
-class Past(Protocol):
+class ChangeReader(Protocol):
     """What tells of changes. Raises: as `UsageSigns`."""
 
-    def told(self) -> ChangesTold: ...
+    def told(self) -> ReportedChanges: ...
 
 
-class Beside(Objects, Histories, InsidePods, Signs, UsageSigns, Past, Protocol):
+class ExtraReader(ObjectReader, Histories, PodReader, Signs, UsageSigns, ChangeReader, Protocol):
     """Of a cluster, a snapshot, or the demo."""

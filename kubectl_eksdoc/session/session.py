@@ -11,20 +11,28 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
 from kubectl_eksdoc.model.asked import Absent, NoAws, Unknown, missing_rights
 from kubectl_eksdoc.session.aws import believe_live, recorded
-from kubectl_eksdoc.session.kept import Kept, KeptDemo, kept
+from kubectl_eksdoc.session.kept import DemoSnapshot, SnapshotScene, kept
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.kube.identity import AwsWanted
-    from kubectl_eksdoc.model.api_objects import Doc, Named
+    from kubectl_eksdoc.aws.believing import VerifiedCluster
+    from kubectl_eksdoc.kube.identity import AwsRequest
+    from kubectl_eksdoc.model.api_objects import Doc, ObjectName
     from kubectl_eksdoc.model.aws.clusters import EksCluster
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.kinds import Resource
     from kubectl_eksdoc.objects.held import HeldChanges, HeldObjects, HeldSigns
     from kubectl_eksdoc.objects.held_answers import HeldApis
-    from kubectl_eksdoc.session.ports import Beside, Histories, InsidePods, Objects, Past, Signs, UsageSigns
+    from kubectl_eksdoc.session.ports import (
+        ChangeReader,
+        ExtraReader,
+        Histories,
+        ObjectReader,
+        PodReader,
+        Signs,
+        UsageSigns,
+    )
 
 A = TypeVar("A")
 P = ParamSpec("P")
@@ -48,7 +56,7 @@ class ClusterNeeds:
 
     command: str
     kinds: Sequence[Resource]
-    objects: Collection[Named] = ()
+    objects: Collection[ObjectName] = ()
     histories: Collection[Resource] = ()
     signs: bool = False
     usage: bool = False
@@ -62,10 +70,10 @@ class SessionRequest:
 
     source: SourceChoice
     connection: Connection
-    wanted: AwsWanted
+    wanted: AwsRequest
     needs: ClusterNeeds
     progress: Progress | None = None
-    believe: Callable[[Connection, AwsWanted], Believed] = believe_live
+    believe: Callable[[Connection, AwsRequest], VerifiedCluster] = believe_live
 
 
 LEFT_OUT = NoAws("AWS is left out (--no-aws)")
@@ -92,7 +100,7 @@ class ClusterSession:
         return open_session(replace(self.request, needs=needs or self.needs, progress=None))
 
     @cached_property
-    def aws(self) -> Believed | Unknown:
+    def aws(self) -> VerifiedCluster | Unknown:
         """
         Raises:
             AwsError, UsageError: as `believing.believed`, unless the needs let it be unknown.
@@ -100,7 +108,7 @@ class ClusterSession:
         found = self._believed()
         return NoAws(found.why, found.missing) if isinstance(found, Unknown) else found
 
-    def _believed(self) -> Believed | Unknown:
+    def _believed(self) -> VerifiedCluster | Unknown:
         use = self.needs.aws
         if use is AwsUse.LEFT_OUT:
             return LEFT_OUT
@@ -116,7 +124,7 @@ class ClusterSession:
             return Unknown(f"AWS was not asked: {error.message}{hint}")
 
     @property
-    def believed(self) -> Believed:
+    def believed(self) -> VerifiedCluster:
         """
         Raises:
             SnapshotError, AwsDenied: AWS is unknown.
@@ -138,12 +146,14 @@ class ClusterSession:
         aws = self.believed if self.needs.aws is AwsUse.REQUIRED else self.aws  # asked first: whose cluster it is
         return named(self._read(), aws, self.request.wanted)
 
-    def ask(self, question: Callable[Concatenate[Believed, P], A], *args: P.args, **more: P.kwargs) -> A | Unknown:
+    def ask(
+        self, question: Callable[Concatenate[VerifiedCluster, P], A], *args: P.args, **more: P.kwargs
+    ) -> A | Unknown:
         """The answer to a `question` of `aws`, or why nothing of AWS is believed."""
         found = self.aws
         return found if isinstance(found, Unknown) else question(found, *args, **more)
 
-    def require(self, question: Callable[Concatenate[Believed, P], A], *args: P.args, **more: P.kwargs) -> A:
+    def require(self, question: Callable[Concatenate[VerifiedCluster, P], A], *args: P.args, **more: P.kwargs) -> A:
         """The answer to a `question` of `aws`. Raises: as `believed`."""
         return question(self.believed, *args, **more)
 
@@ -175,11 +185,11 @@ class ClusterSession:
         return str(getattr(access, "profile", ""))
 
     @cached_property
-    def objects(self) -> Objects:
+    def objects(self) -> ObjectReader:
         return self._beside
 
     @property
-    def objects_now(self) -> Objects:
+    def objects_now(self) -> ObjectReader:
         """As they are at each question, for who follows a change."""
         return self.objects
 
@@ -188,7 +198,7 @@ class ClusterSession:
         return self._beside
 
     @cached_property
-    def inside(self) -> InsidePods:
+    def inside(self) -> PodReader:
         return self._beside
 
     @cached_property
@@ -200,14 +210,14 @@ class ClusterSession:
         return self._beside
 
     @cached_property
-    def past(self) -> Past:
+    def past(self) -> ChangeReader:
         return self._beside
 
     @cached_property
-    def _beside(self) -> Beside:
+    def _beside(self) -> ExtraReader:
         raise NotImplementedError
 
-    def _aws(self) -> Believed | Unknown:
+    def _aws(self) -> VerifiedCluster | Unknown:
         raise NotImplementedError
 
     def _read(self) -> Cluster:
@@ -223,42 +233,42 @@ def open_session(request: SessionRequest) -> ClusterSession:
     if request.source.live:
         return LiveSession(request)
     held = kept(request.source, request.needs.command)
-    return DumpSession(request) if held is None else KeptSession(request, held)
+    return DumpSession(request) if held is None else SnapshotSession(request, held)
 
 
 class Observed(ClusterSession):
     """Of what was read and is answered already."""
 
     def __init__(
-        self, cluster: Cluster, aws: Believed | Unknown, beside: Beside | None = None, live: bool = False
+        self, cluster: Cluster, aws: VerifiedCluster | Unknown, beside: ExtraReader | None = None, live: bool = False
     ) -> None:
         self.cluster, self.aws, self.live = cluster, aws, live
         if beside is not None:
             self._beside = beside
 
 
-class KeptSession(ClusterSession):
+class SnapshotSession(ClusterSession):
     """Of a snapshot of this tool's, or the demo: as the command sees it."""
 
-    def __init__(self, request: SessionRequest, held: Kept | KeptDemo) -> None:
+    def __init__(self, request: SessionRequest, held: SnapshotScene | DemoSnapshot) -> None:
         super().__init__(request)
         self._held = held
 
-    def _aws(self) -> Believed | Unknown:
+    def _aws(self) -> VerifiedCluster | Unknown:
         return self._held.aws()
 
     def _read(self) -> Cluster:
         return self._held.reader(self.request.progress).read(self.needs.kinds)
 
     @cached_property
-    def _beside(self) -> Beside:
+    def _beside(self) -> ExtraReader:
         return self._held.beside()
 
 
 class LiveSession(ClusterSession):
     live = True
 
-    def _aws(self) -> Believed:
+    def _aws(self) -> VerifiedCluster:
         return self.request.believe(self.request.connection, self.request.wanted)
 
     def _read(self) -> Cluster:
@@ -266,11 +276,11 @@ class LiveSession(ClusterSession):
         return open_reader(request.source, request.connection, request.progress).read(self.needs.kinds)
 
     @cached_property
-    def objects(self) -> Objects:
+    def objects(self) -> ObjectReader:
         return ReadOnce(self.objects_now)
 
     @cached_property
-    def objects_now(self) -> Objects:
+    def objects_now(self) -> ObjectReader:
         from kubectl_eksdoc.kube.single_objects import SingleObjects
 
         return SingleObjects(self.request.connection)
@@ -282,10 +292,10 @@ class LiveSession(ClusterSession):
         return NamespaceLists(self.request.connection)
 
     @cached_property
-    def inside(self) -> InsidePods:
+    def inside(self) -> PodReader:
         from kubectl_eksdoc.kube import inside_pods
 
-        return inside_pods.InsidePods(self.request.connection)
+        return inside_pods.LivePodReader(self.request.connection)
 
     @cached_property
     def signs(self) -> Signs:
@@ -300,17 +310,17 @@ class LiveSession(ClusterSession):
         return ApiSigns(self.request.connection)
 
     @cached_property
-    def past(self) -> Past:
+    def past(self) -> ChangeReader:
         from kubectl_eksdoc.kube import api_signs
 
-        return api_signs.Past(self.request.connection)
+        return api_signs.LiveChanges(self.request.connection)
 
 
 class DumpSession(ClusterSession):
     """Of what ``kubectl get`` or ``kubectl cluster-info dump`` wrote. What the needs declare is kept while it is gone
     through once; for single pods it is gone through again."""
 
-    def _aws(self) -> Believed | Unknown:
+    def _aws(self) -> VerifiedCluster | Unknown:
         return recorded(self.request.source.snapshot)
 
     def _read(self) -> Cluster:
@@ -343,7 +353,7 @@ class DumpSession(ClusterSession):
         return f"the snapshot {self.request.source.snapshot}"
 
     @cached_property
-    def objects(self) -> Objects:
+    def objects(self) -> ObjectReader:
         return self._filled()[0]
 
     @cached_property
@@ -351,7 +361,7 @@ class DumpSession(ClusterSession):
         return self._filled()[0]
 
     @cached_property
-    def inside(self) -> InsidePods:
+    def inside(self) -> PodReader:
         from kubectl_eksdoc.model.kinds import PODS
         from kubectl_eksdoc.objects.held import HeldPods
 
@@ -367,18 +377,18 @@ class DumpSession(ClusterSession):
         return self._filled(self.needs.usage)[2]
 
     @cached_property
-    def past(self) -> Past:
+    def past(self) -> ChangeReader:
         return self._filled(self.needs.past)[3]
 
 
 class ReadOnce:
-    """An `Objects` of others, each asked for once. Mutable."""
+    """An `ObjectReader` of others, each asked for once. Mutable."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: ObjectReader) -> None:
         self._objects = objects
-        self._seen: dict[Named, Doc | Absent | Unknown] = {}
+        self._seen: dict[ObjectName, Doc | Absent | Unknown] = {}
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         if of not in self._seen:
             self._seen[of] = self._objects.one(of)
         return self._seen[of]
@@ -398,7 +408,7 @@ def or_unknown(opened: Callable[[], A]) -> A | Unknown:
         return Unknown(f"AWS was not asked: {error.message}")
 
 
-def named(cluster: Cluster, aws: Believed | Unknown, wanted: AwsWanted) -> Cluster:
+def named(cluster: Cluster, aws: VerifiedCluster | Unknown, wanted: AwsRequest) -> Cluster:
     """With the names by which AWS described it; where AWS did not, with those of the command line that nothing else
     tells."""
     who = cluster.identity

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.host.cache import LastViews
     from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.connection import Connection, Waiting
-    from kubectl_eksdoc.model.earlier import Earlier
+    from kubectl_eksdoc.model.connection import Connection, OutageLimits
+    from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.snapshots import LastView, Scene, Snapshot
-    from kubectl_eksdoc.model.whereabouts import Whereabouts
+    from kubectl_eksdoc.model.whereabouts import ClusterAddress
     from kubectl_eksdoc.objects.raw_objects import RawObjects
     from kubectl_eksdoc.session.ports import ClusterReader
 
@@ -38,7 +38,7 @@ def open_reader(
     source: SourceChoice,
     connection: Connection,
     progress: Progress | None = None,
-    waiting: Waiting | None = None,
+    waiting: OutageLimits | None = None,
     *,
     raw: RawObjects | None = None,
 ) -> ClusterReader:
@@ -82,9 +82,9 @@ def kept_reader(
     path: str, scene: str, told: Scene, progress: Progress | None = None, raw: RawObjects | None = None
 ) -> ClusterReader:
     """Of one scene of such a snapshot."""
-    from kubectl_eksdoc.host.archives.snapshot import KeptReader
+    from kubectl_eksdoc.host.archives.snapshot import SnapshotFileReader
 
-    return KeptReader(path, scene, told, progress, raw)
+    return SnapshotFileReader(path, scene, told, progress, raw)
 
 
 def read_baseline(path: str) -> Baseline:
@@ -98,7 +98,7 @@ def read_baseline(path: str) -> Baseline:
     return saved.read_baseline(path)
 
 
-def read_earlier(path: str, kind: str, command: str) -> Earlier:
+def read_earlier(path: str, kind: str, command: str) -> SavedResult:
     """What `command` found earlier, from `path`, a document of `kind`.
 
     Raises:
@@ -131,7 +131,7 @@ def pinned(connection: Connection) -> Connection:
     return config.pinned(connection, of_this_process())
 
 
-def whereabouts(connection: Connection) -> Whereabouts:
+def whereabouts(connection: Connection) -> ClusterAddress:
     """
     Raises:
         ConfigError: the kubeconfig cannot be used.

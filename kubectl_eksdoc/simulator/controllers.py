@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.simulator.store import Change, Item, Key, Store, What
+from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem
 
 # What happens when: a queue of things to do by virtual time, in a fixed order for things of the same moment.
 
@@ -24,7 +24,7 @@ from kubectl_eksdoc.simulator.store import Change, Item, Key, Store, What
 Deed = Callable[[], object]
 
 
-class Agenda:
+class VirtualTime:
     """Mutable. `now` is the virtual time; it only moves by `run_until` and `next`. `before_each` is called before each
     thing to do, which stays to be done if it raises."""
 
@@ -82,7 +82,7 @@ class Controller(Protocol):
     def resources(self) -> Collection[str]:
         """Those whose changes it is told of; they may become more."""
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         """The keys (of whatever it looks after) that must be looked at after `change`. Nothing is written here."""
 
     def reconcile(self, key: Key) -> float | None:
@@ -109,10 +109,10 @@ class Loop:
         self,
         controller: Controller,
         store: Store,
-        agenda: Agenda,
+        agenda: VirtualTime,
         lag_s: float = 0.0,
         pace_s: float = 0.0,
-        first: Callable[[Item], Iterable[Key]] | None = None,
+        first: Callable[[StoredItem], Iterable[Key]] | None = None,
         late_s: Callable[[], float] = in_time,
     ) -> None:
         self._controller = controller
@@ -127,7 +127,7 @@ class Loop:
         store.listen(self._notice)
         for resource in sorted(controller.resources):
             for item in store.list(resource):
-                change = Change(item.version, What.ADDED, item, None)
+                change = StoreChange(item.version, StoreChangeKind.ADDED, item, None)
                 self._queue(first(item) if first is not None else controller.touched(change))
 
     def stop(self) -> None:
@@ -135,7 +135,7 @@ class Loop:
         self._stopped = True
         self._queued.clear()
 
-    def _notice(self, change: Change) -> None:
+    def _notice(self, change: StoreChange) -> None:
         if not self._stopped and change.item.resource in self._controller.resources:
             self._queue(self._controller.touched(change))
 
@@ -157,7 +157,7 @@ class Loop:
             self._free_s = self._agenda.seconds + self._pace_s
             try:
                 again_s = self._controller.reconcile(key)
-            except Refusal:
+            except ApiRefusal:
                 again_s = RETRY_S
             if again_s is not None:
                 self._agenda.after(again_s, lambda key=key: self._queue((key,)))  # type: ignore[misc]
@@ -176,7 +176,7 @@ HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ControllerLimits:
     """In an hour, whatever the size of the cluster, and (`_each`) for each object that it has at first."""
 
     created: int = 1_000
@@ -188,7 +188,7 @@ class Limits:
 class WorkBudget:
     """Watches over what is in `store` already, as time passes on `agenda`. Mutable."""
 
-    def __init__(self, store: Store, agenda: Agenda, limits: Limits = Limits()) -> None:
+    def __init__(self, store: Store, agenda: VirtualTime, limits: ControllerLimits = ControllerLimits()) -> None:
         objects = sum(map(store.count, store.resources()))
         self._agenda = agenda
         self._until_s = 0.0
@@ -199,12 +199,12 @@ class WorkBudget:
         store.listen(self._notice)
         agenda.before_each = self._check
 
-    def _notice(self, change: Change) -> None:
+    def _notice(self, change: StoreChange) -> None:
         if self._agenda.seconds >= self._until_s:
             self._until_s = self._agenda.seconds + HOUR_S
             for tally in self._tallies:
                 tally.begin()
-        self._tallies[change.what is not What.ADDED].add(change.item)
+        self._tallies[change.what is not StoreChangeKind.ADDED].add(change.item)
 
     def _check(self) -> None:
         """
@@ -233,12 +233,12 @@ class _Tally:
         self.left = self._most
         self.causes: Counter[str] = Counter()
 
-    def add(self, item: Item) -> None:
+    def add(self, item: StoredItem) -> None:
         self.left -= 1
         self.causes[_cause(item)] += 1
 
 
-def _cause(item: Item) -> str:
+def _cause(item: StoredItem) -> str:
     """The controller of an object, or the object itself."""
     namespace, name = item.key
     owners = at(item.doc, "metadata", "ownerReferences") or ()

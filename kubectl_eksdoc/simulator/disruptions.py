@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal, terminating
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, terminating
 from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, CannotTell, sync
 from kubectl_eksdoc.kubernetes.disruption_targets import BY_EVICTION, EVICTING, DisruptionTarget, after_sync, stale_in
-from kubectl_eksdoc.kubernetes.evictions import Answer, EvictionRequest, Stored, Why, conflict, serve
+from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, EvictionCause, EvictionRequest, Stored, conflict, serve
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.pods import Pod
@@ -19,15 +19,15 @@ from kubectl_eksdoc.simulator.kubelets import none_is
 from kubectl_eksdoc.simulator.registry import (
     NAMESPACES,
     DeleteOptions,
-    Facts,
+    FactSource,
     Registry,
     condition,
     put,
     with_condition,
 )
 from kubectl_eksdoc.simulator.registry import PODS as REGISTRY_PODS
-from kubectl_eksdoc.simulator.roster import BUDGETS, PODS, Roster, labels_in
-from kubectl_eksdoc.simulator.store import Change, Item, Key, What, moment, rfc3339
+from kubectl_eksdoc.simulator.roster import BUDGETS, PODS, NodeRoster, labels_in
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, moment, rfc3339
 
 
 class DisruptionController:
@@ -35,14 +35,14 @@ class DisruptionController:
 
     resources = (PODS, BUDGETS)
 
-    def __init__(self, registry: Registry, roster: Roster, missed: Callable[[Pod], bool] = none_is) -> None:
+    def __init__(self, registry: Registry, roster: NodeRoster, missed: Callable[[Pod], bool] = none_is) -> None:
         """`missed`: pods whose end it does not see before a pod of the same name is there, for it is busy."""
         self._registry = registry
         self._missed = missed
         self._awaited: set[Key] = set()  # pods that it missed, until the next one of that name is there
         self._roster = roster
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         """Of a pod under several budgets one is looked at, any one (here the first by name); see getPdbForPod."""
         if change.item.resource == BUDGETS:
             yield change.item.key
@@ -53,7 +53,7 @@ class DisruptionController:
             if guards:
                 yield namespace, guards[0].name
 
-    def unfinished(self, item: Item) -> Iterable[Key]:
+    def unfinished(self, item: StoredItem) -> Iterable[Key]:
         """Statuses are as the real controller left them, stale ones too; those that wait for something go on."""
         if item.resource == BUDGETS:
             budget = self._roster.budget(item.key)
@@ -157,12 +157,16 @@ class StaleTargets:
 
     resources = (REGISTRY_PODS,)
 
-    def __init__(self, registry: Registry, facts: Facts) -> None:
+    def __init__(self, registry: Registry, facts: FactSource) -> None:
         self._registry = registry
         self._facts = facts
 
-    def touched(self, change: Change) -> Iterable[Key]:
-        if change.what is not What.DELETED and not change.item.leaving and condition(change.item.doc, TARGET):
+    def touched(self, change: StoreChange) -> Iterable[Key]:
+        if (
+            change.what is not StoreChangeKind.DELETED
+            and not change.item.leaving
+            and condition(change.item.doc, TARGET)
+        ):
             yield change.item.key
 
     def reconcile(self, key: Key) -> float | None:
@@ -204,7 +208,7 @@ def _with_target(pod: Doc, new: Doc, *, counted: bool) -> Doc:
 class Evictions:
     """Serves evictions in one cluster."""
 
-    def __init__(self, registry: Registry, roster: Roster, facts: Facts) -> None:
+    def __init__(self, registry: Registry, roster: NodeRoster, facts: FactSource) -> None:
         self._registry = registry
         self._roster = roster
         self._facts = facts
@@ -219,7 +223,7 @@ class Evictions:
         if held is not None and held.leaving:
             raise terminating(self._registry.traits[REGISTRY_PODS].named, pod, namespace)
 
-    def evict(self, request: EvictionRequest, grace_s: int | None = None) -> Answer:
+    def evict(self, request: EvictionRequest, grace_s: int | None = None) -> EvictionAnswer:
         """The endpoint's answer, after its effects.
 
         Raises:
@@ -233,7 +237,9 @@ class Evictions:
 class _Within:
     """One request's `EvictionStore`."""
 
-    def __init__(self, registry: Registry, roster: Roster, facts: Facts, namespace: str, grace_s: int | None) -> None:
+    def __init__(
+        self, registry: Registry, roster: NodeRoster, facts: FactSource, namespace: str, grace_s: int | None
+    ) -> None:
         self._registry = registry
         self._roster = roster
         self._facts = facts
@@ -258,10 +264,10 @@ class _Within:
         self._registry.update(item, written, status=True)
         return True
 
-    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> Answer | None:
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
         item = self._registry.store.get(REGISTRY_PODS, (self._namespace, name))
         if item is None:
-            return Answer(404, Why.REQUEST, "NotFound", f'pods "{name}" not found')
+            return EvictionAnswer(404, EvictionCause.REQUEST, "NotFound", f'pods "{name}" not found')
         refused = conflict(Stored(self._facts.pod(item), str(item.version)), uid, resource_version)
         if refused is not None:
             return refused
@@ -269,7 +275,7 @@ class _Within:
             item = self._registry.update(item, evicted(item.doc, self._registry.now), status=True)
         try:
             self._registry.delete(item, DeleteOptions(self._grace_s, uid, dry_run=dry_run))
-        except Refusal as refusal:
+        except ApiRefusal as refusal:
             said = refusal.status
-            return Answer(said.code, Why.REQUEST, said.reason, said.message)
+            return EvictionAnswer(said.code, EvictionCause.REQUEST, said.reason, said.message)
         return None

@@ -1,6 +1,6 @@
 """The kubelets: they start pods that are bound to their node, and stop those that are being deleted.
 
-How long both take is given (`Pace`): nothing in the API tells it before it happened.
+How long both take is given (`KubeletTimes`): nothing in the API tells it before it happened.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from kubectl_eksdoc.kubernetes.disruption_targets import Rejected, rejected
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.simulator.registry import PODS, DeleteOptions, Facts, Registry, condition, with_condition
-from kubectl_eksdoc.simulator.store import Change, Item, Key, What
+from kubectl_eksdoc.simulator.registry import PODS, DeleteOptions, FactSource, Registry, condition, with_condition
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 
 NODES = kinds.NODES.full_name
 
@@ -23,7 +23,7 @@ NEVER = float("inf")
 _WAITING = {"ready": False, "started": False, "imageID": "", "state": {"waiting": {"reason": "ContainerCreating"}}}
 
 
-class Pace(Protocol):
+class KubeletTimes(Protocol):
     """Seconds. `NEVER` for what does not come to its end."""
 
     def start_s(self, pod: Pod) -> float:
@@ -61,8 +61,8 @@ class Kubelets:
     def __init__(
         self,
         registry: Registry,
-        facts: Facts,
-        pace: Pace,
+        facts: FactSource,
+        pace: KubeletTimes,
         stuck: Callable[[Pod], bool] = none_is,
         pulling: Pulling = every_image,
     ) -> None:
@@ -74,7 +74,7 @@ class Kubelets:
         self._ends: dict[str, float] = {}  # by uid, when what the kubelet does with it now is done
         self._number = 0
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == NODES:
             back = change.before is not None and _unheard(change.before.doc) and not _unheard(change.item.doc)
             return self._keys_on(change.item.key[1]) if back else ()
@@ -83,8 +83,8 @@ class Kubelets:
     def _keys_on(self, node: str) -> Iterable[Key]:
         return [pod.key for pod in self._registry.store.list(PODS) if at(pod.doc, "spec", "nodeName") == node]
 
-    def _keys_of(self, change: Change) -> Iterable[Key]:
-        if change.what is What.DELETED:
+    def _keys_of(self, change: StoreChange) -> Iterable[Key]:
+        if change.what is StoreChangeKind.DELETED:
             self._ends.pop(change.item.uid, None)
             self._ends.pop(_stopping(change.item.uid), None)
             return
@@ -110,7 +110,7 @@ class Kubelets:
         now = self._registry.agenda.seconds
         return self._ends.setdefault(what, now + seconds) - now
 
-    def _start(self, item: Item, node: Item) -> float | None:
+    def _start(self, item: StoredItem, node: StoredItem) -> float | None:
         if refused := self._refused(item, node):
             self._registry.update(item, _rejected(item.doc, refused), status=True)
             return None
@@ -129,7 +129,7 @@ class Kubelets:
         self._registry.update(item, _running(item.doc, node.doc, self._number, self._registry.now), status=True)
         return None
 
-    def _refused(self, item: Item, node: Item) -> Rejected | None:
+    def _refused(self, item: StoredItem, node: StoredItem) -> Rejected | None:
         """The scheduler has looked already at what it has bound."""
         if (condition(item.doc, "PodScheduled") or {}).get("status") == "True":
             return None
@@ -137,7 +137,7 @@ class Kubelets:
         there = [self._facts.pod(each) for each in here if at(each.doc, "spec", "nodeName") == node.key[1]]
         return rejected(self._facts.pod(item), self._facts.node(node), there)
 
-    def _stop(self, item: Item) -> float | None:
+    def _stop(self, item: StoredItem) -> float | None:
         if self._stuck(self._facts.pod(item)):
             return None
         deadline = self._facts.pod(item).deletion_deadline
@@ -150,7 +150,7 @@ class Kubelets:
             return None  # a finalizer holds it
         return None
 
-    def _run_out(self, item: Item) -> float | None:
+    def _run_out(self, item: StoredItem) -> float | None:
         left_s = self._left_s(item.uid, self._pace.run_s(self._facts.pod(item)))
         if left_s > 0:
             return None if left_s == NEVER else left_s

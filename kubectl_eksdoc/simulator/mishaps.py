@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.simulator.chance import Chance
 from kubectl_eksdoc.simulator.controllers import in_time
-from kubectl_eksdoc.simulator.kubelets import NODES, Pace, none_is
-from kubectl_eksdoc.simulator.plane import ControlPlane, Lags, Workloads
+from kubectl_eksdoc.simulator.kubelets import NODES, KubeletTimes, none_is
+from kubectl_eksdoc.simulator.plane import ControlPlane, ControlPlaneLags, Workloads
 from kubectl_eksdoc.simulator.registry import PODS, DeleteOptions, condition, put
-from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.store import StoredItem
 
 HEARD_OF = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 """What a kubelet tells of its node."""
@@ -59,7 +59,7 @@ def lose(plane: ControlPlane, node: str) -> bool:
     return True
 
 
-def hold(plane: ControlPlane, pod: Item, finalizer: str) -> bool:
+def hold(plane: ControlPlane, pod: StoredItem, finalizer: str) -> bool:
     """Somebody wants to be asked before the pod goes; False if they do already, or it is too late."""
     held = at(pod.doc, "metadata", "finalizers") or []
     if pod.leaving or finalizer in held:
@@ -99,12 +99,12 @@ def drain(plane: ControlPlane, node: str) -> bool:
     return bool(there)
 
 
-def evict(plane: ControlPlane, pod: Item) -> bool:
+def evict(plane: ControlPlane, pod: StoredItem) -> bool:
     """Whether it was granted."""
     namespace, name = pod.key
     try:
         return plane.evictions.evict(EvictionRequest(name, name, namespace)).ok
-    except Refusal:
+    except ApiRefusal:
         return False
 
 
@@ -117,7 +117,7 @@ def delete(plane: ControlPlane, namespace: str, name: str) -> bool:
     return True
 
 
-def pods_on(plane: ControlPlane, node: str) -> list[Item]:
+def pods_on(plane: ControlPlane, node: str) -> list[StoredItem]:
     return [item for item in plane.store.list(PODS) if at(item.doc, "spec", "nodeName") == node]
 
 
@@ -149,7 +149,7 @@ EVERY_S = 60.0
 """What happens by chance has it once in each of these."""
 
 
-class Befallen(NamedTuple):
+class InjectedMishap(NamedTuple):
     """`at_s` of the agenda; `subject` is a node, a pod (ns/name), some pods or the control plane; `what` is what has
     become of it."""
 
@@ -169,7 +169,7 @@ Mishap = Callable[[ControlPlane, Chance, Note], None]
 """One thing that happens now; it notes what it did, and does nothing where there is nothing to do it to."""
 
 
-def as_it_is(pace: Pace) -> Pace:
+def as_it_is(pace: KubeletTimes) -> KubeletTimes:
     return pace
 
 
@@ -179,7 +179,7 @@ def joins() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class TimedMishap:
     """`mishap` happens once at `at_s` (virtual seconds from the start), or with the chance `share` in each minute
     where `at_s` is None. `paced` makes another pace of the kubelets'. `stuck` pods never stop. `late_s`: how much
     later the budgets' controller looks, asked each time, and whose pods' ends it does not see (`missed`); `joins`:
@@ -188,18 +188,22 @@ class Trouble:
     mishap: Mishap | None = None
     at_s: float | None = None
     share: float = 0.0
-    paced: Callable[[Pace], Pace] = as_it_is
+    paced: Callable[[KubeletTimes], KubeletTimes] = as_it_is
     stuck: Callable[[Pod], bool] = none_is
     late_s: Callable[[], float] = in_time
     joins: Callable[[], bool] = joins
     missed: Callable[[Pod], bool] = none_is
 
 
-class Troubled:
+class FaultyControlPlane:
     """A control plane and its troubles. Mutable."""
 
     def __init__(
-        self, plane: ControlPlane, troubles: Iterable[Trouble], told: Callable[[Befallen], object], seed: int = 0
+        self,
+        plane: ControlPlane,
+        troubles: Iterable[TimedMishap],
+        told: Callable[[InjectedMishap], object],
+        seed: int = 0,
     ) -> None:
         """`told` is called with all that befalls it."""
         self._plane = plane
@@ -207,7 +211,7 @@ class Troubled:
         self._told = told
         self._seed = seed
 
-    def start(self, pace: Pace, workloads: Workloads, lags: Lags = Lags()) -> None:
+    def start(self, pace: KubeletTimes, workloads: Workloads, lags: ControlPlaneLags = ControlPlaneLags()) -> None:
         """As `ControlPlane.start`."""
         troubles, late_s = self._troubles, lags.disruptions_late_s
         if troubles:
@@ -225,7 +229,7 @@ class Troubled:
         answers = [each.joins() for each in self._troubles]  # each draws its chance, whatever the others say
         return all(answers)
 
-    def _begin(self, trouble: Trouble, mishap: Mishap, chance: Chance) -> None:
+    def _begin(self, trouble: TimedMishap, mishap: Mishap, chance: Chance) -> None:
         plane = self._plane
 
         def once() -> None:
@@ -242,7 +246,7 @@ class Troubled:
             plane.agenda.after(trouble.at_s, once)
 
     def _note(self, subject: str, what: str) -> None:
-        self._told(Befallen(self._plane.agenda.seconds, subject, what))
+        self._told(InjectedMishap(self._plane.agenda.seconds, subject, what))
 
 
 # Paces at which some pods take longer than they should, or never come to an end.
@@ -253,7 +257,7 @@ class Slower:
     """A pace at which `which` pods take so many seconds more: `NEVER` for what they never do by themselves. Who never
     stops is killed when the grace period is over."""
 
-    pace: Pace
+    pace: KubeletTimes
     which: Callable[[Pod], bool]
     more_to_start_s: float = 0.0
     more_to_stop_s: float = 0.0

@@ -9,17 +9,17 @@ from functools import partial
 
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.simulator.controllers import Agenda, Controller, Loop, WorkBudget, in_time
+from kubectl_eksdoc.simulator.controllers import Controller, Loop, VirtualTime, WorkBudget, in_time
 from kubectl_eksdoc.simulator.disruptions import DisruptionController, Evictions, StaleTargets
-from kubectl_eksdoc.simulator.kubelets import Kubelets, Pace, Pulling, every_image, none_is
-from kubectl_eksdoc.simulator.registry import Facts, Registry
-from kubectl_eksdoc.simulator.roster import Roster
+from kubectl_eksdoc.simulator.kubelets import Kubelets, KubeletTimes, Pulling, every_image, none_is
+from kubectl_eksdoc.simulator.registry import FactSource, Registry
+from kubectl_eksdoc.simulator.roster import NodeRoster
 from kubectl_eksdoc.simulator.scheduling import Scheduler
-from kubectl_eksdoc.simulator.store import Item, Key, Listener, Names, Store, Traits, by_resource
+from kubectl_eksdoc.simulator.store import Key, Listener, Names, Store, StoredItem, Traits, by_resource
 
 
 @dataclass(frozen=True, slots=True)
-class Lags:
+class ControlPlaneLags:
     """Seconds from a change until each part of the control plane looks at it, and of each sync of a budget, for the
     disruption controller has one worker. `disruptions_late_s` is asked each time it is woken: so much later it looks.
     It does not see that `missed` pods go before the next of their name is there.
@@ -41,17 +41,17 @@ class ControlPlane:
     """Mutable. Load it, `start` it, then ask and let time pass; all of it happens in the caller's thread."""
 
     def __init__(
-        self, start: datetime, facts: Facts, seed: int = 0, traits: Mapping[str, Traits] | None = None
+        self, start: datetime, facts: FactSource, seed: int = 0, traits: Mapping[str, Traits] | None = None
     ) -> None:
         self.store = Store()
-        self.agenda = Agenda(start)
+        self.agenda = VirtualTime(start)
         self.registry = Registry(self.store, self.agenda, Names(seed), traits or by_resource())
         self.facts = facts
-        self.roster = Roster(self.store, facts)
+        self.roster = NodeRoster(self.store, facts)
         self.evictions = Evictions(self.registry, self.roster, facts)
         self._loops: list[Loop] = []
         self._listeners: tuple[Listener, ...] = ()
-        self._begun: tuple[Workloads, Lags] | None = None
+        self._begun: tuple[Workloads, ControlPlaneLags] | None = None
 
     def load(self, resource: str, docs: Iterable[Doc]) -> None:
         """Objects as they are in a dump: names, uids, times and statuses stay, versions are new."""
@@ -61,9 +61,9 @@ class ControlPlane:
 
     def start(
         self,
-        pace: Pace,
+        pace: KubeletTimes,
         workloads: Workloads,
-        lags: Lags = Lags(),
+        lags: ControlPlaneLags = ControlPlaneLags(),
         stuck: Callable[[Pod], bool] = none_is,
         pulling: Pulling = every_image,
     ) -> None:
@@ -83,7 +83,7 @@ class ControlPlane:
         self.store.leave(self._listeners)
         self._begin(None)
 
-    def _begin(self, first: Callable[[DisruptionController, Item], Iterable[Key]] | None) -> None:
+    def _begin(self, first: Callable[[DisruptionController, StoredItem], Iterable[Key]] | None) -> None:
         assert self._begun is not None, "it was started"
         there = self.store.listeners
         self._work(*self._begun, first)
@@ -92,8 +92,8 @@ class ControlPlane:
     def _work(
         self,
         workloads: Workloads,
-        lags: Lags,
-        first: Callable[[DisruptionController, Item], Iterable[Key]] | None,
+        lags: ControlPlaneLags,
+        first: Callable[[DisruptionController, StoredItem], Iterable[Key]] | None,
     ) -> None:
         for controller in workloads(self.registry):
             self._run(controller, lags.controllers_s)

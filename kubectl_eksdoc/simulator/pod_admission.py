@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.kubernetes.api import statuses
-from kubectl_eksdoc.kubernetes.api.statuses import Named
+from kubectl_eksdoc.kubernetes.api.statuses import NamedResource
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.quantities import InvalidQuantity, nanos
@@ -24,7 +24,7 @@ SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-crit
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 TOLERATED_S = 300
 
-_PODS = Named("pods", "", "Pod")
+_PODS = NamedResource("pods", "", "Pod")
 
 
 def admitted(spec: Doc, store: Store) -> Doc:

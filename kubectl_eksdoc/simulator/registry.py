@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kubectl_eksdoc.kubernetes.api import statuses
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Named
+from kubectl_eksdoc.kubernetes.api.statuses import NamedResource, StatusCause
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.budgets import Budget
@@ -19,8 +19,8 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.simulator.controllers import Agenda
-from kubectl_eksdoc.simulator.store import Item, Key, Names, Stale, Store, Traits, later, rfc3339
+from kubectl_eksdoc.simulator.controllers import VirtualTime
+from kubectl_eksdoc.simulator.store import Key, Names, Stale, Store, StoredItem, Traits, later, rfc3339
 
 PODS = kinds.PODS.full_name
 NAMESPACES = kinds.NAMESPACES.full_name
@@ -46,14 +46,14 @@ class DeleteOptions:
 class Deleted:
     """`item` as it is after that: still there while somebody must let it go (`gone` False)."""
 
-    item: Item
+    item: StoredItem
     gone: bool
 
 
 class Registry:
     """Writes objects into a store, by the rules. Nothing is written in a dry run."""
 
-    def __init__(self, store: Store, agenda: Agenda, names: Names, traits: Mapping[str, Traits]) -> None:
+    def __init__(self, store: Store, agenda: VirtualTime, names: Names, traits: Mapping[str, Traits]) -> None:
         self.store = store
         self.agenda = agenda
         self.names = names
@@ -66,11 +66,11 @@ class Registry:
 
     def learn(self, plural: str, group: str, kind: str, **traits: Any) -> Traits:
         """Objects of one kind more; `traits` as those of `Traits`."""
-        made = Traits(Named(plural, group, kind), **traits)
+        made = Traits(NamedResource(plural, group, kind), **traits)
         self.traits[made.resource] = made
         return made
 
-    def get(self, resource: str, key: Key) -> Item:
+    def get(self, resource: str, key: Key) -> StoredItem:
         """
         Raises:
             Refusal: 404.
@@ -80,7 +80,7 @@ class Registry:
             raise statuses.not_found(self.traits[resource].named, key[1])
         return found
 
-    def create(self, resource: str, doc: Doc, namespace: str = "", *, dry_run: bool = False) -> Item:
+    def create(self, resource: str, doc: Doc, namespace: str = "", *, dry_run: bool = False) -> StoredItem:
         """A new object; what only the server may set is set.
 
         Raises:
@@ -95,7 +95,11 @@ class Registry:
             raise statuses.invalid(
                 traits.named,
                 "",
-                (Cause("FieldValueRequired", "Required value: name or generateName is required", "metadata.name"),),
+                (
+                    StatusCause(
+                        "FieldValueRequired", "Required value: name or generateName is required", "metadata.name"
+                    ),
+                ),
             )
         self.check_namespace(resource, namespace, name)
         for unset in ("resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
@@ -109,9 +113,9 @@ class Registry:
         made = {**doc, "metadata": meta}
         if self.store.get(resource, key) is not None:
             raise statuses.already_exists(traits.named, name)
-        return Item(resource, key, 0, made) if dry_run else self.store.add(resource, key, made)
+        return StoredItem(resource, key, 0, made) if dry_run else self.store.add(resource, key, made)
 
-    def update(self, item: Item, doc: Doc, *, status: bool = False, dry_run: bool = False) -> Item:
+    def update(self, item: StoredItem, doc: Doc, *, status: bool = False, dry_run: bool = False) -> StoredItem:
         """`doc` in the place of `item`, its metadata.resourceVersion being a precondition where there is one.
 
         `status`: a write of the status subresource, which leaves the rest as it is; else the status stays.
@@ -134,9 +138,9 @@ class Registry:
             return item
         if item.leaving and _let_go(made) and not (item.resource == PODS and _grace(made)):
             return item if dry_run else self.store.remove(self.store.replace(item, made))
-        return Item(item.resource, item.key, item.version, made) if dry_run else self.store.replace(item, made)
+        return StoredItem(item.resource, item.key, item.version, made) if dry_run else self.store.replace(item, made)
 
-    def delete(self, item: Item, options: DeleteOptions = DeleteOptions()) -> Deleted:
+    def delete(self, item: StoredItem, options: DeleteOptions = DeleteOptions()) -> Deleted:
         """Delete, or mark for deletion what must be stopped or let go by somebody first.
 
         Raises:
@@ -154,14 +158,14 @@ class Registry:
         marked = self._marked(traits, doc, item, grace_s)
         stays = grace_s > 0 or not _let_go(marked)
         if options.dry_run:
-            return Deleted(Item(item.resource, item.key, item.version, marked), not stays)
+            return Deleted(StoredItem(item.resource, item.key, item.version, marked), not stays)
         try:
             written = self.store.replace(item, marked) if stays or item.resource == PODS else item
             return Deleted(written if stays else self.store.remove(written), not stays)
         except Stale as stale:
             raise statuses.modified(traits.named, name) from stale
 
-    def _marked(self, traits: Traits, doc: Doc, item: Item, grace_s: int) -> Doc:
+    def _marked(self, traits: Traits, doc: Doc, item: StoredItem, grace_s: int) -> Doc:
         """`doc` as something that is being deleted. A grace period that runs can only be made shorter."""
         meta = doc["metadata"]
         if item.resource == NAMESPACES:
@@ -246,7 +250,7 @@ def _grace(doc: Doc) -> int:
     return int(doc["metadata"].get("deletionGracePeriodSeconds") or 0)
 
 
-def _grace_of(item: Item, options: DeleteOptions) -> int:
+def _grace_of(item: StoredItem, options: DeleteOptions) -> int:
     """Seconds a pod has to stop: none if nothing of it runs (CheckGracefulDelete)."""
     doc = item.doc
     asked = at(doc, "spec", "terminationGracePeriodSeconds") if options.grace_s is None else options.grace_s
@@ -299,23 +303,23 @@ def _find(conditions: Iterable[Doc], kind: str) -> Doc | None:
 # What the rules need to know of stored objects: documents are turned into facts by whoever can decode them.
 
 
-class Facts(Protocol):
+class FactSource(Protocol):
     """The same item always gives the same fact. Whatever the API server accepts can be decoded."""
 
-    def pod(self, item: Item) -> Pod: ...
+    def pod(self, item: StoredItem) -> Pod: ...
 
-    def node(self, item: Item) -> Node: ...
+    def node(self, item: StoredItem) -> Node: ...
 
-    def budget(self, item: Item) -> Budget: ...
+    def budget(self, item: StoredItem) -> Budget: ...
 
-    def workload(self, item: Item) -> Workload: ...
+    def workload(self, item: StoredItem) -> Workload: ...
 
-    def claim(self, item: Item) -> Claim: ...
+    def claim(self, item: StoredItem) -> Claim: ...
 
-    def volume(self, item: Item) -> PersistentVolume: ...
+    def volume(self, item: StoredItem) -> PersistentVolume: ...
 
-    def storage_class(self, item: Item) -> StorageClass: ...
+    def storage_class(self, item: StoredItem) -> StorageClass: ...
 
-    def csi_node(self, item: Item) -> CSINode: ...
+    def csi_node(self, item: StoredItem) -> CSINode: ...
 
-    def attachment(self, item: Item) -> VolumeAttachment: ...
+    def attachment(self, item: StoredItem) -> VolumeAttachment: ...

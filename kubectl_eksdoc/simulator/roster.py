@@ -13,8 +13,8 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import Labels
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.simulator.registry import Facts
-from kubectl_eksdoc.simulator.store import Change, Item, Key, Store, What
+from kubectl_eksdoc.simulator.registry import FactSource
+from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem
 
 PODS = kinds.PODS.full_name
 BUDGETS = kinds.BUDGETS.full_name
@@ -61,10 +61,10 @@ class _Namespace:
             self.guards[labels].remove(name)
 
 
-class Roster:
+class NodeRoster:
     """Mutable: it listens to the store, and must be made before anybody who asks it and listens, too."""
 
-    def __init__(self, store: Store, facts: Facts) -> None:
+    def __init__(self, store: Store, facts: FactSource) -> None:
         self._facts = facts
         self._pods: dict[Key, Pod] = {}
         self._namespaces: dict[str, _Namespace] = defaultdict(_Namespace)
@@ -74,7 +74,7 @@ class Roster:
         for resource in (PODS, BUDGETS, *self._kinds):
             for item in store.list(resource):
                 self._note(item, there=True)
-        store.listen(lambda change: self._note(change.item, change.what is not What.DELETED))
+        store.listen(lambda change: self._note(change.item, change.what is not StoreChangeKind.DELETED))
 
     def pod(self, key: Key) -> Pod | None:
         return self._pods.get(key)
@@ -93,7 +93,7 @@ class Roster:
     def budget(self, key: Key) -> Budget | None:
         return self._namespaces[key[0]].budgets.get(key[1])
 
-    def _note(self, item: Item, there: bool) -> None:
+    def _note(self, item: StoredItem, there: bool) -> None:
         if item.resource == PODS:
             self._note_pod(item, there)
         elif item.resource == BUDGETS:
@@ -109,7 +109,7 @@ class Roster:
             else:
                 self._workloads.pop(key, None)
 
-    def _note_pod(self, item: Item, there: bool) -> None:
+    def _note_pod(self, item: StoredItem, there: bool) -> None:
         before = self._pods.get(item.key)
         now = self._facts.pod(item) if there else None
         within = self._namespaces[item.key[0]]
@@ -136,7 +136,7 @@ def _label_set(labels: Labels) -> _LabelSet:
     return tuple(sorted(labels.items()))
 
 
-def labels_in(change: Change) -> Iterator[Labels]:
+def labels_in(change: StoreChange) -> Iterator[Labels]:
     """The object's labels after `change`, and before if they were others."""
     now: Labels = at(change.item.doc, "metadata", "labels") or {}
     yield now

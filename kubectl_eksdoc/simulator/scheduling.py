@@ -11,16 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import log
 
-from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy, Seat
+from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_classes import PodClass
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placement import CPU, DEFAULT_SCHEDULER, MEMORY
-from kubectl_eksdoc.model.pods import Owner
-from kubectl_eksdoc.simulator.registry import NAMESPACES, PODS, Facts, Registry, with_condition
-from kubectl_eksdoc.simulator.store import Change, Item, Key, What
+from kubectl_eksdoc.model.pods import ControllerOwner
+from kubectl_eksdoc.simulator.registry import NAMESPACES, PODS, FactSource, Registry, with_condition
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 
 # Which of the nodes that fit the scheduler prefers: where few pods of the same controller are, and much is left.
 #
@@ -41,25 +41,25 @@ class Replicas:
     def __init__(self) -> None:
         self._on: dict[str, Counter[str]] = defaultdict(Counter)
 
-    def put(self, owner: Owner | None, node: str) -> None:
+    def put(self, owner: ControllerOwner | None, node: str) -> None:
         if owner is not None:
             self._on[owner.uid][node] += 1
 
-    def take(self, owner: Owner | None, node: str) -> None:
+    def take(self, owner: ControllerOwner | None, node: str) -> None:
         if owner is not None:
             self._on[owner.uid][node] -= 1
 
     def clear(self) -> None:
         self._on.clear()
 
-    def preferred(self, owner: Owner | None, fitting: Sequence[Seat]) -> Seat | None:
+    def preferred(self, owner: ControllerOwner | None, fitting: Sequence[NodeOccupancy]) -> NodeOccupancy | None:
         """The best of them; of equal ones the first by name, so that it is always the same."""
         spread = self._spread(owner, fitting)
         return min(
             fitting, key=lambda seat: (-spread.get(seat.node.name, 0.0) - _left(seat), seat.node.name), default=None
         )
 
-    def _spread(self, owner: Owner | None, fitting: Sequence[Seat]) -> dict[str, float]:
+    def _spread(self, owner: ControllerOwner | None, fitting: Sequence[NodeOccupancy]) -> dict[str, float]:
         """By node, the less there is already the more."""
         on = self._on.get(owner.uid) if owner is not None else None
         if not on or not fitting:
@@ -76,7 +76,7 @@ class Replicas:
         return {name: SPREAD_WEIGHT * _MOST * (most + least - score) / most for name, score in raw.items()}
 
 
-def _left(seat: Seat) -> float:
+def _left(seat: NodeOccupancy) -> float:
     """The mean share of cpu and memory that is left, of a hundred (NodeResourcesFit, LeastAllocated)."""
     room, has = seat.room, seat.node.allocatable
     cpu, memory = has.get(CPU, 0), has.get(MEMORY, 0)
@@ -98,15 +98,15 @@ class Scheduler:
 
     resources = (PODS, NODES, NAMESPACES, *_STORAGE)
 
-    def __init__(self, registry: Registry, facts: Facts) -> None:
+    def __init__(self, registry: Registry, facts: FactSource) -> None:
         self._registry = registry
         self._facts = facts
         self._occupancy: Occupancy | None = None  # built when it is needed next
         self._replicas = Replicas()
-        self._placed: dict[Key, tuple[PodClass, str, Owner | None]] = {}
+        self._placed: dict[Key, tuple[PodClass, str, ControllerOwner | None]] = {}
         self._unschedulable: dict[Key, None] = {}
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         item = change.item
         if item.resource == PODS:
             yield from self._pod_changed(change)
@@ -137,7 +137,7 @@ class Scheduler:
         self._bind(item, seat.node.name)
         return None
 
-    def _bind(self, item: Item, node: str) -> None:
+    def _bind(self, item: StoredItem, node: str) -> None:
         """The binding subresource: the node and the condition in one write."""
         bound = with_value(item.doc, ("spec", "nodeName"), node)
         made = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
@@ -148,17 +148,17 @@ class Scheduler:
     def _again(self) -> Iterable[Key]:
         return tuple(self._unschedulable)
 
-    def _pod_changed(self, change: Change) -> Iterable[Key]:
+    def _pod_changed(self, change: StoreChange) -> Iterable[Key]:
         item = change.item
-        if change.what is not What.DELETED and _is_ours(item) and item.key not in self._unschedulable:
+        if change.what is not StoreChangeKind.DELETED and _is_ours(item) and item.key not in self._unschedulable:
             yield item.key
         before = self._placed.get(item.key)
-        self._place(item, change.what is not What.DELETED)
+        self._place(item, change.what is not StoreChangeKind.DELETED)
         after = self._placed.get(item.key)
         if before is not None and (after is None or after[:2] != before[:2]):
             yield from self._again()
 
-    def _place(self, item: Item, there: bool) -> None:
+    def _place(self, item: StoredItem, there: bool) -> None:
         if self._occupancy is None:
             return
         held = self._placed.pop(item.key, None)
@@ -174,9 +174,9 @@ class Scheduler:
             self._placed[item.key] = kind, pod.node, owner
             self._replicas.put(owner, pod.node)
 
-    def _node_changed(self, change: Change) -> bool:
+    def _node_changed(self, change: StoreChange) -> bool:
         """Whether it matters to where pods fit; most changes of nodes are heartbeats."""
-        after = None if change.what is What.DELETED else _as_is(self._facts.node(change.item))
+        after = None if change.what is StoreChangeKind.DELETED else _as_is(self._facts.node(change.item))
         before = None if change.before is None else _as_is(self._facts.node(change.before))
         if after == before:
             return False
@@ -212,7 +212,7 @@ class Scheduler:
         )
 
 
-def _is_ours(item: Item) -> bool:
+def _is_ours(item: StoredItem) -> bool:
     """Whether it waits for this scheduler: no node, nobody else's, no gates, not being deleted."""
     spec = item.doc.get("spec") or {}
     return not (

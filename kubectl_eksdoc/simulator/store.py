@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
-from kubectl_eksdoc.kubernetes.api.statuses import Named
+from kubectl_eksdoc.kubernetes.api.statuses import NamedResource
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.kinds import Resource
@@ -39,7 +39,7 @@ def _key(path: str) -> Key:
     return namespace, name
 
 
-class Expired(Exception):
+class ResourceVersionExpired(Exception):
     """The version asked for is older than the changes that are kept."""
 
 
@@ -47,7 +47,7 @@ class Stale(Exception):
     """The object was changed, or is gone, since the version that was to be written over."""
 
 
-class What(str, Enum):
+class StoreChangeKind(str, Enum):
     """A change, in the words of a watch."""
 
     ADDED = "ADDED"
@@ -56,7 +56,7 @@ class What(str, Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class StoredItem:
     """One object as it was at one version; `doc` carries that version, too."""
 
     resource: str
@@ -74,13 +74,13 @@ class Item:
         return "deletionTimestamp" in self.doc["metadata"]
 
 
-class Change(NamedTuple):
+class StoreChange(NamedTuple):
     """`before` is None for what was added. A deletion's `item` is what there was last, at a version of its own."""
 
     version: int
-    what: What
-    item: Item
-    before: Item | None
+    what: StoreChangeKind
+    item: StoredItem
+    before: StoredItem | None
 
 
 class _Table:
@@ -89,13 +89,13 @@ class _Table:
     __slots__ = ("changes", "items", "oldest", "paths")
 
     def __init__(self, oldest: int) -> None:
-        self.items: dict[Key, Item] = {}
+        self.items: dict[Key, StoredItem] = {}
         self.paths: list[str] = []  # sorted, as lists are
-        self.changes: deque[Change] = deque()
+        self.changes: deque[StoreChange] = deque()
         self.oldest = oldest  # no change after this version is missing
 
 
-Listener = Callable[[Change], None]
+Listener = Callable[[StoreChange], None]
 
 
 class Store:
@@ -127,10 +127,10 @@ class Store:
         """They are told nothing any more."""
         self._listeners = [each for each in self._listeners if each not in listeners]
 
-    def get(self, resource: str, key: Key) -> Item | None:
+    def get(self, resource: str, key: Key) -> StoredItem | None:
         return self._table(resource).items.get(key)
 
-    def list(self, resource: str, namespace: str = "", after: str = "") -> Iterator[Item]:
+    def list(self, resource: str, namespace: str = "", after: str = "") -> Iterator[StoredItem]:
         """All objects, or those of one namespace, in the order of `path_of`, from behind the path `after` on.
 
         What is changed while it is read may be seen or not.
@@ -150,7 +150,7 @@ class Store:
         """Those that have, or had, an object."""
         return iter(sorted(self._tables))
 
-    def add(self, resource: str, key: Key, doc: Doc) -> Item:
+    def add(self, resource: str, key: Key, doc: Doc) -> StoredItem:
         """A new object.
 
         Raises:
@@ -161,10 +161,10 @@ class Store:
             raise Stale
         item = self._made(resource, key, doc)
         insort(table.paths, path_of(key))
-        self._note(table, Change(item.version, What.ADDED, item, None))
+        self._note(table, StoreChange(item.version, StoreChangeKind.ADDED, item, None))
         return item
 
-    def replace(self, item: Item, doc: Doc) -> Item:
+    def replace(self, item: StoredItem, doc: Doc) -> StoredItem:
         """`doc` in the place of `item`. The same document is not written: the object keeps its version.
 
         Raises:
@@ -174,10 +174,10 @@ class Store:
         if doc is item.doc or doc == item.doc:
             return item
         made = self._made(item.resource, item.key, doc)
-        self._note(table, Change(made.version, What.MODIFIED, made, item))
+        self._note(table, StoreChange(made.version, StoreChangeKind.MODIFIED, made, item))
         return made
 
-    def remove(self, item: Item) -> Item:
+    def remove(self, item: StoredItem) -> StoredItem:
         """The object goes; what it was last is told, at the version of its going.
 
         Raises:
@@ -187,10 +187,10 @@ class Store:
         made = self._made(item.resource, item.key, item.doc)
         del table.paths[bisect_left(table.paths, path_of(item.key))]
         del table.items[item.key]
-        self._note(table, Change(made.version, What.DELETED, made, item))
+        self._note(table, StoreChange(made.version, StoreChangeKind.DELETED, made, item))
         return made
 
-    def since(self, resource: str, version: int) -> Iterator[Change]:
+    def since(self, resource: str, version: int) -> Iterator[StoreChange]:
         """The changes after `version`, oldest first.
 
         Raises:
@@ -198,19 +198,19 @@ class Store:
         """
         table = self._table(resource)
         if version < table.oldest:
-            raise Expired
+            raise ResourceVersionExpired
         changes = table.changes
         first = bisect_right(changes, version, key=lambda change: change.version)
         return (changes[i] for i in range(first, len(changes)))
 
-    def as_of(self, resource: str, version: int) -> dict[Key, Item]:
+    def as_of(self, resource: str, version: int) -> dict[Key, StoredItem]:
         """The objects as they were at `version`, in no order.
 
         Raises:
             Expired: the changes since then are not kept any more.
         """
         if version < self._compacted:
-            raise Expired
+            raise ResourceVersionExpired
         items = dict(self._table(resource).items)
         for change in reversed(tuple(self.since(resource, version))):
             if change.before is None:
@@ -245,20 +245,20 @@ class Store:
             found = self._tables[resource] = _Table(self._forgotten)
         return found
 
-    def _current(self, item: Item) -> _Table:
+    def _current(self, item: StoredItem) -> _Table:
         table = self._table(item.resource)
         there = table.items.get(item.key)
         if there is None or there.version != item.version:
             raise Stale
         return table
 
-    def _made(self, resource: str, key: Key, doc: Doc) -> Item:
+    def _made(self, resource: str, key: Key, doc: Doc) -> StoredItem:
         self._version += 1
         meta = {**doc["metadata"], "resourceVersion": str(self._version)}
-        return Item(resource, key, self._version, {**doc, "metadata": meta})
+        return StoredItem(resource, key, self._version, {**doc, "metadata": meta})
 
-    def _note(self, table: _Table, change: Change) -> None:
-        if change.what is not What.DELETED:
+    def _note(self, table: _Table, change: StoreChange) -> None:
+        if change.what is not StoreChangeKind.DELETED:
             table.items[change.item.key] = change.item
         table.changes.append(change)
         if len(table.changes) > self._kept:
@@ -276,7 +276,7 @@ class Traits:
     writes of the object leave alone. `returned`: a deletion is answered with the object, not with a Status.
     """
 
-    named: Named
+    named: NamedResource
     api_version: str = "v1"
     namespaced: bool = True
     counts: bool = False
@@ -292,7 +292,7 @@ class Traits:
 def of_resource(
     resource: Resource, *, counts: bool = False, has_status: bool = False, returned: bool = False
 ) -> Traits:
-    named = Named(resource.plural, resource.group, resource.kind)
+    named = NamedResource(resource.plural, resource.group, resource.kind)
     return Traits(named, resource.api_version, resource.namespaced, counts, has_status, returned)
 
 

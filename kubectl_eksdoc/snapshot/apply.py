@@ -14,46 +14,46 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.session.aws import DemoAnswers, open_live
-from kubectl_eksdoc.session.kept import AWS_ANSWERS, CLUSTER_ANSWERS, KeptDemo
+from kubectl_eksdoc.session.kept import AWS_ANSWERS, CLUSTER_ANSWERS, DemoSnapshot
 from kubectl_eksdoc.session.session import ClusterNeeds, LiveSession, Observed, SessionRequest, named, or_unknown
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.asking import Aws
-    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.aws.asking import AwsClient
+    from kubectl_eksdoc.aws.believing import VerifiedCluster
     from kubectl_eksdoc.aws.live import LiveAws
     from kubectl_eksdoc.aws.recorded import Recorder
     from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
-    from kubectl_eksdoc.kube.identity import AwsWanted
-    from kubectl_eksdoc.kubernetes.keeping import Keep
+    from kubectl_eksdoc.kube.identity import AwsRequest
+    from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
     from kubectl_eksdoc.model.aws.access import AwsAccess
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.objects.raw_objects import RawObjects
-    from kubectl_eksdoc.snapshot.recording import Recording
+    from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class SnapshotContent:
     """What a snapshot holds, and its size in bytes."""
 
     snapshot: Snapshot
     size: int
 
 
-OpenAws = Callable[["Connection", "AwsWanted"], "LiveAws"]
+OpenAws = Callable[["Connection", "AwsRequest"], "LiveAws"]
 
 
 def take(
     path: str,
     source: SourceChoice,
     connection: Connection,
-    wanted: AwsWanted,
+    wanted: AwsRequest,
     progress: Progress | None,
     tool: str,
     open_aws: OpenAws = open_live,
     without: Collection[str] = (),
-) -> Taken:
+) -> SnapshotContent:
     """Of the live cluster or the demo, to a new file at `path`. `tool`: its version; `open_aws`: of whom AWS is asked;
     `without`: opt-ins that are left out.
 
@@ -70,7 +70,7 @@ def take(
         taking = _Taking(file, progress, open_aws, without)
         scenes = taking.demo() if source.demo else {"": taking.live(connection, wanted)}
         snapshot = Snapshot(tool, Source.DEMO if source.demo else Source.LIVE, scenes)
-        return Taken(snapshot, file.finish(taking.without_secrets(written(snapshot))))
+        return SnapshotContent(snapshot, file.finish(taking.without_secrets(written(snapshot))))
     except BaseException:
         file.drop()
         raise
@@ -82,33 +82,33 @@ class _Taking:
     def __init__(
         self, file: SnapshotFile, progress: Progress | None, open_aws: OpenAws, without: Collection[str]
     ) -> None:
-        from kubectl_eksdoc.objects.keeping.pages import Keeping
+        from kubectl_eksdoc.objects.keeping.pages import SnapshotCleaner
 
         self._file = file
         self._progress = progress
         self._open_aws = open_aws
         self._without = without
         self._keep = _keep()
-        self._keeping = Keeping(self._keep)
+        self._keeping = SnapshotCleaner(self._keep)
 
-    def live(self, connection: Connection, wanted: AwsWanted) -> Scene:
+    def live(self, connection: Connection, wanted: AwsRequest) -> Scene:
         """The cluster is read once, and asked all that the commands ask."""
         from kubectl_eksdoc.kube.reader import LiveReader
         from kubectl_eksdoc.snapshot.read import every_kind
-        from kubectl_eksdoc.snapshot.recording import Recording
+        from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
 
         of_aws = self._of_aws(connection, wanted)
         lists = self._lists("")
         aws = of_aws if isinstance(of_aws, Unknown) else of_aws.believed
         cluster = named(LiveReader(connection, self._progress, raw=lists).read(every_kind()), aws, wanted)
         opening = SessionRequest(SourceChoice(), connection, wanted, ClusterNeeds("snapshot", every_kind()))
-        recording = Recording(LiveSession(opening), self._keeping)
+        recording = SnapshotRecorder(LiveSession(opening), self._keeping)
         asking = _Asking(Observed(cluster, aws, recording, live=True), self._without)
         for ask in (asking.check, asking.addons, asking.metadata, asking.dns, asking.interruption):
             ask()
         return self._written("", cluster, of_aws, recording, asking.left_out)
 
-    def _of_aws(self, connection: Connection, wanted: AwsWanted) -> _OfAws | Unknown:
+    def _of_aws(self, connection: Connection, wanted: AwsRequest) -> _OfAws | Unknown:
         def opened() -> _OfAws:
             aws = self._open_aws(connection, wanted)
             return _of_aws(aws, aws.access, self._keep)
@@ -125,13 +125,13 @@ class _Taking:
         from kubectl_eksdoc.imds_probe import read as metadata
         from kubectl_eksdoc.interruption import read as interruption
         from kubectl_eksdoc.snapshot.read import every_kind
-        from kubectl_eksdoc.snapshot.recording import Recording
+        from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
 
-        opened, aws = KeptDemo(scene), DemoAnswers(scene)
+        opened, aws = DemoSnapshot(scene), DemoAnswers(scene)
         of_aws = _of_aws(aws, aws.access, self._keep)
         kinds = {"imds-probe": metadata.KINDS, "interruption": interruption.KINDS}.get(scene) or every_kind()
         cluster = opened.reader(None, self._lists(scene)).read(kinds)
-        recording = Recording(Observed(cluster, of_aws.believed, opened.beside()), self._keeping)
+        recording = SnapshotRecorder(Observed(cluster, of_aws.believed, opened.beside()), self._keeping)
         asking = _Asking(Observed(cluster, of_aws.believed, recording, live=True), self._without)
         asks = {
             "": (asking.addons, asking.dns),
@@ -148,12 +148,17 @@ class _Taking:
         return self._keep.form(body.decode()).encode()
 
     def _lists(self, scene: str) -> RawObjects:
-        from kubectl_eksdoc.objects.keeping.pages import KeptLists
+        from kubectl_eksdoc.objects.keeping.pages import CleanedLists
 
-        return KeptLists(self._keeping, partial(self._file.page, scene), partial(self._file.forget, scene))
+        return CleanedLists(self._keeping, partial(self._file.page, scene), partial(self._file.forget, scene))
 
     def _written(
-        self, scene: str, cluster: Cluster, of_aws: _OfAws | Unknown, recording: Recording, left_out: Mapping[str, str]
+        self,
+        scene: str,
+        cluster: Cluster,
+        of_aws: _OfAws | Unknown,
+        recording: SnapshotRecorder,
+        left_out: Mapping[str, str],
     ) -> Scene:
         from kubectl_eksdoc.objects.answers import written
 
@@ -178,7 +183,7 @@ class _Taking:
 class _OfAws:
     """What is believed of AWS, who writes down what it answers, and as whom it is asked."""
 
-    believed: Believed
+    believed: VerifiedCluster
     recorder: Recorder
     access: AwsAccess
 
@@ -199,12 +204,12 @@ class _OfAws:
         return self.recorder.written(of)
 
 
-def _of_aws(aws: Aws, access: AwsAccess, keep: Keep) -> _OfAws:
+def _of_aws(aws: AwsClient, access: AwsAccess, keep: KeptAnnotations) -> _OfAws:
     """Raises AwsError: as `aws.believing.believed`."""
     from kubectl_eksdoc.aws.believing import believed
-    from kubectl_eksdoc.aws.recorded import Kept, Recorder
+    from kubectl_eksdoc.aws.recorded import AwsAnswerCleaner, Recorder
 
-    recorder = Recorder(aws, Kept(keep))
+    recorder = Recorder(aws, AwsAnswerCleaner(keep))
     return _OfAws(believed(recorder, access), recorder, access)
 
 
@@ -250,11 +255,11 @@ class _Asking:
             whole_facts(self.session, lambda: notices(self.session, (), self._proxied))
 
     def interruption(self) -> None:
-        from kubectl_eksdoc.interruption.plan import Wish
+        from kubectl_eksdoc.interruption.plan import InterruptionOptions
         from kubectl_eksdoc.interruption.read import look_at_interruption
 
         with self._noting("interruption"):
-            look_at_interruption(self.session, Wish(), self._proxied)
+            look_at_interruption(self.session, InterruptionOptions(), self._proxied)
 
     @contextmanager
     def _noting(self, command: str) -> Iterator[None]:
@@ -268,10 +273,10 @@ class _Asking:
             self.left_out[command] = error.message
 
 
-def _keep() -> Keep:
+def _keep() -> KeptAnnotations:
     from secrets import token_bytes
 
     from kubectl_eksdoc.aws.charts import variables
-    from kubectl_eksdoc.kubernetes.keeping import VARIABLES, Digests, Keep
+    from kubectl_eksdoc.kubernetes.keeping import VARIABLES, Digests, KeptAnnotations
 
-    return Keep(Digests(token_bytes(32)), variables=VARIABLES | variables())
+    return KeptAnnotations(Digests(token_bytes(32)), variables=VARIABLES | variables())

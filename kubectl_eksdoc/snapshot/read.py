@@ -6,23 +6,23 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 
 from kubectl_eksdoc.addon_diff import read as addons
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.check import read as check
 from kubectl_eksdoc.check.registry import ALL, chosen
-from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.coredns_lameduck import read as dns
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.imds_probe import read as metadata
 from kubectl_eksdoc.interruption import read as interruption
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.check_needs import FURTHER, Need
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.check_needs import FURTHER, CheckNeed
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.versions import Version
 from kubectl_eksdoc.session.session import ClusterSession
 
-_OF_API = frozenset((Need.API_WRITTEN, Need.API_GONE))
-_NOBODYS = frozenset((Need.API_REQUESTS, Need.HELM, Need.MANIFESTS, *_OF_API))
+_OF_API = frozenset((CheckNeed.API_WRITTEN, CheckNeed.API_GONE))
+_NOBODYS = frozenset((CheckNeed.API_REQUESTS, CheckNeed.HELM, CheckNeed.MANIFESTS, *_OF_API))
 _WISHES = (None, "", "latest")
 
 
@@ -48,17 +48,17 @@ def ask_check(session: ClusterSession, without: Collection[str] = (), proxied: b
         ClusterError, AwsError: nothing can be asked at all.
     """
     first, given = check.way_to(session, None), check.CheckInput(proxied=proxied)
-    check.check_facts(session, first, chosen(without=without), Reach(), check.OF_CHANGES, given)
+    check.check_facts(session, first, chosen(without=without), CommandTarget(), check.OF_CHANGES, given)
     check.changes_told(session)
-    for need in Need:
+    for need in CheckNeed:
         if need not in _NOBODYS:
             check.upgrade_side(session, check.wanted_of(session, first, frozenset((need,))))
     for way in (first, *_further(session, first)):
-        check.upgrade_side(session, check.wanted_of(session, way, frozenset((Need.INSIGHTS,))))
+        check.upgrade_side(session, check.wanted_of(session, way, frozenset((CheckNeed.INSIGHTS,))))
         check.api_told(session, (), check.wanted_of(session, way, _OF_API))
 
 
-def _further(session: ClusterSession, first: Way) -> Iterable[Way]:
+def _further(session: ClusterSession, first: UpgradePath) -> Iterable[UpgradePath]:
     for more in range(1, FURTHER):
         with suppress(UsageError):  # no way leads there
             yield check.way_to(session, Version(first.target.major, first.target.minor + more))
@@ -78,7 +78,7 @@ def ask_addons(session: ClusterSession, left_out: Callable[[str, str], None]) ->
                 left_out(name, error.message)
                 continue
             addons.versions_of(session, name, (*side.steps, *side.between))
-            addons.plan_addon(session, side, Asked())
+            addons.plan_addon(session, side, AddonUpdateRequest())
         try:
             past = addons.past_of(session, name, "")
         except (AwsDenied, AwsMissing) as error:

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe import programs
 from kubectl_eksdoc.interruption import signs
-from kubectl_eksdoc.model.api_objects import Doc, Named
-from kubectl_eksdoc.model.api_usage import KindTold, Release
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
+from kubectl_eksdoc.model.api_usage import HelmRelease, KindUsage
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.changes import ReportedChanges
 from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
@@ -20,33 +20,33 @@ from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.session.session import ClusterSession
 
 
-class Keeper(Protocol):
+class AnswerCleaner(Protocol):
     """What of an answer may be written down."""
 
-    def document(self, of: Named, doc: Doc) -> Doc | Unknown: ...
+    def document(self, of: ObjectName, doc: Doc) -> Doc | Unknown: ...
 
     def history(self, resource: Resource, doc: Doc) -> Doc | Unknown: ...
 
     def text(self, text: str) -> str: ...
 
 
-class Recording:
+class SnapshotRecorder:
     """A `Beside` that hands on what others answer, and writes down what of it may be. Several commands ask the same:
     nobody is asked twice. Mutable."""
 
-    def __init__(self, session: ClusterSession, keeper: Keeper) -> None:
+    def __init__(self, session: ClusterSession, keeper: AnswerCleaner) -> None:
         self._session = session
         self._keeper = keeper
         self._told: dict[object, Any] = {}
-        self._one: dict[Named, Doc | Absent | Unknown] = {}
+        self._one: dict[ObjectName, Doc | Absent | Unknown] = {}
         self._lists: dict[tuple[str, str], tuple[Doc, ...] | Unknown] = {}
         self._logs: dict[LogOf, str | Absent | Unknown] = {}
         self._metrics: dict[tuple[str, int], str | Absent | Unknown] = {}
-        self._written: dict[Resource, KindTold] = {}
+        self._written: dict[Resource, KindUsage] = {}
         self._events: tuple[SpotEvent, ...] | Unknown = NOT_ASKED
         self._requested: tuple[str, ...] | Unknown = NOT_ASKED
-        self._releases: tuple[Release, ...] | Unknown = NOT_ASKED
-        self._changes = ChangesTold()
+        self._releases: tuple[HelmRelease, ...] | Unknown = NOT_ASKED
+        self._changes = ReportedChanges()
 
     def answers(self) -> ClusterAnswers:
         """All that was answered so far."""
@@ -75,7 +75,7 @@ class Recording:
         told = (*whole, *of_kinds, *manifests, *answered.past.revisions.values(), *each_one)
         return {each.missing: each.why for each in told if isinstance(each, Unknown) and each.missing}
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         found: Doc | Absent | Unknown = self._once(of, lambda: self._session.objects.one(of))
         self._one[of] = self._keeper.document(of, found) if isinstance(found, dict) else found
         return found
@@ -122,16 +122,16 @@ class Recording:
         self._requested = self._session.usage.requested()
         return self._requested
 
-    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
+    def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
         found = self._session.usage.written(resources)
         self._written |= {told.resource: told for told in found}
         return found
 
-    def releases(self) -> tuple[Release, ...] | Unknown:
+    def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         self._releases = self._session.usage.releases()
         return self._releases
 
-    def told(self) -> ChangesTold:
+    def told(self) -> ReportedChanges:
         found = self._session.past.told()
         events = found.events
         if not isinstance(events, Unknown):

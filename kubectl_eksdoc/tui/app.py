@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 from textual.widgets import Input
 
 from kubectl_eksdoc.tui.first import FirstScreen
-from kubectl_eksdoc.tui.framed import Framed
+from kubectl_eksdoc.tui.framed import FramedApp
 from kubectl_eksdoc.tui.opening import Opening
 
 if TYPE_CHECKING:  # `_load` brings them
     from kubectl_eksdoc.tui.offline import OfflineScreen
     from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
     from kubectl_eksdoc.tui.rights import RightsScreen
-    from kubectl_eksdoc.tui.run.following import Following
+    from kubectl_eksdoc.tui.run.following import FollowedRun
     from kubectl_eksdoc.tui.screen import PlanScreen
 
 TICK_S = 1.0
 
 
-class EksdocApp(Framed):
+class EksdocApp(FramedApp):
     """`opening` says what is read and what is marked; nothing else of the process is known here."""
 
-    _following: Following | None = None
+    _following: FollowedRun | None = None
     _made_reader: Reader | None = None
 
     def __init__(self, opening: Opening) -> None:
@@ -169,12 +169,12 @@ class EksdocApp(Framed):
         self.call_after_refresh(self.read)
 
     def on_show_rights(self) -> None:
-        from kubectl_eksdoc.model.permissions import Needs
+        from kubectl_eksdoc.model.permissions import PlanPermissions
         from kubectl_eksdoc.tui.rights import RightsScreen
 
         model = self._main.model
         if model.facts is not None:
-            needs = self.opening.needs() if self.opening.needs is not None else Needs()
+            needs = self.opening.needs() if self.opening.needs is not None else PlanPermissions()
             self.push_screen(RightsScreen(needs, model.facts, model.view, self.only_ascii))
 
     def on_ask_rights(self) -> None:
@@ -199,14 +199,14 @@ class EksdocApp(Framed):
             self._main.noticed(event.notice)
 
     @property
-    def following(self) -> Following:
+    def following(self) -> FollowedRun:
         """The run of this process. Only where runs can be begun: `Opening.desk` is there."""
-        from kubectl_eksdoc.tui.run.following import Following
+        from kubectl_eksdoc.tui.run.following import FollowedRun
 
         desk = self.opening.desk
         if self._following is None or not (self._following.under_way or self._following.desk is desk):
             assert desk is not None, "keys of runs have looked"
-            self._following = Following(
+            self._following = FollowedRun(
                 self,
                 desk,
                 self.opening.keys,

@@ -11,7 +11,7 @@ THEMES = ("dark", "light")
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class _Command:
     """`names`: the first is the one that is shown; `key`: the id of the key that does the same, "" for one that is
     only a command; `values`: what may stand behind it, none for nothing."""
 
@@ -20,29 +20,29 @@ class Command:
     values: tuple[str, ...] = ()
 
 
-COMMANDS: tuple[Command, ...] = (
-    Command(("nodes", "no", "node", "plan"), "plan"),
-    Command(("pdb", "pdbs", "poddisruptionbudgets", "budgets", "headroom"), "headroom"),
-    Command(("waves", "wave", "gantt"), "waves"),
-    Command(("blockers", "block", "findings"), "blockers"),
-    Command(("what-if", "what", "whatif", "compare"), "compare"),
-    Command(("knobs", "options"), "knobs"),
-    Command(("run", "drain"), "run"),
-    Command(("dry-run",), "dry-run"),
-    Command(("log", "journal"), "show-run"),
-    Command(("runs",), "runs"),
-    Command(("context", "ctx", "contexts"), "context"),
-    Command(("rights", "rbac", "permissions"), "rights"),
-    Command(("faults",), "faults"),
-    Command(("wide",), "wide"),
-    Command(("filter",), "filter"),
-    Command(("copy", "command"), "command"),
-    Command(("undo",), "undo"),
-    Command(("redo",), "redo"),
-    Command(("theme", "colours", "colors"), values=THEMES),
-    Command(("reload", "refresh"), "reload"),
-    Command(("help", "h", "?"), "help"),
-    Command(("quit", "q", "q!", "exit"), "quit"),
+COMMANDS: tuple[_Command, ...] = (
+    _Command(("nodes", "no", "node", "plan"), "plan"),
+    _Command(("pdb", "pdbs", "poddisruptionbudgets", "budgets", "headroom"), "headroom"),
+    _Command(("waves", "wave", "gantt"), "waves"),
+    _Command(("blockers", "block", "findings"), "blockers"),
+    _Command(("what-if", "what", "whatif", "compare"), "compare"),
+    _Command(("knobs", "options"), "knobs"),
+    _Command(("run", "drain"), "run"),
+    _Command(("dry-run",), "dry-run"),
+    _Command(("log", "journal"), "show-run"),
+    _Command(("runs",), "runs"),
+    _Command(("context", "ctx", "contexts"), "context"),
+    _Command(("rights", "rbac", "permissions"), "rights"),
+    _Command(("faults",), "faults"),
+    _Command(("wide",), "wide"),
+    _Command(("filter",), "filter"),
+    _Command(("copy", "command"), "command"),
+    _Command(("undo",), "undo"),
+    _Command(("redo",), "redo"),
+    _Command(("theme", "colours", "colors"), values=THEMES),
+    _Command(("reload", "refresh"), "reload"),
+    _Command(("help", "h", "?"), "help"),
+    _Command(("quit", "q", "q!", "exit"), "quit"),
 )
 
 
@@ -50,11 +50,11 @@ COMMANDS: tuple[Command, ...] = (
 class Typed:
     """A command with what stands behind it, "" for nothing."""
 
-    command: Command
+    command: _Command
     value: str = ""
 
 
-def read(text: str, known: Sequence[Command] = COMMANDS) -> Typed | str:
+def read(text: str, known: Sequence[_Command] = COMMANDS) -> Typed | str:
     """The command that is meant, or why none is. A name may be cut short as long as only one command begins so."""
     words = text.strip().lower().split()
     if not words:
@@ -72,13 +72,13 @@ def read(text: str, known: Sequence[Command] = COMMANDS) -> Typed | str:
     return Typed(found, meant[0])
 
 
-def begins(text: str, known: Sequence[Command] = COMMANDS) -> tuple[str, ...]:
+def begins(text: str, known: Sequence[_Command] = COMMANDS) -> tuple[str, ...]:
     """The names that can be meant by what is typed so far, as they are shown."""
     word = text.strip().lower()
     return tuple(each.names[0] for each in known if any(name.startswith(word) for name in each.names))
 
 
-def _named(word: str, known: Sequence[Command]) -> Command | str:
+def _named(word: str, known: Sequence[_Command]) -> _Command | str:
     exact = [each for each in known if word in each.names]
     if exact:
         return exact[0]

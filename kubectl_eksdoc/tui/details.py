@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
+from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status, When
@@ -135,8 +135,8 @@ def _evictions_by(view: DrainView, of: Literal["budget", "node"]) -> Mapping[str
 
 
 @once_a_view
-def _left_on(view: DrainView) -> Mapping[str, list[Left]]:
-    found: dict[str, list[Left]] = defaultdict(list)
+def _left_on(view: DrainView) -> Mapping[str, list[NotEvictedPod]]:
+    found: dict[str, list[NotEvictedPod]] = defaultdict(list)
     for row in view.left:
         found[row.node].append(row)
     return found

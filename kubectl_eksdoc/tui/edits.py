@@ -12,14 +12,14 @@ from kubectl_eksdoc.model.versions import parse
 from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words
-from kubectl_eksdoc.tui.choice import Choice
+from kubectl_eksdoc.tui.choice import EditHistory
 from kubectl_eksdoc.tui.model import Model
 
-Edited = Choice | str
+Edited = EditHistory | str
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class CursorPlace:
     """`node` is under the cursor, None where the row is no node; `start` was the last one that was marked. `cause`: the
     code of a blocker, on the page of blockers; None elsewhere."""
 
@@ -114,7 +114,7 @@ def _turned(model: Model, policy: DrainPolicy, said: str) -> Edited:
     return model.choice.with_policy(policy, said)
 
 
-EDITS: Mapping[str, Callable[[Model, At, int], Edited]] = {
+EDITS: Mapping[str, Callable[[Model, CursorPlace, int], Edited]] = {
     "mark": lambda model, at, given: marked(model, at.node) if at.cause is None else as_if_fixed(model, at.cause),
     "mark_range": lambda model, at, given: marked_up_to(model, at.start, at.node),
     "mark_none": lambda model, at, given: unmarked(model),

@@ -14,7 +14,7 @@ _LEAST = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FittingText:
     """`steps`: what takes its place, one after the other, "" for nothing; those of a higher rank come first. One
     without steps stays. `badge`: it stands out by more than its colour, with a space on both sides."""
 
@@ -24,12 +24,12 @@ class Piece:
     badge: bool = False
 
 
-def dropped(text: str, rank: int, tone: Tone | None = None) -> Piece:
+def dropped(text: str, rank: int, tone: Tone | None = None) -> FittingText:
     """One that may be left out."""
-    return Piece(text, ((rank, ""),), tone)
+    return FittingText(text, ((rank, ""),), tone)
 
 
-def fitted(parts: Sequence[Piece], room: int, gap: str, look: Look) -> tuple[Piece, ...]:
+def fitted(parts: Sequence[FittingText], room: int, gap: str, look: Look) -> tuple[FittingText, ...]:
     """As much of them as fits. If nothing can be left out any more, the longest is cut in its middle."""
     kept = [_shown(part, look) for part in parts if part.text]
     while (excess := _length(kept, gap) - room) > 0:
@@ -45,9 +45,9 @@ def fitted(parts: Sequence[Piece], room: int, gap: str, look: Look) -> tuple[Pie
     return tuple(kept)
 
 
-def _shown(part: Piece, look: Look) -> Piece:
+def _shown(part: FittingText, look: Look) -> FittingText:
     return replace(part, text=shown(part.text, look), steps=tuple((at, shown(text, look)) for at, text in part.steps))
 
 
-def _length(parts: Sequence[Piece], gap: str) -> int:
+def _length(parts: Sequence[FittingText], gap: str) -> int:
     return sum(cells(part.text) + 2 * part.badge for part in parts) + cells(gap) * (len(parts) - 1)

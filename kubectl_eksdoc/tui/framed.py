@@ -176,7 +176,7 @@ LOOK_S = 1.0
 """So often it is looked whether the terminal is still there."""
 
 
-class Framed(App[int]):
+class FramedApp(App[int]):
     """`only_ascii`: no other sign is drawn; `plain`: no colour is."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -193,7 +193,7 @@ class Framed(App[int]):
         if light:
             self.theme = LIGHT
         else:  # Textual's own is dark, too; the usual way would parse all styles twice before the first paint
-            self.set_reactive(Framed.theme, DARK)
+            self.set_reactive(FramedApp.theme, DARK)
             self.stylesheet.set_variables(self.get_css_variables())
         self.set_class(plain, "-plain")
         self.set_class(ascii, "-ascii")

@@ -9,11 +9,11 @@ from kubectl_eksdoc.drain.what_if import WhatIf
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.plan import DrainView, as_given
-from kubectl_eksdoc.tui.choice import Ask
+from kubectl_eksdoc.tui.choice import PlanInput
 from kubectl_eksdoc.tui.opening import Opening
 
 
-class Given:
+class NamedSelection:
     """Mutable: what was named is asked for once, when the cluster is read."""
 
     def __init__(self, opening: Opening) -> None:
@@ -25,7 +25,7 @@ class Given:
         self._targeting = self._opening.targeting()
         return self._named(cluster)
 
-    def view_of(self, cluster: Cluster, ask: Ask, kept: WhatIf) -> DrainView:
+    def view_of(self, cluster: Cluster, ask: PlanInput, kept: WhatIf) -> DrainView:
         """In the planner's thread."""
         options = as_given(self.targeting_of(cluster, ask), ask.policy)
         assumed = with_assumed_budgets(cluster, ask.policy)
@@ -37,7 +37,7 @@ class Given:
         pools = (pool.name for pool in cluster.node_pools)
         return frozenset(node.name for node in select(cluster.nodes, self._targeting, pools))
 
-    def targeting_of(self, cluster: Cluster, ask: Ask) -> Targeting:
+    def targeting_of(self, cluster: Cluster, ask: PlanInput) -> Targeting:
         """As it was given at the start while it still means the same nodes; else by name."""
         try:
             if ask.marked and self._named(cluster) == ask.marked:

@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.tui.keymap import Keymap, Page, Part
+from kubectl_eksdoc.tui.keymap import HelpPart, Keymap, ScreenPage
 from kubectl_eksdoc.tui.sheets.sheet import Line, Sheet, of_rows, padded
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
@@ -32,7 +32,7 @@ class HelpScreen(ModalScreen[None]):
         *(Binding(key, f"page('{key}')", "scroll", show=False) for key in ("up", "down", "pageup", "pagedown")),
     ]
 
-    def __init__(self, page: Page, keymap: Keymap) -> None:
+    def __init__(self, page: ScreenPage, keymap: Keymap) -> None:
         super().__init__()
         self._page = page
         self._keymap = keymap
@@ -58,13 +58,13 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#keys", Prose).show(lines(self._page, event.value, self._keymap))
 
 
-def lines(page: Page, wanted: str, keymap: Keymap = AS_IT_COMES) -> list[Line]:
+def lines(page: ScreenPage, wanted: str, keymap: Keymap = AS_IT_COMES) -> list[Line]:
     """By part; keys of other pages are said to be, and what is wrong with the user's own."""
     found: list[Line] = [(wrong, Tone.WARN) for wrong in keymap.wrong]
-    for part in Part:
+    for part in HelpPart:
         rows = [(key.shown, key.words, key.pages) for key in keymap.keys if key.part is part]
-        rows += [(shown, words, ()) for shown, words in (MOTION if part is Part.MOVE else ())]
-        rows += [(shown, words, ()) for shown, words in (MORE if part is Part.ANYWHERE else ())]
+        rows += [(shown, words, ()) for shown, words in (MOTION if part is HelpPart.MOVE else ())]
+        rows += [(shown, words, ()) for shown, words in (MORE if part is HelpPart.ANYWHERE else ())]
         kept = [row for row in rows if wanted.lower() in f"{row[0]} {row[1]}".lower()]
         if kept:
             found.append((part.value, Tone.TITLE))

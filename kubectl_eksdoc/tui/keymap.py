@@ -19,7 +19,7 @@ from kubectl_eksdoc.render.text import joined
 # letter that moves elsewhere, on Enter or on a chord.
 
 
-class Page(str, Enum):
+class ScreenPage(str, Enum):
     """What fills the screen; its number is its key."""
 
     PLAN = "1"
@@ -33,14 +33,14 @@ class Page(str, Enum):
     BUDGET = "budget"
 
 
-class Place(NamedTuple):
-    """A page, and what it is about: of `Page.PODS` the node, of `Page.BUDGET` the budget as ns/name."""
+class ScreenPlace(NamedTuple):
+    """A page, and what it is about: of `ScreenPage.PODS` the node, of `ScreenPage.BUDGET` the budget as ns/name."""
 
-    page: Page
+    page: ScreenPage
     about: str = ""
 
 
-class Part(str, Enum):
+class HelpPart(str, Enum):
     """Under which title the help lists it."""
 
     MOVE = "Move"
@@ -53,7 +53,7 @@ class Part(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class KeyBinding:
     """`id` names it in a keymap; `keys` as Textual spells them; `shown` as a person reads it; `pages` on which it does
     something (none: on all). `foot`: its place at the foot of the screen, 0 for only in the help. `given`: what its
     action is told, None for nothing."""
@@ -63,69 +63,90 @@ class Key:
     shown: str
     action: str
     words: str
-    part: Part
-    pages: tuple[Page, ...] = ()
+    part: HelpPart
+    pages: tuple[ScreenPage, ...] = ()
     foot: int = 0
-    given: int | str | Page | None = None
+    given: int | str | ScreenPage | None = None
 
 
 TYPED_AFTER = frozenset({"filter", "prompt"})
 """The actions of keys behind which a text is typed: they come before all others, so that the next key is in it however
 fast it comes. (What is pressed behind m is a key; `screen.PlanScreen.on_key` sees both.)"""
 
-_NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF, Page.PODS)
+_NODES = (ScreenPage.PLAN, ScreenPage.WAVES, ScreenPage.WHAT_IF, ScreenPage.PODS)
 
 _MARK, _COPY, _PAGES, _KNOBS = 1, 3, 6, 8
 """Places at the foot."""
 
-KEYS: tuple[Key, ...] = (
-    Key("mark", "space", "space", "mark", "mark (on 4: assumed fixed)", Part.MARK, (*_NODES, Page.BLOCKERS), _MARK),
-    Key("mark-more", "m", "m", "mark_more", "mark…", Part.MARK, (Page.PLAN,), 2),
-    Key("mark-range", "ctrl+@,ctrl+space", "ctrl+space", "mark_range", "mark range", Part.MARK, (Page.PLAN,)),
-    Key("mark-none", "ctrl+backslash", "ctrl+\\", "mark_none", "clear marks", Part.MARK, _NODES),
-    Key("parallel-down", "left_curly_bracket", "{", "parallel", "fewer nodes at once", Part.PLAN, given=-1),
-    Key("parallel-up", "right_curly_bracket", "}", "parallel", "more nodes at once", Part.PLAN, given=1),
-    Key("grace-down", "left_parenthesis", "(", "grace", "shorter grace", Part.PLAN, given=-1),
-    Key("grace-up", "right_parenthesis", ")", "grace", "longer grace", Part.PLAN, given=1),
-    Key("knobs", "o", "o", "knobs", "all knobs as a form", Part.PLAN),
-    Key("later", "J", "J", "move_node", "one wave later", Part.PLAN, _NODES, given=1),
-    Key("earlier", "K", "K", "move_node", "one wave earlier", Part.PLAN, _NODES, given=-1),
-    Key("pin", "p", "p", "pin", "pin to its wave, or not", Part.PLAN, _NODES),
-    Key("last", "P", "P", "pin_last", "pin behind all others", Part.PLAN, _NODES),
-    Key("undo", "z", "z", "undo", "undo", Part.PLAN, (), 9),
-    Key("redo", "Z", "Z", "redo", "redo", Part.PLAN),
-    Key("compare", "equals_sign", "=", "compare", "compare, pin as A", Part.PLAN, (), 10),
-    Key("run", "r", "r", "run", "run…", Part.RUN, (), 4),
-    Key("dry-run", "D", "D", "dry_run", "dry run of the first round, on the server", Part.RUN),
-    Key("cordon", "c", "c", "by_hand", "copy kubectl cordon of this node", Part.RUN, _NODES, given="cordon"),
-    Key("uncordon", "u", "u", "by_hand", "copy kubectl uncordon of it", Part.RUN, _NODES, given="uncordon"),
-    Key("show-run", "5,6", "5 6", "show_run", "the run, its log", Part.RUN),
-    Key("runs", "L", "L", "runs", "the runs of this cluster: go on, give back", Part.RUN),
-    Key("filter", "slash", "/", "filter", "filter (!inverse, -l labels)", Part.LOOK, (Page.PLAN,), 7),
-    Key("sort-name", "N", "N", "sort", "sort by name, again: back", Part.LOOK, (Page.PLAN,), given="NODE"),
-    Key("sort-age", "A", "A", "sort", "sort by age", Part.LOOK, (Page.PLAN,), given="AGE"),
-    Key("sort-status", "S", "S", "sort", "sort by status", Part.LOOK, (Page.PLAN,), given="STATUS"),
-    Key("sort-next", "O", "O", "sort_next", "sort by the next column", Part.LOOK, (Page.PLAN,)),
-    Key("faults", "ctrl+z", "ctrl+z", "toggle", "only nodes at fault", Part.LOOK, (Page.PLAN,), given="faults"),
-    Key("wide", "ctrl+w", "ctrl+w", "toggle", "columns in full, h l sideways", Part.LOOK, given="wide"),
-    Key("head", "ctrl+e", "ctrl+e", "toggle", "hide the head, more rows", Part.LOOK, given="headless"),
-    Key("copy", "y", "y", "copy", "copy the fix", Part.LOOK, (Page.HEADROOM, Page.BLOCKERS), _COPY),
-    Key("command", "C", "C", "command", "command (copied: the same plan on a command line)", Part.LOOK, (), 11),
-    Key("plan", "1", "1", "page", "nodes", Part.ANYWHERE, given=Page.PLAN),
-    Key("headroom", "2", "2", "page", "budgets", Part.ANYWHERE, given=Page.HEADROOM),
-    Key("waves", "3", "3", "page", "waves", Part.ANYWHERE, given=Page.WAVES),
-    Key("blockers", "4,b", "4 b", "page", "blockers", Part.ANYWHERE, given=Page.BLOCKERS),
-    Key("visited-before", "left_square_bracket", "[", "visited", "the page before", Part.ANYWHERE, given=-1),
-    Key("visited-after", "right_square_bracket", "]", "visited", "the page after it", Part.ANYWHERE, given=1),
-    Key("visited-last", "minus", "-", "last_page", "the last page, and back", Part.ANYWHERE),
-    Key("prompt", "colon,ctrl+p", ":", "prompt", "go to (a page by its name)", Part.ANYWHERE, (), 12),
-    Key("kill", "ctrl+k", "ctrl+k", "nothing", "nothing: k9s kills with it", Part.ANYWHERE),
-    Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster again", Part.ANYWHERE),
-    Key("rights", "exclamation_mark", "!", "rights", "what is hidden from you", Part.ANYWHERE),
-    Key("context", "x", "x", "context", "another context", Part.ANYWHERE),
-    Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 5),
-    Key("back", "escape", "esc", "back", "back", Part.ANYWHERE),
-    Key("quit", "q", "q", "leave", "back, then quit", Part.ANYWHERE),
+KEYS: tuple[KeyBinding, ...] = (
+    KeyBinding(
+        "mark",
+        "space",
+        "space",
+        "mark",
+        "mark (on 4: assumed fixed)",
+        HelpPart.MARK,
+        (*_NODES, ScreenPage.BLOCKERS),
+        _MARK,
+    ),
+    KeyBinding("mark-more", "m", "m", "mark_more", "mark…", HelpPart.MARK, (ScreenPage.PLAN,), 2),
+    KeyBinding(
+        "mark-range", "ctrl+@,ctrl+space", "ctrl+space", "mark_range", "mark range", HelpPart.MARK, (ScreenPage.PLAN,)
+    ),
+    KeyBinding("mark-none", "ctrl+backslash", "ctrl+\\", "mark_none", "clear marks", HelpPart.MARK, _NODES),
+    KeyBinding("parallel-down", "left_curly_bracket", "{", "parallel", "fewer nodes at once", HelpPart.PLAN, given=-1),
+    KeyBinding("parallel-up", "right_curly_bracket", "}", "parallel", "more nodes at once", HelpPart.PLAN, given=1),
+    KeyBinding("grace-down", "left_parenthesis", "(", "grace", "shorter grace", HelpPart.PLAN, given=-1),
+    KeyBinding("grace-up", "right_parenthesis", ")", "grace", "longer grace", HelpPart.PLAN, given=1),
+    KeyBinding("knobs", "o", "o", "knobs", "all knobs as a form", HelpPart.PLAN),
+    KeyBinding("later", "J", "J", "move_node", "one wave later", HelpPart.PLAN, _NODES, given=1),
+    KeyBinding("earlier", "K", "K", "move_node", "one wave earlier", HelpPart.PLAN, _NODES, given=-1),
+    KeyBinding("pin", "p", "p", "pin", "pin to its wave, or not", HelpPart.PLAN, _NODES),
+    KeyBinding("last", "P", "P", "pin_last", "pin behind all others", HelpPart.PLAN, _NODES),
+    KeyBinding("undo", "z", "z", "undo", "undo", HelpPart.PLAN, (), 9),
+    KeyBinding("redo", "Z", "Z", "redo", "redo", HelpPart.PLAN),
+    KeyBinding("compare", "equals_sign", "=", "compare", "compare, pin as A", HelpPart.PLAN, (), 10),
+    KeyBinding("run", "r", "r", "run", "run…", HelpPart.RUN, (), 4),
+    KeyBinding("dry-run", "D", "D", "dry_run", "dry run of the first round, on the server", HelpPart.RUN),
+    KeyBinding("cordon", "c", "c", "by_hand", "copy kubectl cordon of this node", HelpPart.RUN, _NODES, given="cordon"),
+    KeyBinding("uncordon", "u", "u", "by_hand", "copy kubectl uncordon of it", HelpPart.RUN, _NODES, given="uncordon"),
+    KeyBinding("show-run", "5,6", "5 6", "show_run", "the run, its log", HelpPart.RUN),
+    KeyBinding("runs", "L", "L", "runs", "the runs of this cluster: go on, give back", HelpPart.RUN),
+    KeyBinding("filter", "slash", "/", "filter", "filter (!inverse, -l labels)", HelpPart.LOOK, (ScreenPage.PLAN,), 7),
+    KeyBinding(
+        "sort-name", "N", "N", "sort", "sort by name, again: back", HelpPart.LOOK, (ScreenPage.PLAN,), given="NODE"
+    ),
+    KeyBinding("sort-age", "A", "A", "sort", "sort by age", HelpPart.LOOK, (ScreenPage.PLAN,), given="AGE"),
+    KeyBinding("sort-status", "S", "S", "sort", "sort by status", HelpPart.LOOK, (ScreenPage.PLAN,), given="STATUS"),
+    KeyBinding("sort-next", "O", "O", "sort_next", "sort by the next column", HelpPart.LOOK, (ScreenPage.PLAN,)),
+    KeyBinding(
+        "faults", "ctrl+z", "ctrl+z", "toggle", "only nodes at fault", HelpPart.LOOK, (ScreenPage.PLAN,), given="faults"
+    ),
+    KeyBinding("wide", "ctrl+w", "ctrl+w", "toggle", "columns in full, h l sideways", HelpPart.LOOK, given="wide"),
+    KeyBinding("head", "ctrl+e", "ctrl+e", "toggle", "hide the head, more rows", HelpPart.LOOK, given="headless"),
+    KeyBinding(
+        "copy", "y", "y", "copy", "copy the fix", HelpPart.LOOK, (ScreenPage.HEADROOM, ScreenPage.BLOCKERS), _COPY
+    ),
+    KeyBinding(
+        "command", "C", "C", "command", "command (copied: the same plan on a command line)", HelpPart.LOOK, (), 11
+    ),
+    KeyBinding("plan", "1", "1", "page", "nodes", HelpPart.ANYWHERE, given=ScreenPage.PLAN),
+    KeyBinding("headroom", "2", "2", "page", "budgets", HelpPart.ANYWHERE, given=ScreenPage.HEADROOM),
+    KeyBinding("waves", "3", "3", "page", "waves", HelpPart.ANYWHERE, given=ScreenPage.WAVES),
+    KeyBinding("blockers", "4,b", "4 b", "page", "blockers", HelpPart.ANYWHERE, given=ScreenPage.BLOCKERS),
+    KeyBinding("visited-before", "left_square_bracket", "[", "visited", "the page before", HelpPart.ANYWHERE, given=-1),
+    KeyBinding(
+        "visited-after", "right_square_bracket", "]", "visited", "the page after it", HelpPart.ANYWHERE, given=1
+    ),
+    KeyBinding("visited-last", "minus", "-", "last_page", "the last page, and back", HelpPart.ANYWHERE),
+    KeyBinding("prompt", "colon,ctrl+p", ":", "prompt", "go to (a page by its name)", HelpPart.ANYWHERE, (), 12),
+    KeyBinding("kill", "ctrl+k", "ctrl+k", "nothing", "nothing: k9s kills with it", HelpPart.ANYWHERE),
+    KeyBinding("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster again", HelpPart.ANYWHERE),
+    KeyBinding("rights", "exclamation_mark", "!", "rights", "what is hidden from you", HelpPart.ANYWHERE),
+    KeyBinding("context", "x", "x", "context", "another context", HelpPart.ANYWHERE),
+    KeyBinding("help", "question_mark", "?", "help", "help", HelpPart.ANYWHERE, (), 5),
+    KeyBinding("back", "escape", "esc", "back", "back", HelpPart.ANYWHERE),
+    KeyBinding("quit", "q", "q", "leave", "back, then quit", HelpPart.ANYWHERE),
 )
 
 
@@ -138,13 +159,15 @@ class Hint(NamedTuple):
     actions: tuple[str, ...] = ()
 
 
-def hint(keys: Sequence[Key], words: str = "") -> Hint:
+def hint(keys: Sequence[KeyBinding], words: str = "") -> Hint:
     """Of one key, or of several that belong together and share their `words`."""
     said = words or keys[0].words.split(",")[0].split(" (")[0]
     return Hint(" ".join(key.shown.split()[0] for key in keys), said, tuple(f"do('{key.id}')" for key in keys))
 
 
-def foot(page: Page, keys: Sequence[Key] = KEYS, copies: str | None = "", marks: str = "mark") -> tuple[Hint, ...]:
+def foot(
+    page: ScreenPage, keys: Sequence[KeyBinding] = KEYS, copies: str | None = "", marks: str = "mark"
+) -> tuple[Hint, ...]:
     """``space mark  m mark…  r run…``: the most useful first. `copies`: what y copies here, None for nothing; `marks`:
     what space does."""
     kept = {key.foot: key for key in keys if key.foot and (not key.pages or page in key.pages)}
@@ -220,10 +243,10 @@ _SIGNS = {
 class Keymap:
     """`keys` as they are in effect; `wrong`: what of the user's file is not followed, a sentence each."""
 
-    keys: tuple[Key, ...] = KEYS
+    keys: tuple[KeyBinding, ...] = KEYS
     wrong: tuple[str, ...] = ()
 
-    def of(self, action: str) -> Key:
+    def of(self, action: str) -> KeyBinding:
         """The one with that id, which is there."""
         return next(key for key in self.keys if key.id == action)
 
@@ -265,7 +288,7 @@ def _sign(char: str) -> str:
 _SIGN_NAMES = frozenset(_sign(chr(code)) for code in range(33, 127) if not chr(code).isalnum())
 
 
-def read(wanted: Mapping[str, str], keys: Sequence[Key] = KEYS) -> Keymap:
+def read(wanted: Mapping[str, str], keys: Sequence[KeyBinding] = KEYS) -> Keymap:
     """`wanted`: keys by the names of actions, several of one with commas. What cannot be followed stays as it is."""
     wrong, mapped = [], {}
     ids = {key.id: key for key in keys}
@@ -287,7 +310,7 @@ def read(wanted: Mapping[str, str], keys: Sequence[Key] = KEYS) -> Keymap:
     return Keymap(tuple(mapped.get(key.id, key) for key in keys), tuple(wrong))
 
 
-def _without_clashes(mapped: dict[str, Key], ids: Mapping[str, Key]) -> list[str]:
+def _without_clashes(mapped: dict[str, KeyBinding], ids: Mapping[str, KeyBinding]) -> list[str]:
     """Takes out of `mapped` what shares a key with another action, until nothing does; a sentence for each."""
     said: list[str] = []
     while True:
@@ -308,5 +331,5 @@ def _without_clashes(mapped: dict[str, Key], ids: Mapping[str, Key]) -> list[str
             del mapped[name]
 
 
-def _stays(key: Key) -> str:
+def _stays(key: KeyBinding) -> str:
     return f"{key.id!r} stays on {key.shown}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ZONE, DrainPolicy
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.model.options import Declared, Steps, options_of
+from kubectl_eksdoc.model.options import DeclaredOption, Steps, options_of
 from kubectl_eksdoc.render.text import duration
 
 GRACES: tuple[int | None, ...] = (None, 30, 60, 120, 300)
@@ -83,7 +83,7 @@ def next_of(steps: Sequence[Value], now: Value, by: int) -> Value:
     return steps[min(max(steps.index(now) + by, 0), len(steps) - 1)] if now in steps else steps[0]
 
 
-def _stepped(each: Declared, steps: Steps[Value]) -> Knob:
+def _stepped(each: DeclaredOption, steps: Steps[Value]) -> Knob:
     """Of an option that has steps."""
     alone = each.option.kind.switch
     flag = each.option.flag if alone else f"{each.option.flag} {each.option.metavar}"

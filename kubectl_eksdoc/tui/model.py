@@ -9,14 +9,14 @@ from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.tui.choice import Ask, Choice
-from kubectl_eksdoc.tui.reading import Reads
-from kubectl_eksdoc.tui.seen import Seen
+from kubectl_eksdoc.tui.choice import EditHistory, PlanInput
+from kubectl_eksdoc.tui.reading import ScreenReads
+from kubectl_eksdoc.tui.seen import TableView
 from kubectl_eksdoc.tui.sheets.nodes import NodeFacts, facts_of_last, faulty, in_order, like
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PlannedCluster:
     """What was read, and what was made of it once. `old`: it is what is remembered of another time, of which nothing is
     planned."""
 
@@ -25,15 +25,17 @@ class Facts:
     old: bool = False
 
 
-def remembered(view: LastView) -> Facts:
-    return Facts(Cluster(view.identity, Source.LIVE, view.observed_at, nodes=view.nodes), facts_of_last(view), old=True)
+def remembered(view: LastView) -> PlannedCluster:
+    return PlannedCluster(
+        Cluster(view.identity, Source.LIVE, view.observed_at, nodes=view.nodes), facts_of_last(view), old=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlanOfInput:
     """The plan of `ask`."""
 
-    ask: Ask
+    ask: PlanInput
     view: DrainView
 
 
@@ -43,18 +45,18 @@ class Model:
     at once of the choice as it is. `pinned`: the plan that it is compared with. `trouble`: why there is no plan, or
     nothing was read. `context`: the one that was chosen on these screens. `reads`: how reading goes."""
 
-    facts: Facts | None = None
-    choice: Choice = field(default_factory=Choice)
-    planned: Planned | None = None
-    planned_of: Facts | None = None
+    facts: PlannedCluster | None = None
+    choice: EditHistory = field(default_factory=EditHistory)
+    planned: PlanOfInput | None = None
+    planned_of: PlannedCluster | None = None
     preview: Preview | None = None
-    pinned: Planned | None = None
+    pinned: PlanOfInput | None = None
     trouble: str = ""
     filter: str = ""
     context: str = ""
-    seen: Seen = field(default_factory=Seen)
+    seen: TableView = field(default_factory=TableView)
     about: str = ""  # the node or the budget (ns/name) that the page of pods is of
-    reads: Reads = Reads()
+    reads: ScreenReads = ScreenReads()
     denied: tuple[Permission, ...] | None = None  # of what a run needs; None: it was not asked
 
     @property
@@ -86,10 +88,10 @@ class Model:
             kept = faulty(kept, self.facts.nodes, self.view)
         return in_order(kept, self.seen.order, self.facts.nodes, self.view)
 
-    def chosen(self, choice: Choice) -> Model:
+    def chosen(self, choice: EditHistory) -> Model:
         return replace(self, choice=choice, preview=None, trouble="")
 
-    def with_plan(self, planned: Planned) -> Model:
+    def with_plan(self, planned: PlanOfInput) -> Model:
         """It is of the choice and of the facts as they are."""
         pinned = self.pinned or planned  # the plan that one opened with, until another is pinned
         return replace(self, planned=planned, planned_of=self.facts, preview=None, trouble="", pinned=pinned)

@@ -13,14 +13,14 @@ from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import unreached
 from kubectl_eksdoc.tui.help import AS_IT_COMES, HelpScreen
-from kubectl_eksdoc.tui.keymap import KEYS, Page
+from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import NotRead
 from kubectl_eksdoc.tui.reasons import NO_CONTEXTS
 from kubectl_eksdoc.tui.sheets.sheet import Line
 from kubectl_eksdoc.tui.shell import plain
-from kubectl_eksdoc.tui.widgets.foot import Foot
+from kubectl_eksdoc.tui.widgets.foot import FootBar
 from kubectl_eksdoc.tui.widgets.panel import Prose
 from kubectl_eksdoc.tui.wishes import LookAway, OtherContexts, ReadAnew
 
@@ -54,7 +54,7 @@ class OfflineScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(id="identity")
         yield Prose(id="unreached")
-        yield Foot(id="foot")
+        yield FootBar(id="foot")
 
     def on_mount(self) -> None:
         self.query_one("#unreached").border_title = plain(self._said("No cluster"))
@@ -71,7 +71,7 @@ class OfflineScreen(Screen[None]):
         lines = unreached.lines(model, told.where, told.what, now)
         if lines != self._lines:
             self._lines = lines
-            self.query_one("#foot", Foot).show(unreached.foot(model, now))
+            self.query_one("#foot", FootBar).show(unreached.foot(model, now))
             self.query_one("#unreached", Prose).show(lines)
 
     def tick(self, model: Model) -> None:
@@ -101,7 +101,7 @@ class OfflineScreen(Screen[None]):
         await self.app.action_quit()
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(Page.PLAN, AS_IT_COMES))
+        self.app.push_screen(HelpScreen(ScreenPage.PLAN, AS_IT_COMES))
 
     def action_refuse(self, name: str) -> None:
         self.notify(f"{AS_IT_COMES.of(name).shown}: nothing is read yet", timeout=4, markup=False)

@@ -12,16 +12,16 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.flows.ports import Field
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.permissions import Needs, Permission
+    from kubectl_eksdoc.model.permissions import Permission, PlanPermissions
     from kubectl_eksdoc.model.snapshots import LastView
-    from kubectl_eksdoc.model.whereabouts import Whereabouts
-    from kubectl_eksdoc.tui.run.state import Desk
+    from kubectl_eksdoc.model.whereabouts import ClusterAddress
+    from kubectl_eksdoc.tui.run.state import ScreenRunController
 
 Progress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveClusterAccess:
     """What there is only of a live cluster. All may be called from other threads, and may take long.
 
     `where`: which cluster it is; it may raise ConfigError, as `watch` may, which gives a field that tells of changes.
@@ -29,7 +29,7 @@ class Live:
     can be chosen instead; `at`: the same screens on another one. `denied`: those of the rights that we do not have.
     """
 
-    where: Callable[[], Whereabouts]
+    where: Callable[[], ClusterAddress]
     last_view: Callable[[], LastView | None]
     remember: Callable[[Cluster], None]
     watch: Callable[[], AbstractContextManager[Field]]
@@ -56,10 +56,10 @@ class Opening:
     plain: bool = False
     light: bool = False
     context: str = ""
-    desk: Desk | None = None
+    desk: ScreenRunController | None = None
     no_desk: str = ""
-    live: Live | None = None
+    live: LiveClusterAccess | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     wrong: tuple[str, ...] = ()
-    needs: Callable[[], Needs] | None = None
+    needs: Callable[[], PlanPermissions] | None = None
     production: str = ""

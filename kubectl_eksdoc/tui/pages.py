@@ -319,7 +319,7 @@ def _narrowed(model: Model, shown: int) -> list[str]:
     told = [f"{like} of {len(model.facts.nodes.texts)} are like /{model.filter}"] if model.filter else []
     told += [f"faults only: {shown} of {like}"] if model.seen.faults else []
     by = model.seen.order
-    return told if by == nodes.Order() else [*told, f"by {by.column}{nodes.sign(by)}"]
+    return told if by == nodes.SortOrder() else [*told, f"by {by.column}{nodes.sign(by)}"]
 
 
 # The pods of the node, or of the budget, that was opened by enter.

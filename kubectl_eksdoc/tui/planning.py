@@ -20,12 +20,12 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import sentences, shown
-from kubectl_eksdoc.tui.choice import Ask, Choice
-from kubectl_eksdoc.tui.given import Given
-from kubectl_eksdoc.tui.model import Facts, Planned
+from kubectl_eksdoc.tui.choice import EditHistory, PlanInput
+from kubectl_eksdoc.tui.given import NamedSelection
+from kubectl_eksdoc.tui.model import PlannedCluster, PlanOfInput
 from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.reader import Changed, Lost, Notice, Over, Watched
-from kubectl_eksdoc.tui.reading import Reads
+from kubectl_eksdoc.tui.reader import ClusterChanged, Notice, WatchEnded, WatchLost, WatchStarted
+from kubectl_eksdoc.tui.reading import ScreenReads
 from kubectl_eksdoc.tui.sheets.prepared import prepare
 from kubectl_eksdoc.tui.shell import Shell
 
@@ -34,21 +34,21 @@ from kubectl_eksdoc.tui.shell import Shell
 class Failed:
     """There is no plan of `ask`, and why."""
 
-    ask: Ask
+    ask: PlanInput
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Glimpse:
+class QuickPlan:
     """What is known at once of `ask`."""
 
-    ask: Ask
+    ask: PlanInput
     preview: Preview
 
 
-News = Planned | Failed | Glimpse
+News = PlanOfInput | Failed | QuickPlan
 
-ViewOf = Callable[[Cluster, Ask, WhatIf], DrainView]
+ViewOf = Callable[[Cluster, PlanInput, WhatIf], DrainView]
 
 
 class Planner:
@@ -59,15 +59,15 @@ class Planner:
         self._view_of = view_of
         self._told = told
         self._asked, self._looked_at = _Latest(), _Latest()
-        self._base: tuple[Ask, WhatIf] | None = None
+        self._base: tuple[PlanInput, WhatIf] | None = None
         for name, work in (("glimpses", self._look), ("planner", self._work)):
             threading.Thread(target=work, name=name, daemon=True).start()
 
-    def ask(self, ask: Ask) -> None:
+    def ask(self, ask: PlanInput) -> None:
         """A plan of it is wanted, and of nothing that was asked for before."""
         self._asked.put(ask)
 
-    def knows_at_once(self, ask: Ask) -> bool:
+    def knows_at_once(self, ask: PlanInput) -> bool:
         """Something is known of it before it is planned anew: of the same nodes under another policy."""
         return self._near(ask) is not None
 
@@ -84,7 +84,7 @@ class Planner:
         while (ask := self._looked_at.take()) is not None:
             self._or_failed(ask, self._plan)
 
-    def _or_failed(self, ask: Ask, made: Callable[[Ask], object]) -> None:
+    def _or_failed(self, ask: PlanInput, made: Callable[[PlanInput], object]) -> None:
         try:
             made(ask)
         except EksdocError as error:
@@ -92,18 +92,18 @@ class Planner:
         except Exception as error:  # a bug in a plan must not take the screen with it
             self._told(Failed(ask, f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
 
-    def _glimpse(self, ask: Ask) -> None:
+    def _glimpse(self, ask: PlanInput) -> None:
         near = self._near(ask)
         if near is not None:
-            self._told(Glimpse(ask, near.preview(ask.policy)))
+            self._told(QuickPlan(ask, near.preview(ask.policy)))
 
-    def _near(self, ask: Ask) -> WhatIf | None:
+    def _near(self, ask: PlanInput) -> WhatIf | None:
         if self._base is None or not ask.marked:
             return None
         before, kept = self._base
         return kept if before.marked == ask.marked and before.policy != ask.policy else None
 
-    def _plan(self, ask: Ask) -> None:
+    def _plan(self, ask: PlanInput) -> None:
         if not ask.marked:
             return
         marked = (node for node in self._cluster.nodes if node.name in ask.marked)
@@ -112,23 +112,23 @@ class Planner:
         self._base = ask, kept
         view = self._view_of(self._cluster, ask, kept)
         prepare(view)
-        self._told(Planned(ask, view))
+        self._told(PlanOfInput(ask, view))
 
 
 class _Latest:
     """Mutable: the last that was put and not taken yet; what was put before it is forgotten."""
 
     def __init__(self) -> None:
-        self._put: Ask | None = None
+        self._put: PlanInput | None = None
         self._change = threading.Condition()
         self._over = False
 
-    def put(self, ask: Ask) -> None:
+    def put(self, ask: PlanInput) -> None:
         with self._change:
             self._put = ask
             self._change.notify()
 
-    def take(self) -> Ask | None:
+    def take(self) -> PlanInput | None:
         """Waits for one; None when nothing comes any more."""
         with self._change:
             while self._put is None and not self._over:
@@ -154,7 +154,7 @@ class LearningScreen(Shell):
 
     def __init__(self, opening: Opening, read: Callable[[], object]) -> None:
         super().__init__(opening, read)
-        self._given = Given(opening)
+        self._given = NamedSelection(opening)
         self._planner: Planner | None = None
 
     def on_unmount(self) -> None:
@@ -173,13 +173,13 @@ class LearningScreen(Shell):
     def progressed(self, kind: str, count: int) -> None:
         self._reads(self.model.reads.progressed(kind, count))
 
-    def remembers(self, facts: Facts) -> None:
+    def remembers(self, facts: PlannedCluster) -> None:
         """It is shown until the cluster is read."""
         if self.model.facts is None:
             self.model = replace(self.model, facts=facts)
             self.show()
 
-    def read(self, facts: Facts, differs: bool) -> None:
+    def read(self, facts: PlannedCluster, differs: bool) -> None:
         """Marks stay where their nodes still are; the first time those that were named are marked. Where nothing
         `differs`, the plan stays as well."""
         first = self.model.facts is None or (self.model.old and not self.model.choice.past)
@@ -220,13 +220,13 @@ class LearningScreen(Shell):
         """By whoever watches the cluster."""
         now, reads = self._opening.now(), self.model.reads
         match notice:
-            case Changed():
+            case ClusterChanged():
                 self._reads(reads.was_told(now))
-            case Watched():
+            case WatchStarted():
                 self._reads(reads.watched())
-            case Lost(said):
+            case WatchLost(said):
                 self._reads(reads.lost_sight(now, said))
-            case Over(said):
+            case WatchEnded(said):
                 self._reads(reads.unwatched(said))
 
     @property
@@ -238,25 +238,25 @@ class LearningScreen(Shell):
         """Time has passed."""
         self.show_age()
 
-    def _reads(self, reads: Reads) -> None:
+    def _reads(self, reads: ScreenReads) -> None:
         self.model = replace(self.model, reads=reads)
         self.show_age()
 
     # Of plans
 
-    def _mark_what_was_named(self, facts: Facts) -> None:
+    def _mark_what_was_named(self, facts: PlannedCluster) -> None:
         try:
             marked = self._given.first_marks(facts.cluster)
         except EksdocError as error:
             marked = frozenset()
             self.notify(sentences(error.message, error.hint), severity="warning", timeout=20, markup=False)
-        self._choose(replace(self.model.choice, ask=Ask(marked)), anew=True)
+        self._choose(replace(self.model.choice, ask=PlanInput(marked)), anew=True)
 
-    def _told(self, facts: Facts, news: News) -> None:
+    def _told(self, facts: PlannedCluster, news: News) -> None:
         """In the planner's thread; `facts`: what is planned from."""
         if self.is_attached and self.app.is_running:
             self.app.call_from_thread(self._learn, facts, news)
-            if isinstance(news, Glimpse):
+            if isinstance(news, QuickPlan):
                 self._until_seen()
 
     def _until_seen(self) -> None:
@@ -265,15 +265,15 @@ class LearningScreen(Shell):
         self.app.call_from_thread(self.call_after_refresh, seen.set)
         seen.wait(SOON_S)
 
-    def _learn(self, facts: Facts, news: News) -> None:
+    def _learn(self, facts: PlannedCluster, news: News) -> None:
         if news.ask != self.model.choice.ask or facts is not self.model.facts:
             return
-        if isinstance(news, Planned):
+        if isinstance(news, PlanOfInput):
             before, was_of = self.model.planned, self.model.planned_of
             self.model = self.model.with_plan(news)
             if before is not None and was_of is not facts and before.ask.marked == news.ask.marked:
                 self._tick_off(before.view, news.view)
-        elif isinstance(news, Glimpse):
+        elif isinstance(news, QuickPlan):
             if not self.model.stale:
                 return  # the plan was faster
             self.model = replace(self.model, preview=news.preview)
@@ -298,7 +298,7 @@ class LearningScreen(Shell):
             kept = replace(policy, assume_fixed=policy.assume_fixed - done)
             self._choose(self.model.choice.with_policy(kept, "fixed in the cluster, no longer only assumed"))
 
-    def _choose(self, choice: Choice, anew: bool = False) -> None:
+    def _choose(self, choice: EditHistory, anew: bool = False) -> None:
         if choice.ask == self.model.choice.ask and not anew:
             return
         self.model = self.model.chosen(choice)

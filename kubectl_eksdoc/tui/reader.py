@@ -16,8 +16,6 @@ from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
-    Away,
-    Back,
     BudgetGone,
     BudgetIs,
     News,
@@ -25,28 +23,30 @@ from kubectl_eksdoc.kubernetes.news import (
     NodeIs,
     PodGone,
     PodIs,
+    WatchInterrupted,
+    WatchRestored,
 )
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.tui.opening import Live, Opening
+from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.permissions import Permission
-    from kubectl_eksdoc.model.whereabouts import Whereabouts
-    from kubectl_eksdoc.tui.model import Facts
+    from kubectl_eksdoc.model.whereabouts import ClusterAddress
+    from kubectl_eksdoc.tui.model import PlannedCluster
 
 
 @dataclass
-class Told(Message):
+class ReaderMessage(Message):
     """`of`: what is open may be another one by the time when it is heard."""
 
     of: Opening
 
 
 @dataclass
-class Progressed(Told):
+class Progressed(ReaderMessage):
     """So many objects of a kind were read."""
 
     kind: str
@@ -54,33 +54,33 @@ class Progressed(Told):
 
 
 @dataclass
-class Remembered(Told):
+class Remembered(ReaderMessage):
     """What the cluster was like when it was seen last."""
 
-    facts: Facts
+    facts: PlannedCluster
 
 
 @dataclass
-class HaveRead(Told):
+class HaveRead(ReaderMessage):
     """The cluster was read; `differs` from what was known. If not, `facts` are those."""
 
-    facts: Facts
+    facts: PlannedCluster
     differs: bool
 
 
 @dataclass
-class NotRead(Told):
+class NotRead(ReaderMessage):
     """It was not: `what` in a few words, and why; `where`: which cluster it should have been, None where not even that
     is known."""
 
     what: str
     why: str
     remedy: str
-    where: Whereabouts | None
+    where: ClusterAddress | None
 
 
 @dataclass
-class Contexts(Told):
+class Contexts(ReaderMessage):
     """Those that can be chosen, and the one that is open, "" where that is not known."""
 
     names: tuple[str, ...]
@@ -88,14 +88,14 @@ class Contexts(Told):
 
 
 @dataclass
-class Denied(Told):
+class Denied(ReaderMessage):
     """What of it we may not do."""
 
     permissions: tuple[Permission, ...]
 
 
 @dataclass
-class Noticed(Told):
+class Noticed(ReaderMessage):
     """By whoever watches it."""
 
     notice: Notice
@@ -107,14 +107,14 @@ class Reader:
     def __init__(self, opening: Opening, post: Callable[[Message], object]) -> None:
         self._opening = opening
         self._post = post
-        self._watcher: Watcher | None = None
+        self._watcher: ClusterWatcher | None = None
         self._over = False  # nobody is to watch it (any more)
 
-    def read(self, known: Facts | None) -> None:
+    def read(self, known: PlannedCluster | None) -> None:
         """In a thread: it may take long, and loads much. `known`: what is shown, None before anything is."""
         threading.Thread(target=self._read, args=(known,), name="reader", daemon=True).start()
 
-    def list_contexts(self, live: Live) -> None:
+    def list_contexts(self, live: LiveClusterAccess) -> None:
         """In a thread: the kubeconfig may be large."""
 
         def work() -> None:
@@ -123,7 +123,7 @@ class Reader:
 
         threading.Thread(target=work, name="contexts", daemon=True).start()
 
-    def ask_rights(self, live: Live, permissions: Sequence[Permission]) -> None:
+    def ask_rights(self, live: LiveClusterAccess, permissions: Sequence[Permission]) -> None:
         """In a thread. Where it cannot be told, nothing is."""
 
         def work() -> None:
@@ -139,7 +139,7 @@ class Reader:
         if self._watcher is not None:
             self._watcher.close()
 
-    def _read(self, known: Facts | None) -> None:
+    def _read(self, known: PlannedCluster | None) -> None:
         from kubectl_eksdoc.errors import EksdocError
         from kubectl_eksdoc.tui.unreached import headline
 
@@ -162,23 +162,23 @@ class Reader:
     def _progress(self, kind: str, count: int) -> None:
         self._post(Progressed(self._opening, kind, count))
 
-    def _recall(self, live: Live) -> None:
+    def _recall(self, live: LiveClusterAccess) -> None:
         from kubectl_eksdoc.tui.model import remembered
 
         view = live.last_view()
         if view is not None:
             self._post(Remembered(self._opening, remembered(view)))
 
-    def _of(self, cluster: Cluster, known: Facts | None) -> HaveRead:
+    def _of(self, cluster: Cluster, known: PlannedCluster | None) -> HaveRead:
         from kubectl_eksdoc.drain.comparison.changes import unchanged
-        from kubectl_eksdoc.tui.model import Facts
+        from kubectl_eksdoc.tui.model import PlannedCluster
         from kubectl_eksdoc.tui.sheets.nodes import facts_of
 
         if known is not None and not known.old and unchanged(known.cluster, cluster):
             return HaveRead(self._opening, known, differs=False)
-        return HaveRead(self._opening, Facts(cluster, facts_of(cluster)), differs=True)
+        return HaveRead(self._opening, PlannedCluster(cluster, facts_of(cluster)), differs=True)
 
-    def _where(self) -> Whereabouts | None:
+    def _where(self) -> ClusterAddress | None:
         from kubectl_eksdoc.errors import EksdocError
 
         try:
@@ -186,18 +186,18 @@ class Reader:
         except EksdocError:
             return None
 
-    def _watch(self, live: Live, cluster: Cluster) -> None:
+    def _watch(self, live: LiveClusterAccess, cluster: Cluster) -> None:
         """Unless somebody does, or nobody may."""
         if self._watcher is None and not self._over:
             # REMOVED
 
-            self._watcher = Watcher(live.watch, cluster, self._noticed)
+            self._watcher = ClusterWatcher(live.watch, cluster, self._noticed)
 
     def _noticed(self, notice: Notice) -> None:
         """In the watcher's thread."""
         # REMOVED
 
-        if isinstance(notice, Over):
+        if isinstance(notice, WatchEnded):
             self._watcher, self._over = None, self._over or notice.forbidden
         self._post(Noticed(self._opening, notice))
 
@@ -210,36 +210,36 @@ WAIT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ClusterChanged:
     """Something that matters is another thing than it was."""
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchStarted:
     """From now on, or again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class WatchLost:
     """Nobody answers; `said`: why."""
 
     said: str
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class WatchEnded:
     """It cannot be watched (any more); `said`: why. `forbidden`: no other try will change that."""
 
     said: str
     forbidden: bool
 
 
-Notice = Changed | Watched | Lost | Over
+Notice = ClusterChanged | WatchStarted | WatchLost | WatchEnded
 
 _Fact = TypeVar("_Fact", Pod, Budget, Node)
 
 
-class Known:
+class KnownObjects:
     """Mutable: pods by UID, budgets by namespace and name, nodes by name, as they were told last."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -286,7 +286,7 @@ def _are(known: dict[str, _Fact], facts: Mapping[str, _Fact]) -> bool:
     return bool(gone or new)
 
 
-class Watcher:
+class ClusterWatcher:
     """Mutable. It watches from when it is made until it is closed; `told` is called from its thread."""
 
     def __init__(
@@ -294,7 +294,7 @@ class Watcher:
     ) -> None:
         self._watch = watch
         self._told = told
-        self._known = Known(cluster)
+        self._known = KnownObjects(cluster)
         self._over = threading.Event()
         threading.Thread(target=self._work, name="watcher", daemon=True).start()
 
@@ -307,20 +307,20 @@ class Watcher:
                 while not self._over.is_set():
                     self._take(field.news(WAIT_S))
         except EksdocError as error:
-            self._tell(Over(error.message, isinstance(error, Forbidden)))
+            self._tell(WatchEnded(error.message, isinstance(error, Forbidden)))
         except Exception as error:  # a bug here must not look like a cluster in which nothing changes
-            self._tell(Over(f"this is a bug in kubectl eksdoc, please report it: {error!r}", True))
+            self._tell(WatchEnded(f"this is a bug in kubectl eksdoc, please report it: {error!r}", True))
 
     def _take(self, told: Iterable[News]) -> None:
         changed = False
         for news in told:
-            if isinstance(news, Away):
-                self._tell(Lost(news.said))
-            elif isinstance(news, Back | AllNodes):  # the first thing that is told: it is watched
-                self._tell(Watched())
+            if isinstance(news, WatchInterrupted):
+                self._tell(WatchLost(news.said))
+            elif isinstance(news, WatchRestored | AllNodes):  # the first thing that is told: it is watched
+                self._tell(WatchStarted())
             changed = self._known.take(news) or changed
         if changed:
-            self._tell(Changed())
+            self._tell(ClusterChanged())
 
     def _tell(self, notice: Notice) -> None:
         if not self._over.is_set():

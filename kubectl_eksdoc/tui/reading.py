@@ -29,14 +29,14 @@ _SLOW = timedelta(seconds=10)
 FIRST_RETRY_S, LONGEST_RETRY_S = 4.0, 60.0
 
 
-class Watch(str, Enum):
+class WatchState(str, Enum):
     NONE = "none"  # it is not watched: not yet, or it may not be
     ON = "on"
     AWAY = "away"  # nobody answers
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class ScreenReads:
     """`live`: what is read may change; a dump and the demo do not. `begun`: a read is under way since then, and
     `count` objects of `kind` are there. `done`: the last one that worked began then, and took `cost_s`. `changed`:
     since then something has changed that matters. `failures` in a row, the last one at `failed`; `why`, and what to do
@@ -53,19 +53,19 @@ class Reads:
     failed: datetime | None = None
     why: str = ""
     remedy: str = ""
-    watch: Watch = Watch.NONE
+    watch: WatchState = WatchState.NONE
     lost: datetime | None = None
     said: str = ""
 
     # What happens
 
-    def begins(self, now: datetime) -> Reads:
+    def begins(self, now: datetime) -> ScreenReads:
         return replace(self, begun=now, kind="", count=0)
 
-    def progressed(self, kind: str, count: int) -> Reads:
+    def progressed(self, kind: str, count: int) -> ScreenReads:
         return replace(self, kind=kind, count=count)
 
-    def succeeded(self, now: datetime) -> Reads:
+    def succeeded(self, now: datetime) -> ScreenReads:
         """What changed after it had begun may be missing from it. What the first one costs is mostly loading code."""
         begun = self.begun or now
         changed = self.changed if self.changed is not None and self.changed >= begun else None
@@ -74,22 +74,22 @@ class Reads:
         mended = replace(self, failures=0, failed=None, why="", remedy="", lost=lost)
         return replace(mended, begun=None, done=begun, cost_s=cost_s, changed=changed)
 
-    def went_wrong(self, now: datetime, why: str, remedy: str) -> Reads:
+    def went_wrong(self, now: datetime, why: str, remedy: str) -> ScreenReads:
         return replace(self, begun=None, failures=self.failures + 1, failed=now, why=why, remedy=remedy)
 
-    def was_told(self, now: datetime) -> Reads:
+    def was_told(self, now: datetime) -> ScreenReads:
         """Whoever watches saw a change that matters."""
         return replace(self, changed=now)
 
-    def watched(self) -> Reads:
-        return replace(self, watch=Watch.ON, lost=None, said="")
+    def watched(self) -> ScreenReads:
+        return replace(self, watch=WatchState.ON, lost=None, said="")
 
-    def unwatched(self, said: str = "") -> Reads:
+    def unwatched(self, said: str = "") -> ScreenReads:
         """For good, or until it is tried anew."""
-        return replace(self, watch=Watch.NONE, lost=None, said=said)
+        return replace(self, watch=WatchState.NONE, lost=None, said=said)
 
-    def lost_sight(self, now: datetime, said: str) -> Reads:
-        return replace(self, watch=Watch.AWAY, lost=self.lost or now, said=said)
+    def lost_sight(self, now: datetime, said: str) -> ScreenReads:
+        return replace(self, watch=WatchState.AWAY, lost=self.lost or now, said=said)
 
     # What follows from it
 
@@ -108,7 +108,7 @@ class Reads:
             return None
         if self.changed is not None:
             pause_s = max(SOONEST_S, COSTS * self.cost_s)
-        elif self.watch is Watch.ON:
+        elif self.watch is WatchState.ON:
             pause_s = max(WATCHED_S, WATCHED_COSTS * self.cost_s)
         else:
             pause_s = max(UNWATCHED_S, UNWATCHED_COSTS * self.cost_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.tui.keymap import Key, Page, Part
+from kubectl_eksdoc.tui.keymap import HelpPart, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.model import Model
 
 _NEED_PLAN = ("move_node", "pin", "pin_last", "compare", "run", "dry_run")
@@ -12,14 +12,16 @@ _NOTHING_READ = "nothing is read yet"
 NO_CONTEXTS = "x: a dump and the demo have no other contexts"
 
 
-def why_not(key: Key, model: Model, page: Page) -> str:
+def why_not(key: KeyBinding, model: Model, page: ScreenPage) -> str:
     """One clause, "" where the key does what it says."""
     if key.action == "nothing":
         return "k9s kills with it, so here it does nothing, and nothing here deletes a pod"
     if key.pages and page not in key.pages:
         there = " and ".join(f"[{each.value}]" for each in key.pages)
         return f"{key.words} is a key of {there}"
-    if model.facts is None and (key.part in (Part.MARK, Part.PLAN) or key.action in (*_NEED_PLAN, *_NEED_FACTS)):
+    if model.facts is None and (
+        key.part in (HelpPart.MARK, HelpPart.PLAN) or key.action in (*_NEED_PLAN, *_NEED_FACTS)
+    ):
         return _NOTHING_READ
     if key.action == "rights" and (model.facts is None or model.old):
         return _NOTHING_READ

@@ -13,21 +13,21 @@ from datetime import datetime
 from time import monotonic
 from typing import ClassVar
 
-from kubectl_eksdoc.drain.run.chronicle import Aimed, Chronicle, NodeCourse, NodeState, PodState
+from kubectl_eksdoc.drain.run.chronicle import NodeCourse, NodeState, PlannedNode, PodState, RunHistory
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
-from kubectl_eksdoc.drain.run.replay import Recording, Replay, Source
-from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
+from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import counted, duration, listing
-from kubectl_eksdoc.tui.fitting import Piece
-from kubectl_eksdoc.tui.framed import Framed
+from kubectl_eksdoc.tui.fitting import FittingText
+from kubectl_eksdoc.tui.framed import FramedApp
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import Hint, Key, Keymap, Page, Part
+from kubectl_eksdoc.tui.keymap import HelpPart, Hint, KeyBinding, Keymap, ScreenPage
 from kubectl_eksdoc.tui.run.pages import LivePage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
-from kubectl_eksdoc.tui.run.sheets import Head, bar, log_line
-from kubectl_eksdoc.tui.run.state import Kind, Outcome, RunState, Stage, Update
+from kubectl_eksdoc.tui.run.sheets import RunHead, bar, log_line
+from kubectl_eksdoc.tui.run.state import RunKind, RunState, RunSummaryView, RunUpdate, ScreenStage
 
 # What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
 
@@ -39,13 +39,13 @@ _ENDS = {DONE: "it came to its end: every node is empty", ROLLED_BACK: "it was r
 _NO_END = "its end was not recorded: the journal ends here"
 
 
-def outcome_of(recording: Recording) -> Outcome:
+def outcome_of(recording: RunReplay) -> RunSummaryView:
     said = _ENDS.get(recording.ended, recording.ended) or _NO_END
-    return Outcome(said, tuple(_lines(recording)), bad=not recording.whole)
+    return RunSummaryView(said, tuple(_lines(recording)), bad=not recording.whole)
 
 
-def _lines(recording: Recording) -> Iterator[str]:
-    chronicle = Chronicle(recording.aims)
+def _lines(recording: RunReplay) -> Iterator[str]:
+    chronicle = RunHistory(recording.aims)
     chronicle.take(recording.moments)
     nodes = list(chronicle.nodes.values())
     drained = sum(node.state in (NodeState.DONE, NodeState.GONE) for node in nodes)
@@ -79,10 +79,10 @@ def _lasted(node: NodeCourse) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class ShownRun:
     """A run that is shown again: `path` is the file in which it was written down."""
 
-    recording: Recording
+    recording: RunReplay
     path: str
     ascii: bool = False
     plain: bool = False
@@ -96,18 +96,18 @@ _LONGEST_LOOK_S = 1.0
 """A terminal that was suspended for an hour is not an hour further."""
 
 _UNKNOWN = {
-    Source.JOURNAL: "Not known: what pods waited for, and when each was gone. A journal has neither.",
-    Source.EVENTS: "Not known: what pods waited for, unless they were refused.",
+    ReplaySource.JOURNAL: "Not known: what pods waited for, and when each was gone. A journal has neither.",
+    ReplaySource.EVENTS: "Not known: what pods waited for, unless they were refused.",
 }
 
 
 class ReplayedRun:
     """A `tui.run.state.Live`. Mutable; nobody can wish anything of it any more."""
 
-    kind = Kind.DRAIN
+    kind = RunKind.DRAIN
     view = None
 
-    def __init__(self, recording: Recording, clock: Callable[[], float]) -> None:
+    def __init__(self, recording: RunReplay, clock: Callable[[], float]) -> None:
         """`clock`: seconds from anywhere."""
         self.replay = Replay(recording)
         self._recording = recording
@@ -120,7 +120,7 @@ class ReplayedRun:
         return self._recording.run or "?"
 
     @property
-    def aims(self) -> tuple[Aimed, ...]:
+    def aims(self) -> tuple[PlannedNode, ...]:
         return self._recording.aims
 
     @property
@@ -131,20 +131,20 @@ class ReplayedRun:
     def speed(self) -> float:
         return self.replay.speed
 
-    def look(self) -> Update:
+    def look(self) -> RunUpdate:
         """Time goes on with it."""
         now_s = self._clock()
         self.replay.pass_by(min(max(now_s - self._looked_s, 0.0), _LONGEST_LOOK_S))
         self._looked_s = now_s
         return self.now()
 
-    def now(self) -> Update:
+    def now(self) -> RunUpdate:
         """Where it is, however it came there."""
         news = self.replay.take()
         outcome = self._outcome if self.replay.at_end else None
-        return Update(news.moments, self._recording.standing_at(self.replay.at_s), outcome, news.anew)
+        return RunUpdate(news.moments, self._recording.standing_at(self.replay.at_s), outcome, news.anew)
 
-    def wish(self, wish: Wish) -> None:
+    def wish(self, wish: RunWish) -> None:
         """It is over."""
 
     def leave_alone(self, node: str) -> None:
@@ -158,7 +158,7 @@ class ReplayState(RunState):
         super().__init__(live)
         self.replay = live.replay
 
-    def take(self, update: Update) -> bool:
+    def take(self, update: RunUpdate) -> bool:
         """With the waves in which nodes came at that time."""
         new = super().take(update)
         for node, wave in self.recording.waves_after(len(self.chronicle.moments)).items():
@@ -167,14 +167,14 @@ class ReplayState(RunState):
         return new
 
     @property
-    def recording(self) -> Recording:
+    def recording(self) -> RunReplay:
         return self.replay.recording
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> ScreenStage:
         if self.outcome is not None or self.chronicle.stopped:
             return super().stage
-        return Stage.HELD if self.chronicle.held else Stage.RUNNING
+        return ScreenStage.HELD if self.chronicle.held else ScreenStage.RUNNING
 
     @property
     def at_s(self) -> float:
@@ -190,7 +190,7 @@ class ReplayState(RunState):
 
     @property
     def knows_leaving(self) -> bool:
-        return self.recording.source is Source.EVENTS
+        return self.recording.source is ReplaySource.EVENTS
 
     @property
     def pods_gone(self) -> str:
@@ -199,7 +199,7 @@ class ReplayState(RunState):
         gone = f"{counted(self.chronicle.gone, 'pod')} gone so far"
         if planned is not None:
             return f"{gone}, {planned.pods} planned"
-        if self.recording.source is Source.EVENTS:
+        if self.recording.source is ReplaySource.EVENTS:
             return gone
         pods = [pod for node in self.chronicle.nodes.values() for pod in node.pods.values()]
         accepted = sum(pod.state in (PodState.LEAVING, PodState.GONE) for pod in pods)
@@ -224,20 +224,20 @@ JUMP_S = 10.0
 
 _AS_LIVE = ("run-follow", "run-level", "run-filter", "run-live", "run-log", "run-help", "run-command")
 
-REPLAY_KEYS: tuple[Key, ...] = (
-    Key("play", "space,p", "space", "play", "play, or stand still", Part.TIME, (), 1),
-    Key("slower", "less_than_sign", "<", "speed", "slower", Part.TIME, given=-1),
-    Key("faster", "greater_than_sign", ">", "speed", "faster", Part.TIME, given=1),
-    Key("ten-back", "left", "left", "jump", "10 s back", Part.TIME, given=-1),
-    Key("ten-on", "right", "right", "jump", "10 s on", Part.TIME, given=1),
-    Key("wrong-before", "left_square_bracket", "[", "wrong", "what went wrong before", Part.TIME, given=-1),
-    Key("wrong-next", "right_square_bracket", "]", "wrong", "what goes wrong next", Part.TIME, given=1),
-    Key("moment-before", "comma", ",", "moment", "the moment before", Part.TIME, given=-1),
-    Key("moment-next", "full_stop", ".", "moment", "the next moment", Part.TIME, given=1),
-    Key("begin", "0,home", "0 home", "begin", "its begin", Part.TIME),
-    Key("end", "end,dollar_sign", "$ end", "end", "its end", Part.TIME),
+REPLAY_KEYS: tuple[KeyBinding, ...] = (
+    KeyBinding("play", "space,p", "space", "play", "play, or stand still", HelpPart.TIME, (), 1),
+    KeyBinding("slower", "less_than_sign", "<", "speed", "slower", HelpPart.TIME, given=-1),
+    KeyBinding("faster", "greater_than_sign", ">", "speed", "faster", HelpPart.TIME, given=1),
+    KeyBinding("ten-back", "left", "left", "jump", "10 s back", HelpPart.TIME, given=-1),
+    KeyBinding("ten-on", "right", "right", "jump", "10 s on", HelpPart.TIME, given=1),
+    KeyBinding("wrong-before", "left_square_bracket", "[", "wrong", "what went wrong before", HelpPart.TIME, given=-1),
+    KeyBinding("wrong-next", "right_square_bracket", "]", "wrong", "what goes wrong next", HelpPart.TIME, given=1),
+    KeyBinding("moment-before", "comma", ",", "moment", "the moment before", HelpPart.TIME, given=-1),
+    KeyBinding("moment-next", "full_stop", ".", "moment", "the next moment", HelpPart.TIME, given=1),
+    KeyBinding("begin", "0,home", "0 home", "begin", "its begin", HelpPart.TIME),
+    KeyBinding("end", "end,dollar_sign", "$ end", "end", "its end", HelpPart.TIME),
     *(key for key in RUN_KEYS if key.id in _AS_LIVE),
-    Key("leave", "escape,q", "esc q", "back", "back, then out", Part.ANYWHERE),
+    KeyBinding("leave", "escape,q", "esc q", "back", "back, then out", HelpPart.ANYWHERE),
 )
 
 LIVE_KEYS = tuple(key for key in RUN_KEYS if key not in REPLAY_KEYS and key.action not in ("pause", "hold", "back"))
@@ -254,7 +254,7 @@ _OVER = {
 _NOTHING = "this shows a run again: nothing can be begun, stopped or given back from here"
 
 
-def why_not(key: Key, page: Page) -> str:
+def why_not(key: KeyBinding, page: ScreenPage) -> str:
     """One clause, "" where the key does what it says."""
     if key not in REPLAY_KEYS:
         return _OVER.get(key.action, _NOTHING)
@@ -263,25 +263,25 @@ def why_not(key: Key, page: Page) -> str:
     return ""
 
 
-def replay_foot(state: ReplayState, page: Page) -> tuple[Hint, ...]:
+def replay_foot(state: ReplayState, page: ScreenPage) -> tuple[Hint, ...]:
     """``space stand still  < > speed``: the most useful first."""
     play = "play again" if state.replay.at_end else "play" if state.replay.paused else "stand still"
     parts = [("space", play), ("< >", "speed"), ("[ ]", "went wrong"), (", .", "moment")]
     log = [("v", "level"), ("/", "look for"), ("enter", "whole"), ("5", "nodes")]
     more = [("?", "help"), ("q", "leave"), ("left right", "10 s"), ("0 $", "ends")]
-    return tuple(Hint(*each) for each in (*parts, *(log if page is Page.LOG else [("6", "log")]), *more))
+    return tuple(Hint(*each) for each in (*parts, *(log if page is ScreenPage.LOG else [("6", "log")]), *more))
 
 
 # What the head of a replay says: where in its time it is, how far the run was then, what went wrong last.
 
 
 _BAR = 16
-_FROM = {Source.JOURNAL: "by its journal", Source.EVENTS: "by its events"}
+_FROM = {ReplaySource.JOURNAL: "by its journal", ReplaySource.EVENTS: "by its events"}
 
 
-def head(state: ReplayState) -> Head:
+def head(state: ReplayState) -> RunHead:
     notice, tone = _notice(state)
-    return Head((Piece(_identity(state)),), (Piece(_line(state)),), notice, tone, _beside(state))
+    return RunHead((FittingText(_identity(state)),), (FittingText(_line(state)),), notice, tone, _beside(state))
 
 
 def _identity(state: ReplayState) -> str:
@@ -343,7 +343,7 @@ _LOOK_S = 0.25
 class ReplayScreen(RunScreen):
     """Mutable: where in its time it is."""
 
-    KEYS: ClassVar[tuple[Key, ...]] = (*REPLAY_KEYS, *LIVE_KEYS)
+    KEYS: ClassVar[tuple[KeyBinding, ...]] = (*REPLAY_KEYS, *LIVE_KEYS)
     FIRST: ClassVar[frozenset[str]] = FIRST
 
     def __init__(self, live: ReplayedRun, path: str) -> None:
@@ -365,13 +365,13 @@ class ReplayScreen(RunScreen):
         self._replayed.take(self._live.now())
         self.show()
 
-    def head(self) -> Head:
+    def head(self) -> RunHead:
         return head(self._replayed)
 
     def foot(self) -> tuple[Hint, ...]:
         return replay_foot(self._replayed, self.page)
 
-    def why_not(self, key: Key) -> str:
+    def why_not(self, key: KeyBinding) -> str:
         return why_not(key, self.page)
 
     def do_play(self) -> None:
@@ -420,7 +420,7 @@ class ReplayScreen(RunScreen):
 
     def do_back(self) -> None:
         """Out of the log, a node, and then the screens: nothing is under way."""
-        if self.page is Page.LOG:
+        if self.page is ScreenPage.LOG:
             super().do_back()
         elif not self.query_one(LivePage).closes_node():
             self.app.exit(0)
@@ -448,10 +448,10 @@ class NoNextStep:
 # The application of ``kubectl eksdoc --replay``: one screen, and no cluster.
 
 
-class ReplayApp(Framed):
+class ReplayApp(FramedApp):
     """`again` says what is shown."""
 
-    def __init__(self, again: Again, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, again: ShownRun, clock: Callable[[], float] = monotonic) -> None:
         """`clock`: seconds from anywhere."""
         super().__init__(ascii=again.ascii, plain=again.plain, light=again.light)
         self._path = again.path

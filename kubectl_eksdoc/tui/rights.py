@@ -10,17 +10,17 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
 
-from kubectl_eksdoc.model.permissions import Needs
+from kubectl_eksdoc.model.permissions import PlanPermissions
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.roles import roles
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui.keymap import Hint
-from kubectl_eksdoc.tui.model import Facts
+from kubectl_eksdoc.tui.model import PlannedCluster
 from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.sheets.sheet import text_of
 from kubectl_eksdoc.tui.shell import plain
-from kubectl_eksdoc.tui.widgets.foot import Foot
+from kubectl_eksdoc.tui.widgets.foot import FootBar
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
 from kubectl_eksdoc.tui.wishes import AskRights, ReadAnew
@@ -43,7 +43,7 @@ class RightsScreen(Screen[None]):
         Binding("t,ctrl+r", "again", show=False),
     ]
 
-    def __init__(self, needs: Needs, facts: Facts, view: DrainView | None, ascii: bool) -> None:
+    def __init__(self, needs: PlanPermissions, facts: PlannedCluster, view: DrainView | None, ascii: bool) -> None:
         super().__init__()
         self._needs = needs
         self._facts = facts
@@ -55,7 +55,7 @@ class RightsScreen(Screen[None]):
         yield Static(id="identity")
         yield LineTable(id="rights", classes="framed")
         yield Prose(id="rights-about")
-        yield Foot(id="foot")
+        yield FootBar(id="foot")
 
     def on_mount(self) -> None:
         who = self._facts.cluster.identity
@@ -63,7 +63,7 @@ class RightsScreen(Screen[None]):
         self.query_one("#identity", Static).update(plain(shown(said, self._look)))
         self.query_one("#rights").border_title = plain(shown("[!] Rights, the missing first", self._look))
         self.query_one("#rights-about").border_title = plain(shown("what it means", self._look))
-        self.query_one("#foot", Foot).show(_FOOT)
+        self.query_one("#foot", FootBar).show(_FOOT)
         self.query_one("#rights").focus()
         self.show()
         self.post_message(AskRights())
@@ -90,7 +90,7 @@ class RightsScreen(Screen[None]):
         self.denied = denied
         self.show()
 
-    def learn_facts(self, facts: Facts, view: DrainView | None) -> None:
+    def learn_facts(self, facts: PlannedCluster, view: DrainView | None) -> None:
         """It was read anew."""
         self._facts, self._view = facts, view
         self.show()

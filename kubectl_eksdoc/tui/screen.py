@@ -16,28 +16,28 @@ from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import commands, edits, framed
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import TYPED_AFTER, Hint, Key, Page
+from kubectl_eksdoc.tui.keymap import TYPED_AFTER, Hint, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages import FIX
 from kubectl_eksdoc.tui.planning import LearningScreen
 from kubectl_eksdoc.tui.reasons import why_not
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.seen import Seen
-from kubectl_eksdoc.tui.widgets.foot import Foot
+from kubectl_eksdoc.tui.run.state import RunKind
+from kubectl_eksdoc.tui.seen import TableView
+from kubectl_eksdoc.tui.widgets.foot import FootBar
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew, ShowRights
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.tui.run.following import Following
-OPENS: dict[str, tuple[Page, bool]] = {
-    "nodes": (Page.PODS, True),
-    "budgets": (Page.HEADROOM, False),
-    "waves": (Page.WAVES, False),
-    "waves-now": (Page.WAVES, False),
-    "all-budgets": (Page.BUDGET, True),
-    "all-waves": (Page.PODS, True),
+    from kubectl_eksdoc.tui.run.following import FollowedRun
+OPENS: dict[str, tuple[ScreenPage, bool]] = {
+    "nodes": (ScreenPage.PODS, True),
+    "budgets": (ScreenPage.HEADROOM, False),
+    "waves": (ScreenPage.WAVES, False),
+    "waves-now": (ScreenPage.WAVES, False),
+    "all-budgets": (ScreenPage.BUDGET, True),
+    "all-waves": (ScreenPage.PODS, True),
 }
 """Where enter leads, by the table; and whether the page is about the row."""
 
@@ -51,7 +51,7 @@ class PlanScreen(LearningScreen):
 
     CSS_PATH = SCREENS_CSS
 
-    def __init__(self, opening: Opening, read: Callable[[], object], following: Callable[[], Following]) -> None:
+    def __init__(self, opening: Opening, read: Callable[[], object], following: Callable[[], FollowedRun]) -> None:
         super().__init__(opening, read)
         self._following = following
         self._marking = False
@@ -76,14 +76,14 @@ class PlanScreen(LearningScreen):
 
     # What it does to the choice
 
-    def _edit(self, key: Key) -> None:
-        cause = self._of(self.page).cause if self.page is Page.BLOCKERS else None
-        at = edits.At(self._node, self._range_from, cause)
+    def _edit(self, key: KeyBinding) -> None:
+        cause = self._of(self.page).cause if self.page is ScreenPage.BLOCKERS else None
+        at = edits.CursorPlace(self._node, self._range_from, cause)
         edited = edits.EDITS[key.action](self.model, at, key.given if isinstance(key.given, int) else 0)
         self._take(key.shown, edited)
         if key.action == "mark" and cause is None:
             self._range_from = at.node
-            if self.page is Page.PLAN:
+            if self.page is ScreenPage.PLAN:
                 self._of(self.page).table.action_move(1)
 
     def _take(self, key: str, edited: edits.Edited) -> None:
@@ -109,7 +109,7 @@ class PlanScreen(LearningScreen):
         key = self.keymap.of("mark-more")
         groups = (Hint(each, does, (f"mark_by('{each}')",)) for each, does in edits.MENU)
         hints = (Hint(key.shown, key.words), *groups)
-        self.app.call_later(self.query_one("#foot", Foot).show, hints)
+        self.app.call_later(self.query_one("#foot", FootBar).show, hints)
 
     def action_mark_by(self, key: str) -> None:
         """A click on one of them."""
@@ -117,7 +117,7 @@ class PlanScreen(LearningScreen):
         self._mark_by(key)
 
     def _foot(self, text: str) -> None:
-        self.query_one("#foot", Foot).show([Hint(text, "")])
+        self.query_one("#foot", FootBar).show([Hint(text, "")])
 
     def do_undo(self) -> None:
         said = self.model.choice.past[-1].words
@@ -131,17 +131,17 @@ class PlanScreen(LearningScreen):
 
     def do_compare(self) -> None:
         """The first time it pins; on its own page it pins anew."""
-        if self.model.pinned is None or self.page is Page.WHAT_IF:
+        if self.model.pinned is None or self.page is ScreenPage.WHAT_IF:
             self.model = replace(self.model, pinned=self.model.planned)
             self.notify("this plan is A now: what you change is compared with it", timeout=4)
-        if self.page is Page.WHAT_IF:
+        if self.page is ScreenPage.WHAT_IF:
             self.show()
         else:
-            self._go(Page.WHAT_IF)
+            self._go(ScreenPage.WHAT_IF)
 
     def mark_next(self, drained: Collection[str]) -> None:
         """After a run: the next group that is not up to date, without what was drained."""
-        self._go(Page.PLAN)
+        self._go(ScreenPage.PLAN)
         found = edits.next_group(self.model, drained) if self.model.facts is not None else "nothing is read yet"
         if isinstance(found, str):
             self.notify(f"N: {found}", timeout=8, markup=False)
@@ -165,7 +165,7 @@ class PlanScreen(LearningScreen):
     def do_toggle(self, name: str) -> None:
         self._look(self.model.seen.toggled(name))
 
-    def _look(self, seen: Seen) -> None:
+    def _look(self, seen: TableView) -> None:
         self.model = replace(self.model, seen=seen)
         self.show()
 
@@ -188,7 +188,7 @@ class PlanScreen(LearningScreen):
         self.app.copy_to_clipboard(command)
         self.notify(f"copied: {command}", timeout=10, markup=False)
 
-    def do_page(self, page: Page) -> None:
+    def do_page(self, page: ScreenPage) -> None:
         self._go(page)
 
     def do_visited(self, by: int) -> None:
@@ -213,7 +213,7 @@ class PlanScreen(LearningScreen):
     def do_context(self) -> None:
         self.post_message(OtherContexts())
 
-    def _no_run_by(self, key: Key) -> str:
+    def _no_run_by(self, key: KeyBinding) -> str:
         """Why nothing can be run from here at all, whatever is marked."""
         return self._opening.no_desk if self._opening.desk is None and key.action in _AT_THE_DESK else ""
 
@@ -224,7 +224,7 @@ class PlanScreen(LearningScreen):
             self.notify("r: a run is under way: 5 shows it", timeout=6)
         elif view is not None and self.model.facts is not None:
             targeting = self._given.targeting_of(self.model.facts.cluster, ask)
-            self._following().ask(Kind.DRAIN, lambda: desk.prepare(targeting, ask.policy, view))
+            self._following().ask(RunKind.DRAIN, lambda: desk.prepare(targeting, ask.policy, view))
 
     def do_dry_run(self) -> None:
         if self.model.view is not None:
@@ -262,7 +262,7 @@ class PlanScreen(LearningScreen):
         self.app.push_screen(HelpScreen(self.page, self.keymap))
 
     def do_back(self) -> None:
-        if (self.model.filter or self.model.seen.faults) and self.page is Page.PLAN:
+        if (self.model.filter or self.model.seen.faults) and self.page is ScreenPage.PLAN:
             self.model = replace(self.model, filter="", seen=replace(self.model.seen, faults=False))
             self.show()
         else:
@@ -343,7 +343,7 @@ class PlanScreen(LearningScreen):
         found = commands.read(event.text)
         if isinstance(found, str):
             self.notify(found, timeout=6, markup=False)
-        elif found.command.key == "compare" and self.page is Page.WHAT_IF:
+        elif found.command.key == "compare" and self.page is ScreenPage.WHAT_IF:
             self.notify("what-if is this page", timeout=3)
         elif found.command.values is commands.THEMES:
             self.app.theme = framed.BY_WORD[found.value]

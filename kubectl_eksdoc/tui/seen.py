@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.tui.sheets.nodes import Order
+from kubectl_eksdoc.tui.sheets.nodes import SortOrder
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TableView:
     """`faults`: only nodes that something is the matter with; `wide`: every column in full; `headless`: without the
     lines at the top of the screen."""
 
-    order: Order = Order()
+    order: SortOrder = SortOrder()
     faults: bool = False
     wide: bool = False
     headless: bool = False
 
-    def toggled(self, name: str) -> Seen:
+    def toggled(self, name: str) -> TableView:
         """`name` is one of the three that are on or off."""
         on = {"faults": self.faults, "wide": self.wide, "headless": self.headless}
         return replace(self, **{name: not on[name]})  # type: ignore[arg-type]

@@ -13,8 +13,8 @@ from kubectl_eksdoc.render.identity import is_production
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import keymap, words
-from kubectl_eksdoc.tui.fitting import Piece
-from kubectl_eksdoc.tui.keymap import KEYS, TYPED_AFTER, Page, Place, foot
+from kubectl_eksdoc.tui.fitting import FittingText
+from kubectl_eksdoc.tui.keymap import KEYS, TYPED_AFTER, ScreenPage, ScreenPlace, foot
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages import (
@@ -27,19 +27,19 @@ from kubectl_eksdoc.tui.pages import (
     WavesPage,
     WhatIfPage,
 )
-from kubectl_eksdoc.tui.reading import Reads
-from kubectl_eksdoc.tui.widgets.foot import Foot
+from kubectl_eksdoc.tui.reading import ScreenReads
+from kubectl_eksdoc.tui.widgets.foot import FootBar
 from kubectl_eksdoc.tui.widgets.head import HeadLine
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
-_PAGES: dict[Page, type[PageOf]] = {
-    Page.PLAN: PlanPage,
-    Page.HEADROOM: HeadroomPage,
-    Page.WAVES: WavesPage,
-    Page.BLOCKERS: BlockersPage,
-    Page.WHAT_IF: WhatIfPage,
-    Page.PODS: PodsPage,
-    Page.BUDGET: BudgetPage,
+_PAGES: dict[ScreenPage, type[PageOf]] = {
+    ScreenPage.PLAN: PlanPage,
+    ScreenPage.HEADROOM: HeadroomPage,
+    ScreenPage.WAVES: WavesPage,
+    ScreenPage.BLOCKERS: BlockersPage,
+    ScreenPage.WHAT_IF: WhatIfPage,
+    ScreenPage.PODS: PodsPage,
+    ScreenPage.BUDGET: BudgetPage,
 }
 
 
@@ -60,23 +60,23 @@ class Shell(Screen[None]):
             first = key.action in TYPED_AFTER
             self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=first)
         self._read = read
-        self.model = Model(reads=Reads(live=opening.live is not None), context=opening.context)
-        self.page = Page.PLAN
-        self.before: list[Place] = []
-        self.after: list[Place] = []
+        self.model = Model(reads=ScreenReads(live=opening.live is not None), context=opening.context)
+        self.page = ScreenPage.PLAN
+        self.before: list[ScreenPlace] = []
+        self.after: list[ScreenPlace] = []
 
     def compose(self) -> ComposeResult:
         yield HeadLine(id="identity")
         yield HeadLine(id="line")
-        with ContentSwitcher(initial=_id(Page.PLAN), id="pages"):
+        with ContentSwitcher(initial=_id(ScreenPage.PLAN), id="pages"):
             for page, kind in _PAGES.items():
                 yield kind(id=_id(page))
         yield AskLine("/", "text, !text for those without it, -l key=value,key2!=x", id="filter")
         yield AskLine(":", "nodes, pdb, waves, blockers, what-if, help, quit", id="prompt")
-        yield Foot(id="foot")
+        yield FootBar(id="foot")
 
     def on_mount(self) -> None:
-        self._of(Page.PLAN).table.focus()
+        self._of(ScreenPage.PLAN).table.focus()
         for wrong in self.keymap.wrong:
             self.notify(shown(wrong, Look(ascii=self._opening.ascii)), severity="warning", timeout=30, markup=False)
         self.show()
@@ -93,7 +93,7 @@ class Shell(Screen[None]):
         self._of(self.page).show(self.model)
 
     def show_foot(self) -> None:
-        for each in self.query("#foot").results(Foot):  # none while it is being closed
+        for each in self.query("#foot").results(FootBar):  # none while it is being closed
             page = self._of(self.page)
             each.show(foot(self.page, self.keymap.keys, page.copies, page.marks))
 
@@ -107,17 +107,17 @@ class Shell(Screen[None]):
         self.set_class(self.model.old or reads.lost is not None or bool(reads.failures), "-doubtful")
         self._say("identity", words.identity(self.model, self._opening.now(), self._badges()))
 
-    def _badges(self) -> list[Piece]:
+    def _badges(self) -> list[FittingText]:
         """What one must know before any key: that a run is under way, or that nothing can be changed, and where."""
         stage, facts = getattr(self.app, "run_stage", ""), self.model.facts
         badges = [words.PRODUCTION] if facts and is_production(facts.cluster.identity, self._opening.production) else []
         if stage:
-            return [*badges, Piece(f"{stage} (5 shows the run)", tone=Tone.WARN, badge=True)]
+            return [*badges, FittingText(f"{stage} (5 shows the run)", tone=Tone.WARN, badge=True)]
         if self._opening.no_desk:
             return [*badges, words.READ_ONLY]
         return [*badges, words.rights(self.model.denied), *([words.UNTIL_R] if self._opening.desk is not None else [])]
 
-    def _say(self, name: str, parts: Sequence[Piece], gap: str = "  ") -> None:
+    def _say(self, name: str, parts: Sequence[FittingText], gap: str = "  ") -> None:
         for each in self.query(f"#{name}").results(HeadLine):  # none while it is being closed
             each.show(parts, gap)
 
@@ -128,20 +128,20 @@ class Shell(Screen[None]):
             return False
         return super().check_action(action, parameters)
 
-    def _of(self, page: Page) -> PageOf:
+    def _of(self, page: ScreenPage) -> PageOf:
         return self.query_one(f"#{_id(page)}", PageOf)
 
-    def _go(self, page: Page, about: str = "") -> None:
+    def _go(self, page: ScreenPage, about: str = "") -> None:
         """`about`: what of, where there is such a page of more than one."""
-        to = Place(page, about)
+        to = ScreenPlace(page, about)
         if to != self.place:
             self.before.append(self.place)
             self.after.clear()
             self._show_place(to)
 
     @property
-    def place(self) -> Place:
-        return Place(self.page, self.model.about)
+    def place(self) -> ScreenPlace:
+        return ScreenPlace(self.page, self.model.about)
 
     def visit(self, by: int) -> bool:
         """To what was seen before (-1), or after it (1). False: there is nothing more there."""
@@ -155,7 +155,7 @@ class Shell(Screen[None]):
     def back(self) -> None:
         self.visit(-1)
 
-    def _show_place(self, to: Place) -> None:
+    def _show_place(self, to: ScreenPlace) -> None:
         node = self._of(self.page).node
         self.page = to.page
         self.model = replace(self.model, about=to.about)
@@ -172,7 +172,7 @@ class Shell(Screen[None]):
         return self._of(self.page).node
 
 
-def _id(page: Page) -> str:
+def _id(page: ScreenPage) -> str:
     return f"page-{page.name.lower().replace('_', '-')}"
 
 

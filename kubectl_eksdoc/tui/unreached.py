@@ -13,7 +13,7 @@ from kubectl_eksdoc.errors import (
     Unreachable,
     Untrusted,
 )
-from kubectl_eksdoc.model.whereabouts import Whereabouts
+from kubectl_eksdoc.model.whereabouts import ClusterAddress
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import age, between, sentences
 from kubectl_eksdoc.tui.keymap import Hint
@@ -30,13 +30,13 @@ _HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (
 )
 
 
-def headline(error: EksdocError, where: Whereabouts | None) -> str:
+def headline(error: EksdocError, where: ClusterAddress | None) -> str:
     """A sentence without its full stop, by the class of the error."""
     who = f"Context {where.context}" if where is not None and where.context else "The cluster"
     return next((said for kind, said in _HEADLINES if isinstance(error, kind)), "{} could not be read").format(who)
 
 
-def lines(model: Model, where: Whereabouts | None, what: str, now: datetime) -> list[Line]:
+def lines(model: Model, where: ClusterAddress | None, what: str, now: datetime) -> list[Line]:
     """`what`: its headline."""
     reads = model.reads
     told: list[Line] = [(f"✗ {sentences(what)}", Tone.BAD), ""]

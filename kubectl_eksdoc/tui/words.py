@@ -11,48 +11,48 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.identity import data_age, named
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import age, between, counted, duration
-from kubectl_eksdoc.tui.fitting import Piece, dropped
+from kubectl_eksdoc.tui.fitting import FittingText, dropped
 from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.reading import Reads, brief
+from kubectl_eksdoc.tui.reading import ScreenReads, brief
 
-READ_ONLY = Piece("READ-ONLY", tone=Tone.WARN, badge=True)
+READ_ONLY = FittingText("READ-ONLY", tone=Tone.WARN, badge=True)
 UNTIL_R = dropped("read-only until r", 7, Tone.FAINT)
-PRODUCTION = Piece("PRODUCTION", tone=Tone.BAD, badge=True)
+PRODUCTION = FittingText("PRODUCTION", tone=Tone.BAD, badge=True)
 
 
-def identity(model: Model, now: datetime, badges: Sequence[Piece] = ()) -> tuple[Piece, ...]:
+def identity(model: Model, now: datetime, badges: Sequence[FittingText] = ()) -> tuple[FittingText, ...]:
     """``eksdoc  prod-eu1  v1.33.4  eu-west-1  18 nodes  live, read 2s ago``; `badges` stand before the rest."""
     chosen = f"context {model.context}" if model.context else ""
-    begin = Piece("eksdoc", ((6, ""),), Tone.TITLE)
+    begin = FittingText("eksdoc", ((6, ""),), Tone.TITLE)
     if model.facts is None:
-        return (begin, Piece(chosen), Piece(_progress(model.reads, now)))
+        return (begin, FittingText(chosen), FittingText(_progress(model.reads, now)))
     who = model.facts.cluster.identity
     name = dict(named(who))["cluster"] or who.context or "cluster without a name"
     name = f"{name} ({chosen})" if chosen and model.context != name else name
     hidden = () if model.old else model.facts.cluster.unread(*kinds.ALL)
     nodes = dropped(counted(len(model.facts.cluster.nodes), "node"), 2)
     if hidden:
-        nodes = Piece(f"! {counted(len(hidden), 'kind')} hidden", tone=Tone.WARN)
+        nodes = FittingText(f"! {counted(len(hidden), 'kind')} hidden", tone=Tone.WARN)
     parts = [dropped(who.server_version, 3), dropped(who.region, 5), nodes]
     if model.old or model.reads.stale_since() is not None:
         parts = []  # what is wrong matters more, and must fit
-    return (begin, *badges, Piece(name, tone=Tone.TITLE), *parts, _age(model, now))
+    return (begin, *badges, FittingText(name, tone=Tone.TITLE), *parts, _age(model, now))
 
 
-def _age(model: Model, now: datetime) -> Piece:
+def _age(model: Model, now: datetime) -> FittingText:
     """Where it is fixed, the moment matters less than that it is."""
     said = how_old(model, now)
     doubtful = model.old or model.reads.stale_since() is not None
     short = said.split(",")[0] if said.startswith("demo cluster") else said
-    return Piece(said, ((4, short),) if short != said else (), Tone.WARN if doubtful else None)
+    return FittingText(said, ((4, short),) if short != said else (), Tone.WARN if doubtful else None)
 
 
-def rights(denied: Sequence[object] | None) -> Piece:
+def rights(denied: Sequence[object] | None) -> FittingText:
     """What a run needs and may not do; nothing as long as that was not asked."""
     if denied is None:
-        return Piece("")
+        return FittingText("")
     if denied:
-        return Piece(f"✗ {counted(len(denied), 'right')} missing (!)", ((8, "✗ rights (!)"),), Tone.BAD)
+        return FittingText(f"✗ {counted(len(denied), 'right')} missing (!)", ((8, "✗ rights (!)"),), Tone.BAD)
     return dropped("RBAC ✓", 8, Tone.GOOD)
 
 
@@ -72,7 +72,7 @@ def how_old(model: Model, now: datetime) -> str:
     return reads.said_of(now)
 
 
-def _progress(reads: Reads, now: datetime) -> str:
+def _progress(reads: ScreenReads, now: datetime) -> str:
     if reads.begun is None and reads.failing:
         return "nothing could be read"
     passed = between(reads.begun, now) if reads.begun is not None else timedelta()
@@ -84,7 +84,7 @@ _A_DAY = timedelta(days=1)
 _SLOW = timedelta(seconds=3)
 
 
-def plan_line(model: Model) -> tuple[Piece, ...]:
+def plan_line(model: Model) -> tuple[FittingText, ...]:
     """``Plan 8 of 12 marked · ✗ 4 not drained · 4 waves · parallel 2 · about 4m47s (p95 9m10s) · grace of the pod``:
     what is not drained and the time are never left out."""
     marked = len(model.choice.ask.marked)
@@ -96,16 +96,18 @@ def plan_line(model: Model) -> tuple[Piece, ...]:
         blockers = len(model.preview.blockers)
         return (
             _of_marked(len(model.preview.drained), marked),
-            Piece(f"✗ {blockers} blockers", tone=Tone.BAD) if blockers else Piece("✓ no blockers", tone=Tone.GOOD),
+            FittingText(f"✗ {blockers} blockers", tone=Tone.BAD)
+            if blockers
+            else FittingText("✓ no blockers", tone=Tone.GOOD),
             dropped(counted(len(model.preview.waves), "wave"), 3),
             dropped(counted(model.preview.rounds, "round"), 5),
             at,
-            Piece("time is being reckoned…", ((1, "time…"),)),
+            FittingText("time is being reckoned…", ((1, "time…"),)),
             stop,
         )
     view = model.view
     if view is None or (model.stale and model.preview is None):
-        return (Piece(f"Planning {counted(marked, 'node')}…"), at, stop)
+        return (FittingText(f"Planning {counted(marked, 'node')}…"), at, stop)
     drained = sum(target.order > 0 for target in view.targets)
     waves = len(set(view.wave_of.values()))
     estimate = view.plan.estimate
@@ -114,35 +116,35 @@ def plan_line(model: Model) -> tuple[Piece, ...]:
     return (
         *_supposed(view),
         _of_marked(drained, marked),
-        Piece(f"✗ {left} not drained", tone=Tone.BAD) if left else Piece("✓ all drained", tone=Tone.GOOD),
+        FittingText(f"✗ {left} not drained", tone=Tone.BAD) if left else FittingText("✓ all drained", tone=Tone.GOOD),
         dropped(counted(waves, "generation" if view.plan.in_generations else "wave"), 3),
         at,
-        Piece(time or "time not known", tone=Tone.TITLE if time else Tone.UNKNOWN),
+        FittingText(time or "time not known", tone=Tone.TITLE if time else Tone.UNKNOWN),
         stop,
     )
 
 
-def _of_marked(drained: int, marked: int) -> Piece:
-    return Piece(f"Plan {drained} of {marked} marked", ((1, f"{drained} of {marked}"),), Tone.TITLE)
+def _of_marked(drained: int, marked: int) -> FittingText:
+    return FittingText(f"Plan {drained} of {marked} marked", ((1, f"{drained} of {marked}"),), Tone.TITLE)
 
 
-def _supposed(view: DrainView) -> tuple[Piece, ...]:
+def _supposed(view: DrainView) -> tuple[FittingText, ...]:
     """A plan of what is not so says that first."""
     fixed = len(view.plan.policy.assume_fixed) + len(view.plan.policy.assume_budgets)
-    return (Piece(f"WHAT IF {fixed} fixed", tone=Tone.UNKNOWN, badge=True),) if fixed else ()
+    return (FittingText(f"WHAT IF {fixed} fixed", tone=Tone.UNKNOWN, badge=True),) if fixed else ()
 
 
-def _without_plan(model: Model, marked: int) -> Piece | None:
+def _without_plan(model: Model, marked: int) -> FittingText | None:
     """Why there is none."""
     if model.trouble:
-        return Piece(f"✗ {model.trouble}", tone=Tone.BAD)
+        return FittingText(f"✗ {model.trouble}", tone=Tone.BAD)
     if model.old:
-        return Piece(f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later.")
+        return FittingText(f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later.")
     if model.facts is None:
-        return Piece("Nothing is read yet: marks and plans come then. Marks only build a plan.")
+        return FittingText("Nothing is read yet: marks and plans come then. Marks only build a plan.")
     if not marked:
         short = "Nothing is marked: space marks a node, m more."
-        return Piece(
+        return FittingText(
             "Nothing is marked: space marks the node under the cursor, m more. Marks only build a plan.", ((1, short),)
         )
     return None

@@ -14,23 +14,23 @@ from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S, sender_of
 if TYPE_CHECKING:
     from kubectl_eksdoc.changes.placement import PlacingGround
     from kubectl_eksdoc.flows.dns_measure import Dns
-    from kubectl_eksdoc.flows.ports import ProbeGround
+    from kubectl_eksdoc.flows.ports import ProbeNamespace
     from kubectl_eksdoc.host.journals import ChangeJournalFile
-    from kubectl_eksdoc.kube.config import Access
-    from kubectl_eksdoc.kube.exchanges import Patience
-    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.kube.config import ApiAccess
+    from kubectl_eksdoc.kube.exchanges import RetryPolicy
+    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.kube.placing import AppliedMaps
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
     from kubectl_eksdoc.model.change_journal import SavedChange
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
-    from kubectl_eksdoc.model.placing import Marks
+    from kubectl_eksdoc.model.placing import ProbeLabels
     from kubectl_eksdoc.model.pods import Pod
     from kubectl_eksdoc.session.ports import ClusterReader
-    from kubectl_eksdoc.wiring.runs import Keeping
+    from kubectl_eksdoc.wiring.runs import JournalLocation
 
 
-def journal_of(keeping: Keeping) -> ChangeJournalFile:
+def journal_of(keeping: JournalLocation) -> ChangeJournalFile:
     """Of the change that `keeping` names.
 
     Raises:
@@ -41,7 +41,7 @@ def journal_of(keeping: Keeping) -> ChangeJournalFile:
     return ChangeJournalFile(changes_folder(keeping.environ, keeping.home), keeping.run)
 
 
-def saved_change(keeping: Keeping) -> SavedChange:
+def saved_change(keeping: JournalLocation) -> SavedChange:
     """The one that `keeping` names. Raises LocalJournalError: this machine has no journal of it."""
     from kubectl_eksdoc.host.journals import changes_folder, read_change
 
@@ -72,13 +72,13 @@ def pods_now(reader: Callable[[], ClusterReader]) -> tuple[Pod, ...] | Unknown:
 # What is asked of a live cluster. Everything may raise ConfigError: the kubeconfig cannot be used.
 
 
-def _patience() -> Patience:
-    from kubectl_eksdoc.kube.exchanges import Patience
+def _patience() -> RetryPolicy:
+    from kubectl_eksdoc.kube.exchanges import RetryPolicy
 
-    return Patience(silence=SILENCE_S, connect=CONNECT_S)
+    return RetryPolicy(silence=SILENCE_S, connect=CONNECT_S)
 
 
-def _pinned(connection: Connection) -> Access:
+def _pinned(connection: Connection) -> ApiAccess:
     """The same cluster and user from now on."""
     from kubectl_eksdoc.kube.config import connect, pinned
     from kubectl_eksdoc.kube.target import of_this_process
@@ -96,27 +96,27 @@ def maps_of(connection: Connection) -> AppliedMaps:
 def node_classes_of(connection: Connection) -> LiveNodeClasses:
     from kubectl_eksdoc.kube.config import connect
     from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
-    from kubectl_eksdoc.kube.sending import Sender
+    from kubectl_eksdoc.kube.sending import ApiWriter
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
     from kubectl_eksdoc.kube.target import of_this_process
     from kubectl_eksdoc.kube.transport import Transport
 
     access = connect(connection, of_this_process())  # what is patched is of the cluster that is read
-    return LiveNodeClasses(Transport(access, _patience()), Sender(Exchanges(access, _patience(), real_timing())))
+    return LiveNodeClasses(Transport(access, _patience()), ApiWriter(Exchanges(access, _patience(), real_timing())))
 
 
 def open_placing(connection: Connection) -> PlacingGround:
-    from kubectl_eksdoc.kube.placing import Placing
+    from kubectl_eksdoc.kube.placing import LiveObjectWriter
 
-    return Placing(sender_of(connection))
+    return LiveObjectWriter(sender_of(connection))
 
 
-def open_ground(connection: Connection, namespace: str, marks: Marks = MARKS) -> ProbeGround:
+def open_ground(connection: Connection, namespace: str, marks: ProbeLabels = MARKS) -> ProbeNamespace:
     """For short-lived pods of ours; `marks`: of what runs there."""
-    from kubectl_eksdoc.kube.inside_pods import ProbeGround
+    from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
     from kubectl_eksdoc.kube.sent import real_clock
 
-    return ProbeGround(_pinned(connection), _patience(), namespace, real_clock(), marks)
+    return LiveProbeNamespace(_pinned(connection), _patience(), namespace, real_clock(), marks)
 
 
 def open_dns(connection: Connection) -> Dns:
@@ -127,7 +127,7 @@ def open_dns(connection: Connection) -> Dns:
     return CoreDns(_pinned(connection), _patience(), real_clock())
 
 
-def identity_of(connection: Connection, wanted: AwsWanted) -> Identity:
+def identity_of(connection: Connection, wanted: AwsRequest) -> Identity:
     """By the kubeconfig and the flags alone: nobody is asked."""
     from kubectl_eksdoc.kube.identity import aws_access, identify
     from kubectl_eksdoc.kube.kubeconfig import choose

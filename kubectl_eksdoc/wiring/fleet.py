@@ -59,12 +59,12 @@ def open_members(
     words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
 ) -> Members:
     """`words`: the command line for one of them, without the program; `kind`: of document it prints."""
-    from kubectl_eksdoc.host.fleet.member import Asked, MemberProcesses, environment_of, own_program
+    from kubectl_eksdoc.host.fleet.member import MemberProcess, MemberProcesses, environment_of, own_program
 
     def environment(member: Member) -> dict[str, str]:
         return environment_of(member, environ, _source(member.profile))
 
-    return MemberProcesses(Asked(words, kind, environment, timeout_s, own_program()))
+    return MemberProcesses(MemberProcess(words, kind, environment, timeout_s, own_program()))
 
 
 def _source(profile: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass
 from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.model.names import Kind, Name
+from kubectl_eksdoc.model.names import Name, NameKind
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ Begin = Callable[[Callable[[], object], float, float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NameQuery:
     """`namespace`: where pods and runs are, "" for the usual one. `aws`: cluster, region and profile as they are given,
     which only add-ons are asked by."""
 
-    kind: Kind
+    kind: NameKind
     source: SourceChoice
     connection: Connection
     namespace: str = ""
@@ -59,14 +59,14 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class BackgroundReads:
     """How work is done beside this process: as by `host.background.begun`. `wait_s`: so long it is waited for."""
 
     begin: Begin
     wait_s: float = WAIT_S
 
 
-def names_of(asked: Asked, environ: Mapping[str, str], home: str, beside: Beside) -> tuple[Name, ...]:
+def names_of(asked: NameQuery, environ: Mapping[str, str], home: str, beside: BackgroundReads) -> tuple[Name, ...]:
     """None where they cannot be had; of the demo they are read at once."""
     if asked.source.demo:
         return _read(asked, environ, home)
@@ -107,7 +107,7 @@ def changes_here(environ: Mapping[str, str], home: str, kinds: Collection[str] =
 _MOST_CHANGES = 50
 
 
-def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside) -> None:
+def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: BackgroundReads) -> None:
     """Returns when there is an answer, or when it is time. A look-up that was ended before it had one is not begun
     again for a while: the cluster would hold whoever presses the key as long as before."""
     from kubectl_eksdoc.host.cache import FAILED_S
@@ -125,66 +125,66 @@ def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside
         sleep(_LOOK_S)
 
 
-def _look(asked: Asked, environ: Mapping[str, str], home: str, known: KnownNames, key: str) -> None:
+def _look(asked: NameQuery, environ: Mapping[str, str], home: str, known: KnownNames, key: str) -> None:
     """Remember what is found. Where nothing is, that is remembered for a while, too, with what was found before."""
-    from kubectl_eksdoc.host.cache import Known
+    from kubectl_eksdoc.host.cache import CachedNames
 
     try:
         names = _read(asked, environ, home)
     except Exception:  # of the cluster, or a bug: nobody is there to be told
         older = known.of(key)
-        known.keep(key, Known(() if older is None else older.names, time(), 0.0 if older is None else older.seen))
+        known.keep(key, CachedNames(() if older is None else older.names, time(), 0.0 if older is None else older.seen))
         return
-    known.keep(key, Known(names, time(), time()))
+    known.keep(key, CachedNames(names, time(), time()))
 
 
-def _read(asked: Asked, environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
+def _read(asked: NameQuery, environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
     """Raises EksdocError: they cannot be had."""
-    if asked.kind is Kind.ADDONS:
+    if asked.kind is NameKind.ADDONS:
         return _addons(asked)
     if asked.source.live:
         from kubectl_eksdoc.kube import names
-        from kubectl_eksdoc.kube.target import Surroundings
+        from kubectl_eksdoc.kube.target import CredentialContext
 
         # Nobody sits there whom a credential plugin could ask.
-        return names.names_of(asked.connection, asked.kind, asked.namespace, Surroundings(environ, home))
+        return names.names_of(asked.connection, asked.kind, asked.namespace, CredentialContext(environ, home))
     from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.session.sources import namespace_of, open_reader
 
     namespace = asked.namespace
-    if asked.kind is Kind.PODS and not namespace:
+    if asked.kind is NameKind.PODS and not namespace:
         namespace = namespace_of(asked.source, asked.connection)
     wanted = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.NAMESPACES, kinds.NODE_POOLS)
     return held_in(open_reader(asked.source, asked.connection).read(wanted), asked.kind, namespace)
 
 
-def _addons(asked: Asked) -> tuple[Name, ...]:
+def _addons(asked: NameQuery) -> tuple[Name, ...]:
     from kubectl_eksdoc.aws.eks import addon_names
-    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.session.session import ClusterNeeds, SessionRequest, open_session
 
-    opening = SessionRequest(asked.source, asked.connection, AwsWanted(*asked.aws), ClusterNeeds("addon-diff", ()))
+    opening = SessionRequest(asked.source, asked.connection, AwsRequest(*asked.aws), ClusterNeeds("addon-diff", ()))
     found = open_session(opening).ask(addon_names)
     return () if isinstance(found, Unknown) else tuple(Name(name, "in this cluster") for name in found)
 
 
-def held_in(cluster: Cluster, kind: Kind, namespace: str) -> tuple[Name, ...]:
+def held_in(cluster: Cluster, kind: NameKind, namespace: str) -> tuple[Name, ...]:
     """`namespace`: of pods. Runs are of live clusters alone."""
     from kubectl_eksdoc.model import names
 
-    if kind is Kind.NODES:
+    if kind is NameKind.NODES:
         return names.of_nodes((node.name, node.labels) for node in cluster.nodes)
-    if kind is Kind.NODE_GROUPS:
+    if kind is NameKind.NODE_GROUPS:
         return names.of_groups((node.labels for node in cluster.nodes), (pool.name for pool in cluster.node_pools))
-    if kind is Kind.NAMESPACES:
+    if kind is NameKind.NAMESPACES:
         told = {each.name for each in cluster.namespaces} | {pod.namespace for pod in cluster.pods}
         return tuple(map(Name, sorted(told)))
-    if kind is Kind.PODS:
+    if kind is NameKind.PODS:
         return tuple(Name(pod.name) for pod in cluster.pods if pod.namespace == namespace)
-    if kind is Kind.PODS_ANYWHERE:
+    if kind is NameKind.PODS_ANYWHERE:
         return tuple(Name(f"{pod.namespace}/{pod.name}") for pod in cluster.pods)
-    if kind is Kind.BUDGETS:
+    if kind is NameKind.BUDGETS:
         return tuple(Name(f"{budget.namespace}/{budget.name}") for budget in cluster.budgets)
     return ()
 
@@ -196,7 +196,7 @@ def _known(environ: Mapping[str, str], home: str) -> KnownNames | None:
     return None if folder is None else KnownNames(folder)
 
 
-def _key(asked: Asked, environ: Mapping[str, str], home: str) -> str:
+def _key(asked: NameQuery, environ: Mapping[str, str], home: str) -> str:
     """A file that was written meanwhile is another one: a kubeconfig may have another context then."""
     if asked.source.snapshot:
         parts: list[object] = [asked.source.snapshot, os.getcwd(), _state(asked.source.snapshot)]

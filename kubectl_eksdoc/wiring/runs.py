@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs, Trial
-    from kubectl_eksdoc.flows.run.draining import Clock as DrainingClock
-    from kubectl_eksdoc.flows.run.draining import Clock as RunClock
+    from kubectl_eksdoc.flows.ports import DrainLock, DryRunField, Field, RunStore
+    from kubectl_eksdoc.flows.run.draining import DrainClock as DrainingClock
+    from kubectl_eksdoc.flows.run.draining import DrainClock as RunClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.kube.locking.lock import Lock
-    from kubectl_eksdoc.kube.sending import Sender
+    from kubectl_eksdoc.kube.sending import ApiWriter
     from kubectl_eksdoc.kube.sent import Clock
     from kubectl_eksdoc.kubernetes.news import News
     from kubectl_eksdoc.model.acts import Errand
@@ -28,7 +28,7 @@ JOURNAL_NAMESPACE = "kube-system"
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class JournalLocation:
     """Where a run (its id, "" for none in particular) is written down and locked: a namespace of the cluster, and a
     folder by the environment and home of whoever runs it. `who` and `host` name them to others."""
 
@@ -40,7 +40,9 @@ class Keeping:
     namespace: str = JOURNAL_NAMESPACE
 
 
-def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = None) -> tuple[RunJournal, Lock]:
+def open_run_journal(
+    sender: ApiWriter, keeping: JournalLocation, clock: Clock | None = None
+) -> tuple[RunJournal, Lock]:
     """The journal of a run, to be begun or adopted when the lock is taken.
 
     Raises:
@@ -54,7 +56,7 @@ def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = Non
     from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
     from kubectl_eksdoc.kube.locking.lock import Lock
-    from kubectl_eksdoc.kube.sending import Tries
+    from kubectl_eksdoc.kube.sending import RetryLimits
     from kubectl_eksdoc.kube.sent import real_clock
 
     clock = clock or real_clock()
@@ -62,12 +64,12 @@ def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = Non
     holder = f"{keeping.who}@{keeping.host}/{os.getpid()}/{keeping.run}/{writer}"
     lock = Lock(sender, keeping.namespace, holder, clock)
     folder = runs_folder(keeping.environ, keeping.home)
-    maps = ConfigMaps(sender, keeping.namespace, clock, Tries(KEPT_S), lock.must_be_held, REFUSED_S)
+    maps = ConfigMaps(sender, keeping.namespace, clock, RetryLimits(KEPT_S), lock.must_be_held, REFUSED_S)
     there = ClusterJournal(maps, writer, lock.must_be_held)
     return RunJournal(lambda run: JournalFile(folder, run), there, lock), lock
 
 
-def keeping_here(run: str, namespace: str, environ: Mapping[str, str]) -> Keeping:
+def keeping_here(run: str, namespace: str, environ: Mapping[str, str]) -> JournalLocation:
     """For whoever runs this process, on this machine."""
     import getpass
     import os
@@ -78,7 +80,7 @@ def keeping_here(run: str, namespace: str, environ: Mapping[str, str]) -> Keepin
     except (KeyError, OSError, ImportError):  # a container's user may have no name
         who = f"user-{os.getuid()}" if hasattr(os, "getuid") else "somebody"
     home = environ.get("HOME") or os.path.expanduser("~")
-    return Keeping(run, who, socket.gethostname(), environ, home, namespace)
+    return JournalLocation(run, who, socket.gethostname(), environ, home, namespace)
 
 
 def new_run_id(now: datetime) -> str:
@@ -121,7 +123,7 @@ class Hooks:
 
 @contextmanager
 def open_run(
-    connection: Connection, keeping: Keeping, wait_s: float = 0.0, hooks: Hooks = Hooks()
+    connection: Connection, keeping: JournalLocation, wait_s: float = 0.0, hooks: Hooks = Hooks()
 ) -> Iterator[RunEdges]:
     """`wait_s`: so long another one's lock is waited for.
 
@@ -132,9 +134,9 @@ def open_run(
     """
     from kubectl_eksdoc.host.hooks import HookedField
     from kubectl_eksdoc.kube.config import pinned
-    from kubectl_eksdoc.kube.field.live import LiveField, RenewableField
+    from kubectl_eksdoc.kube.field.live import LiveRunField, RenewableField
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-    from kubectl_eksdoc.kube.journal.runs import Asked
+    from kubectl_eksdoc.kube.journal.runs import WishListener
     from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
     from kubectl_eksdoc.kube.sent import real_clock
     from kubectl_eksdoc.kube.target import of_this_process
@@ -144,12 +146,12 @@ def open_run(
     journal, lock = open_run_journal(sender, keeping, clock)
     with ExitStack() as open_now:
         open_now.enter_context(LockKeeper(lock, wait_s))
-        field_of = partial(LiveField, connection, keeping.run, journal=keeping.namespace)
+        field_of = partial(LiveRunField, connection, keeping.run, journal=keeping.namespace)
         renewed = partial(field_of, fence=lock.must_be_held, confirm=lock.confirm)
         live = RenewableField(renewed)
         hooked = HookedField(live, hooks.commands, keeping.run, hooks.timeout_s)
         acting = open_now.enter_context(closing(hooked))
-        asked = open_now.enter_context(Asked(ConfigMaps(sender, keeping.namespace, clock), keeping.run))
+        asked = open_now.enter_context(WishListener(ConfigMaps(sender, keeping.namespace, clock), keeping.run))
         yield RunEdges(acting, journal, lock, clock, lambda: asked.wanted)
 
 
@@ -161,13 +163,13 @@ def open_watch(connection: Connection) -> Iterator[Field]:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.host.hooks import HookedField
-    from kubectl_eksdoc.kube.field.live import LiveField, RenewableField
+    from kubectl_eksdoc.kube.field.live import LiveRunField, RenewableField
 
-    with closing(HookedField(RenewableField(lambda: LiveField(connection, "")), {}, "")) as watched:
+    with closing(HookedField(RenewableField(lambda: LiveRunField(connection, "")), {}, "")) as watched:
         yield watched
 
 
-def open_runs(connection: Connection, keeping: Keeping) -> Runs:
+def open_runs(connection: Connection, keeping: JournalLocation) -> RunStore:
     """All runs that the cluster has a journal of, to look at and to ask something of.
 
     Raises:
@@ -188,7 +190,7 @@ def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -
     read are left out."""
     from kubectl_eksdoc.errors import LocalJournalError
     from kubectl_eksdoc.host.journals import read_run, runs, runs_folder
-    from kubectl_eksdoc.model.journal import Begun
+    from kubectl_eksdoc.model.journal import RunStarted
 
     found: dict[str, Entries] = {}
     try:
@@ -201,14 +203,14 @@ def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -
             entries = read_run(folder, run)
         except LocalJournalError:
             continue
-        if any(isinstance(entry, Begun) and entry.cluster == cluster for entry in entries.entries):
+        if any(isinstance(entry, RunStarted) and entry.cluster == cluster for entry in entries.entries):
             found[run] = entries
         if len(found) == most:
             break
     return found
 
 
-def open_trial(connection: Connection) -> Trial:
+def open_trial(connection: Connection) -> DryRunField:
     """
     Raises:
         ConfigError: the kubeconfig cannot be used.
@@ -241,14 +243,14 @@ def reviewed(connection: Connection, asked: Sequence[Permission]) -> tuple[Revie
     return reviews.reviewed(sender_of(connection), asked)
 
 
-def events_file(keeping: Keeping) -> str:
+def events_file(keeping: JournalLocation) -> str:
     """In which this machine keeps what the run tells for a replay. Raises JournalError: there is no folder."""
     from kubectl_eksdoc.host.journals import EVENTS, runs_folder
 
     return str(runs_folder(keeping.environ, keeping.home) / f"{keeping.run}{EVENTS}")
 
 
-def add_events(keeping: Keeping, text: str) -> None:
+def add_events(keeping: JournalLocation, text: str) -> None:
     """Raises JournalError: they cannot be written."""
     from kubectl_eksdoc.host import journals
 
@@ -272,25 +274,25 @@ def read_recorded(path: str) -> Entries | RunEvents:
     return journals.read_recorded(path)
 
 
-def sender_of(connection: Connection) -> Sender:
+def sender_of(connection: Connection) -> ApiWriter:
     """For what a run writes down: it does not wait for long.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube.config import connect
-    from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, real_timing
-    from kubectl_eksdoc.kube.sending import Sender
+    from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
+    from kubectl_eksdoc.kube.sending import ApiWriter
     from kubectl_eksdoc.kube.target import of_this_process
 
-    patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
-    return Sender(Exchanges(connect(connection, of_this_process()), patience, real_timing()))
+    patience = RetryPolicy(silence=SILENCE_S, connect=CONNECT_S)
+    return ApiWriter(Exchanges(connect(connection, of_this_process()), patience, real_timing()))
 
 
 # A run on a simulated cluster whose time is faster than ours: it reckons in that one's seconds.
 
 
-OpenRun = Callable[["Connection", Keeping, float, Hooks], AbstractContextManager[RunEdges]]
+OpenRun = Callable[["Connection", JournalLocation, float, Hooks], AbstractContextManager[RunEdges]]
 
 
 class HastenedClock:
@@ -330,7 +332,7 @@ def hastened(open_run: OpenRun, clock: HastenedClock, speed: float) -> OpenRun:
     """The lock is kept alive in our own time: who else would hold it lives in that."""
 
     @contextmanager
-    def opened(connection: Connection, keeping: Keeping, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:
+    def opened(connection: Connection, keeping: JournalLocation, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:
         with open_run(connection, keeping, wait_s, hooks) as edges:
             yield replace(edges, field=HastenedField(edges.field, speed), clock=clock)
 

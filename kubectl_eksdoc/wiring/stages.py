@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.embedded.faults.registry import Chosen
-    from kubectl_eksdoc.flows.ports import Stage
+    from kubectl_eksdoc.embedded.faults.registry import FaultSet
+    from kubectl_eksdoc.flows.ports import SimulatedCluster
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
 
@@ -26,7 +26,7 @@ class Faults:
 
 def open_stage(
     source: SourceChoice, connection: Connection, progress: Progress | None = None, faults: Faults = Faults()
-) -> Stage:
+) -> SimulatedCluster:
     """What the user chose, read, and its objects on a stage of their own: nothing there touches what was read.
 
     Raises:
@@ -42,11 +42,11 @@ def open_stage(
     return stage_of(observed, raw, chosen.cluster, faults.seed)
 
 
-def _chosen(faults: Faults, observed: Cluster) -> Chosen:
-    from kubectl_eksdoc.embedded.faults.registry import Chosen, check_nodes, made, parse
+def _chosen(faults: Faults, observed: Cluster) -> FaultSet:
+    from kubectl_eksdoc.embedded.faults.registry import FaultSet, check_nodes, made, parse
 
     if not faults.texts:
-        return Chosen()
+        return FaultSet()
     asked = [parse(text) for text in faults.texts]
     check_nodes(asked, {node.name for node in observed.nodes})
     return made(asked, faults.seed)
@@ -103,7 +103,7 @@ def served(
     from kubectl_eksdoc.flows.rehearse import pace_of
     from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.objects.raw_objects import RawObjects
-    from kubectl_eksdoc.simulator.mishaps import Troubled
+    from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane
 
     raw = RawObjects()
     observed = open_reader(source, connection, progress, raw=raw).read(kinds.ALL)
@@ -112,7 +112,9 @@ def served(
         how.note(note)
     users = kubeconfigs.tokens()
     chosen = _chosen(how.faults, observed)
-    troubled = Troubled(loaded.plane, chosen.cluster, lambda each: how.note(f"fault: {each.said}"), how.faults.seed)
+    troubled = FaultyControlPlane(
+        loaded.plane, chosen.cluster, lambda each: how.note(f"fault: {each.said}"), how.faults.seed
+    )
     services = demo_services() if source.demo else None
     api = api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled, services, how.note)
     over = Event()  # who sleeps for a fault does not hold up the end

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
-from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, PastFacts
+from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
-from kubectl_eksdoc.addon_diff.aftermath.timeline import Step
+from kubectl_eksdoc.addon_diff.aftermath.timeline import TemplateUpdateStep
 from kubectl_eksdoc.addon_diff.facts import AddonFacts, OfVersion
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
@@ -21,7 +21,7 @@ from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, Update, UpdateHistory
+from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Status
 from tests.addon.stand_in import hands
@@ -52,7 +52,7 @@ class Lived:
         self.service = installed(version, values)
         self.controller = Controller()
         self.seconds = 0
-        self.updates: list[Update] = []
+        self.updates: list[EksAddonUpdate] = []
         self.values: dict[str, Doc | Unknown] = {}
         self._seen(0)
 
@@ -72,13 +72,13 @@ class Lived:
         if asked.values is not None:
             parameters.append(("ConfigurationValues", asked.values))
             self.values[name] = json.loads(asked.values)
-        self.updates.insert(0, Update(name, "AddonUpdate", outcome.status, tuple(parameters), at(self.seconds)))
+        self.updates.insert(0, EksAddonUpdate(name, "AddonUpdate", outcome.status, tuple(parameters), at(self.seconds)))
         self._seen(APPLIED_S)
 
     def _seen(self, after: int) -> None:
         self.controller.sees(daemon_set(self.service)["spec"]["template"], at(self.seconds + after))
 
-    def looked_back(self, charts: Any = chart_defaults) -> Aftermath:
+    def looked_back(self, charts: Any = chart_defaults) -> UpdateReview:
         service = self.service
         version, unknown = service.version, Unknown("not published")
         of = OfVersion(version, charts("vpc-cni", version), unknown)
@@ -249,7 +249,7 @@ def check(history: list[Hand], update: Updates) -> None:
     lived.step(asked)
     found = lived.looked_back()
     (templated,) = found.templated
-    if not isinstance(templated.step, Step):
+    if not isinstance(templated.step, TemplateUpdateStep):
         return
     by_field = {str(change.field): change for change in templated.changes}
     for field in foreseen:

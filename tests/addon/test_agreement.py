@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked, OfVersion
-from kubectl_eksdoc.addon_diff.fields import LiveField, value_at
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest, OfVersion
+from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.usage import Usage
@@ -59,14 +59,14 @@ def foretold(service: AddonService, update: Updates, charts: bool = True) -> Add
         Usage(()),
     )
     given = None if update.values is None else json.loads(update.values)
-    return plan_update(facts, Asked(Mode(update.mode), given), lambda values: ())
+    return plan_update(facts, AddonUpdateRequest(Mode(update.mode), given), lambda values: ())
 
 
 def done(service: AddonService, update: Updates) -> Outcome:
     return service.update(update.version, resolve_conflicts=update.mode, configuration_values=update.values)
 
 
-def at(docs: tuple[Doc, ...], field: LiveField) -> Any:
+def at(docs: tuple[Doc, ...], field: AddonField) -> Any:
     doc = next(doc for doc in docs if doc["kind"] == field.of.kind)
     return value_at(doc, field.path, schema_of(field.of.api_version, field.of.kind).root)
 
@@ -100,7 +100,7 @@ def check_no_loss_passes(plan: AddonPlan, before: tuple[Doc, ...], after: tuple[
     for old in before:
         new = next(doc for doc in after if doc["kind"] == old["kind"])
         for path in lost(old, new):
-            assert str(LiveField(named(old), path)) in told, f"nobody foretold {path}"
+            assert str(AddonField(named(old), path)) in told, f"nobody foretold {path}"
 
 
 def lost(old: Doc, new: Doc) -> list[Any]:

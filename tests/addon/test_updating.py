@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.run import targets
-from kubectl_eksdoc.addon_diff.run.expectations import Expected, expected_of, from_doc, to_doc
+from kubectl_eksdoc.addon_diff.run.expectations import ExpectedUpdate, expected_of, from_doc, to_doc
 from kubectl_eksdoc.addon_diff.run.guards import is_nothing
 from kubectl_eksdoc.addon_diff.run.outcome import Verdict, checked
 from kubectl_eksdoc.changes.addon_update import STILL_S
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
-from kubectl_eksdoc.model.api_objects import Named, named
+from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
-from kubectl_eksdoc.model.aws.targets import Target, TargetGroup
+from kubectl_eksdoc.model.aws.targets import TargetGroup, TargetHealth
 from kubectl_eksdoc.model.knowledge import made
 from kubectl_eksdoc.model.network import TargetGroupBinding
-from kubectl_eksdoc.model.pods import Owner
+from kubectl_eksdoc.model.pods import ControllerOwner
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, AppliesEnv, Step, Updates, installed, played
 from tests.addon.stand_in.pod_template import INIT
@@ -175,7 +175,7 @@ def test_no_secret_of_an_object_is_kept() -> None:
     assert "DB_PASSWORD" in "".join(str(each.field) for each in seen if each.verdict is Verdict.OTHER)
 
 
-def now_of(case: Case, expected: Expected) -> dict[Named, Any]:
+def now_of(case: Case, expected: ExpectedUpdate) -> dict[ObjectName, Any]:
     found = {named(each): case.objects.one(named(each)) for each in expected.objects}
     return {of: {} if isinstance(doc, Absent) else doc for of, doc in found.items()}
 
@@ -264,7 +264,7 @@ def test_without_the_right_to_describe_updates_the_addon_tells() -> None:
 def test_a_rollout_that_stands_still_is_told_with_its_pods() -> None:
     case = incident("OVERWRITE", as_asked=True)
     case.objects.stands = 1
-    owner = Owner("DaemonSet", "aws-node", "uid", "apps")
+    owner = ControllerOwner("DaemonSet", "aws-node", "uid", "apps")
     crashing = {"ready": False, "not_ready_because": "CrashLoopBackOff"}
     case.pods = (
         a_pod("aws-node-x", "kube-system", node="n-1", owner=owner, **crashing),
@@ -280,7 +280,7 @@ BINDING = TargetGroupBinding("shop", "web", "web", "ip", "arn:tg")
 
 
 def group(*states: str) -> TargetGroup:
-    return TargetGroup("arn:tg", tuple(Target(f"10.0.0.{i}", 80, state) for i, state in enumerate(states)))
+    return TargetGroup("arn:tg", tuple(TargetHealth(f"10.0.0.{i}", 80, state) for i, state in enumerate(states)))
 
 
 def test_targets_that_fall_are_seen_and_waited_for() -> None:

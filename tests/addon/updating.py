@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.modes import Mode
-from kubectl_eksdoc.addon_diff.read import Prepared, prepared
-from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepared
+from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.run.expectations import expected_of, to_doc
 from kubectl_eksdoc.addon_diff.run.targets import Health
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.changes.addon_update import AddonUpdate, Following, Ports
 from kubectl_eksdoc.changes.engine import World, carry_out, go_on
 from kubectl_eksdoc.errors import AwsError, ClusterError
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, Issue, Update, UpdateCall, VersionSide
+from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, EksAddonUpdate, Issue, UpdateCall, VersionSide
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.aws.targets import TargetGroup
 from kubectl_eksdoc.model.knowledge import told_of
@@ -68,19 +68,19 @@ class FakeEks:
     may_describe: bool = True
     before_it_begins: Callable[[], object] = lambda: None
     calls: list[UpdateCall] = field(default_factory=list)
-    _update: Update | None = None
+    _update: EksAddonUpdate | None = None
     _began_s: float = 0.0
 
-    def begin(self, call: UpdateCall) -> Update:
+    def begin(self, call: UpdateCall) -> EksAddonUpdate:
         if self.refuses is not None:
             raise self.refuses
         self.before_it_begins()
         self.calls.append(call)
         self._began_s = self.time.s
-        self._update = Update(ID, "AddonUpdate", "InProgress")
+        self._update = EksAddonUpdate(ID, "AddonUpdate", "InProgress")
         return self._update
 
-    def update(self, ident: str) -> Update | Unknown | Absent:
+    def update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
         assert ident == ID
         if self.time.s < self.silent_until_s:
             raise AwsError("cannot ask eks in eu-west-1: no route")
@@ -122,7 +122,7 @@ class FakeObjects:
     gone: bool = False
     forbids: bool = False
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         if self.away:
             raise ClusterError("no route to the cluster")
         if self.forbids:
@@ -174,7 +174,7 @@ class Case:
         self.journal = Kept()
         self.lines: list[str] = []
 
-    def ready(self) -> Prepared:
+    def ready(self) -> PreparedAddonUpdate:
         unknown = Unknown("not published")
         side = AddonSide(
             Addon("vpc-cni", self.service.version, self.status, self.service.values),
@@ -184,7 +184,7 @@ class Case:
             True,
             self.steps or (self.to,),
         )
-        asked = Asked(Mode(self.mode), self.values)
+        asked = AddonUpdateRequest(Mode(self.mode), self.values)
         cluster = a_cluster(nodes=[a_node("n-0")], pods=list(PODS))
         session = Observed(cluster, sees(CLUSTER), self.objects)  # type: ignore[arg-type]
         return prepared(session, side, asked, self.as_asked)
@@ -195,15 +195,15 @@ class Case:
     def ports(self) -> Ports:
         return Ports(self.eks, self.objects, lambda: self.pods, self.groups)
 
-    def following(self, ready: Prepared, **more: object) -> Following:
+    def following(self, ready: PreparedAddonUpdate, **more: object) -> Following:
         return replace(Following(expected_of(ready.plan, ready.sending.keeps)), **more)  # type: ignore[arg-type]
 
-    def call(self, ready: Prepared) -> UpdateCall:
+    def call(self, ready: PreparedAddonUpdate) -> UpdateCall:
         asked = ready.sending.asked
         values = None if asked.values is None else as_json(asked.values)
         return UpdateCall("vpc-cni", self.to, asked.mode.value, values, "token")
 
-    def done(self, watch_s: float = 1800.0, **more: object) -> Ended:
+    def done(self, watch_s: float = 1800.0, **more: object) -> AddonUpdateResult:
         ready, world, ports = self.ready(), self.world(watch_s), self.ports()
         following = self.following(ready, **more)
         call, health = self.call(ready), following.before(ports)
@@ -211,7 +211,7 @@ class Case:
         begun = {"run": "r-1", "expected": to_doc(following.expected, call.token), "health": told_of(health)}
         return carry_out(update, begun, world)
 
-    def again(self, ident: str, following: Following, health: Mapping[str, Health] = {}) -> Ended:
+    def again(self, ident: str, following: Following, health: Mapping[str, Health] = {}) -> AddonUpdateResult:
         """Another process follows it."""
         world = self.world()
         return go_on(AddonUpdate(ident, following, self.ports(), world, health), world)

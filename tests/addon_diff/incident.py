@@ -13,7 +13,7 @@ from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
 from kubectl_eksdoc.addon_diff.schema.paths import paths
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read
 from kubectl_eksdoc.kubernetes.api.ownership.extracting import kept
 from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
@@ -64,7 +64,7 @@ def rich() -> Doc:
     mine = kept(live, read(live)[EKS].fields, SCHEMA.root)
     whole = merged(merged({**_daemon_set({}), **mine}, _lacking(live), SCHEMA.root), _daemon_set(pod), SCHEMA.root)
     made = apply(live, whole, "eks", True, NOW, SCHEMA)
-    assert isinstance(made, Applied)
+    assert isinstance(made, AppliedDocument)
     return made.doc
 
 
@@ -91,7 +91,7 @@ def a_persons() -> Doc:
     config["spec"]["updateStrategy"] = rich()["spec"]["updateStrategy"]
     config["spec"]["template"]["metadata"] = {"labels": rich()["spec"]["template"]["metadata"]["labels"]}
     made = apply(None, config, "eks", True, NOW, SCHEMA)
-    assert isinstance(made, Applied)
+    assert isinstance(made, AppliedDocument)
     return by_hand(
         by_hand(made.doc, "initContainers", 0, *EARLY_DEMUX[2:], "true"), "containers", 0, POD_ENI[1], "true"
     )

@@ -7,26 +7,26 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.addon_diff.against import against
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.baseline.changes import outline_of
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.cluster import Identity, Source
-from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from tests.addon_diff.test_plan import UNREAD, facts, planned
 from tests.builders import NOW, a_cluster
 
 CLUSTER = replace(a_cluster(), identity=Identity("prod", "shop"), source=Source.LIVE)
-PLAN = planned(facts(), Asked(Mode.OVERWRITE))
+PLAN = planned(facts(), AddonUpdateRequest(Mode.OVERWRITE))
 QUIET = replace(PLAN, findings=())
 FIELD = next(outline_of(each) for each in PLAN.findings if each.status is Status.FAIL)
 OF_ADDON = FindingOutline("addon-not-active", Subject("Addon", "vpc-cni"), Severity.HIGH, Status.FAIL, "DEGRADED")
 
 
 def became(of: FindingOutline, names: set[str], plans: list[AddonPlan], whole: bool = False) -> str:
-    earlier = Earlier("x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=(of,), addons=frozenset(names))
+    earlier = SavedResult("x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=(of,), addons=frozenset(names))
     told = against(earlier, CLUSTER, plans, {}, whole)
     return next(each.became.value for each in told.changes if each.before == of)
 
@@ -50,12 +50,14 @@ def test_an_addon_that_was_not_looked_at_is_not_judged(
 
 def test_an_object_that_could_not_be_read_hides_what_becomes_of_its_fields() -> None:
     of = FIELD.subject
-    named = Named("apps/v1", of.kind, of.namespace, of.name)
-    unread = planned(facts(objects=(), unread=((named, UNREAD),)), Asked())
+    named = ObjectName("apps/v1", of.kind, of.namespace, of.name)
+    unread = planned(facts(objects=(), unread=((named, UNREAD),)), AddonUpdateRequest())
     assert became(FIELD, {"vpc-cni"}, [unread]) == "not-known-any-more"
 
 
 def test_beside_itself_nothing_has_changed() -> None:
     found = tuple(map(outline_of, PLAN.findings))
-    earlier = Earlier("x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=found, addons=frozenset({"vpc-cni"}))
+    earlier = SavedResult(
+        "x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=found, addons=frozenset({"vpc-cni"})
+    )
     assert against(earlier, CLUSTER, [PLAN], {}, False).changes == ()

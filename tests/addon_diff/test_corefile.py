@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.addon_diff.corefile import at_later_version
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked, OfVersion
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest, OfVersion
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
@@ -26,7 +26,7 @@ def facts(text: str, target: str = "v1.13.1-eksbuild.1", manager: str = "kubectl
     return replace(made, now=now, target=OfVersion(target, UNKNOWN, UNKNOWN))
 
 
-def judged(of: AddonFacts, asked: Asked = Asked()) -> list[Finding]:
+def judged(of: AddonFacts, asked: AddonUpdateRequest = AddonUpdateRequest()) -> list[Finding]:
     return list(found(planned(of, asked), Code.of("addon-corefile-refused")))
 
 
@@ -42,14 +42,18 @@ def test_what_it_accepts_and_a_version_that_stays_are_no_finding(text: str, targ
 
 
 def test_a_corefile_that_is_given_is_the_one_that_counts() -> None:
-    assert judged(facts(OLD), Asked(Mode.OVERWRITE, {"corefile": GOOD})) == []
-    assert [each.status for each in judged(facts(GOOD), Asked(Mode.NONE, {"corefile": OLD}))] == [Status.FAIL]
+    assert judged(facts(OLD), AddonUpdateRequest(Mode.OVERWRITE, {"corefile": GOOD})) == []
+    assert [each.status for each in judged(facts(GOOD), AddonUpdateRequest(Mode.NONE, {"corefile": OLD}))] == [
+        Status.FAIL
+    ]
 
 
 def test_a_corefile_that_is_given_is_judged_where_the_version_stays() -> None:
     stays = facts(GOOD, "v1.11.4-eksbuild.2")
-    assert [each.status for each in judged(stays, Asked(Mode.NONE, {"corefile": OLD}))] == [Status.FAIL]
-    assert judged(facts(OLD, "v1.11.4-eksbuild.2"), Asked(Mode.NONE, {"corefile": OLD})) == [], "it is there already"
+    assert [each.status for each in judged(stays, AddonUpdateRequest(Mode.NONE, {"corefile": OLD}))] == [Status.FAIL]
+    assert judged(facts(OLD, "v1.11.4-eksbuild.2"), AddonUpdateRequest(Mode.NONE, {"corefile": OLD})) == [], (
+        "it is there already"
+    )
 
 
 def test_a_version_that_comes_after_the_control_plane_judges_what_it_will_be_given() -> None:

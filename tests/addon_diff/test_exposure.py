@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.modes import Mode
-from kubectl_eksdoc.addon_diff.usage import USED_BY, Fullest, Usage, usage
+from kubectl_eksdoc.addon_diff.usage import USED_BY, FullestNode, Usage, usage
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
@@ -32,7 +32,7 @@ def branched(name: str, *probes: Probe, **more: Any) -> Any:
 
 def of(users: Usage, live: Any = None, mode: Mode = Mode.OVERWRITE) -> Finding:
     """What is found of early demux."""
-    plan = planned(facts(usage=users, objects=(live or rich(),)), Asked(mode))
+    plan = planned(facts(usage=users, objects=(live or rich(),)), AddonUpdateRequest(mode))
     return next(each for each in found(plan, Code.of("addon-field-reset")) if EARLY_DEMUX[2] in each.message)
 
 
@@ -69,7 +69,8 @@ def test_a_pod_with_the_address_of_its_node_is_astray() -> None:
     here = branched("here", address="10.0.0.7", interface="10.0.0.7")
     unknown = branched("unknown", address="10.0.0.7")
     plan = planned(
-        facts(usage=Usage((branched("gone", address="10.0.0.7", interface="10.0.9.9"), here, unknown))), Asked()
+        facts(usage=Usage((branched("gone", address="10.0.0.7", interface="10.0.9.9"), here, unknown))),
+        AddonUpdateRequest(),
     )
     (told,) = found(plan, Code.of("addon-pods-astray"))
     assert (told.subject.namespace, told.subject.name) == ("shop", "gone")
@@ -91,7 +92,7 @@ def test_pods_may_get_theirs_later() -> None:
 )
 def test_custom_networking_is_used_where_an_eni_config_is(configs: Any, severity: Severity) -> None:
     live = by_hand(rich(), "containers", 0, "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", "true")
-    plan = planned(facts(usage=Usage((), eni_configs=configs), objects=(live,)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(usage=Usage((), eni_configs=configs), objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
     (told,) = [each for each in found(plan, Code.of("addon-field-reset")) if "CUSTOM_NETWORK_CFG" in each.message]
     assert told.severity is severity
 
@@ -123,7 +124,7 @@ def a_cluster(*unread: Any) -> Any:
 def test_only_what_selects_them_sends_them_traffic() -> None:
     seen = usage(a_cluster())
     assert seen.branch_pods == ("shop/pay",) and seen.target_groups == ("shop/k8s-pay",)
-    assert seen.fullest == Fullest("n1", 2, 58)
+    assert seen.fullest == FullestNode("n1", 2, 58)
 
 
 @pytest.mark.parametrize("resource", USED_BY)

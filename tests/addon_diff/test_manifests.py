@@ -8,13 +8,13 @@ import re
 import pytest
 
 from kubectl_eksdoc.addon_diff.expected import leaves_of
-from kubectl_eksdoc.addon_diff.facts import Asked, OfVersion
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest, OfVersion
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.prediction import FieldChange
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
 from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
@@ -40,7 +40,7 @@ def _applied(addon: str, of: str, kind: str = "", name: str = "") -> Doc:
     meta = {**doc["metadata"], "name": name, "namespace": "kube-system"}
     schema = schema_of(version_of, kind)
     made = apply(None, {"apiVersion": version_of, "kind": kind, **doc, "metadata": meta}, "eks", True, NOW, schema)
-    assert isinstance(made, Applied)
+    assert isinstance(made, AppliedDocument)
     return made.doc
 
 
@@ -50,10 +50,12 @@ def _lacks_probe(live: Doc, more: str = "") -> dict[str, Status]:
         live = json.loads(json.dumps(live))
         env_of(live["spec"]["template"]["spec"]).append({"name": more, "value": "x"})
         found = apply(None, plain(live), "eks", True, NOW, SCHEMA)
-        assert isinstance(found, Applied)
+        assert isinstance(found, AppliedDocument)
         live = found.doc
     live = hand(live, lambda pod: pod["containers"][0].pop("livenessProbe"))
-    plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), Asked(Mode.NONE))
+    plan = planned(
+        facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(Mode.NONE)
+    )
     field = "livenessProbe.exec.command"
     return {each.code.name: each.status for each in plan.findings if field in each.message}
 
@@ -79,12 +81,14 @@ def test_a_label_that_eks_may_not_set_is_unknown(more: dict[str, str], code: str
     bare = plain(live)
     bare["metadata"]["labels"] |= more
     made = apply(None, bare, "eks", True, NOW, SCHEMA)
-    assert isinstance(made, Applied)
+    assert isinstance(made, AppliedDocument)
     live = made.doc
     bare = json.loads(json.dumps(live))
     del bare["metadata"]["labels"]["app.kubernetes.io/instance"]
     live = updated(live, bare, "kubectl-label", NOW, SCHEMA)
-    plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), Asked(Mode.NONE))
+    plan = planned(
+        facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(Mode.NONE)
+    )
     (finding,) = [each for each in plan.findings if "instance" in each.message]
     assert (finding.code, finding.status) == (Code.of(code), status)
 
@@ -104,7 +108,7 @@ def test_the_build_of_another_programs_image_is_not_known(image: str, said: Stat
 
     live = hand(_applied("vpc-cni", "v1.18.6-eksbuild.1"), pin)
     known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
-    plan = planned(known, Asked(Mode.OVERWRITE))
+    plan = planned(known, AddonUpdateRequest(Mode.OVERWRITE))
     assert [each.status for each in plan.findings if 'aws-eks-nodeagent"].image' in each.message] == [said]
     (own,) = [each for each in plan.changes if 'aws-node"].image' in str(each.field)]
     assert own.by_mode[Mode.OVERWRITE].value.endswith("/amazon-k8s-cni:v1.19.5-eksbuild.1")
@@ -134,7 +138,7 @@ def test_an_update_that_makes_no_valid_object_fails_in_every_mode(mode: Mode) ->
             port["containerPort"] = 61679
 
     live = hand(_applied("vpc-cni", "v1.18.6-eksbuild.1"), renumber)
-    plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), Asked(mode))
+    plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(mode))
     assert [(each.code, each.status) for each in plan.findings] == [(Code.of("addon-update-refused"), Status.FAIL)]
     assert 'ports[1].name: Duplicate value: "metrics"' in plan.findings[0].message
 
@@ -151,7 +155,7 @@ def _agreeing(addon: str, every: int) -> tuple[int, int]:
     for name, world, case in recorded(addon, every):
         now, target = side(addon, world["from"]), side(addon, world["to"])
         known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(case["live"],))
-        plan = planned(known, Asked(Mode.NONE))
+        plan = planned(known, AddonUpdateRequest(Mode.NONE))
         for mode in (Mode.NONE, Mode.OVERWRITE):
             (prediction,) = plan.predictions
             refused = prediction.refused.get(mode)
@@ -189,7 +193,9 @@ def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind:
     live = updated(live, merged(live, mine, schema.root), "kubectl-annotate", NOW, schema)
     known = facts(addon=Addon("coredns", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
     for mode in (Mode.NONE, Mode.OVERWRITE):
-        said = [each.status for each in planned(known, Asked(mode)).findings if each.status is not Status.PASS]
+        said = [
+            each.status for each in planned(known, AddonUpdateRequest(mode)).findings if each.status is not Status.PASS
+        ]
         assert said == [Status.FAIL] * lost
 
 
@@ -202,7 +208,7 @@ def test_an_object_of_which_eks_owns_nothing_any_more_does_not_pass() -> None:
     live = updated(live, bare, "kubectl-edit", NOW, schema)
     known = facts(addon=Addon("coredns", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
     for mode in Mode:
-        (finding,) = planned(known, Asked(mode)).findings
+        (finding,) = planned(known, AddonUpdateRequest(mode)).findings
         assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
 
 
@@ -216,7 +222,7 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
     live = hand(_applied("kube-proxy", "v1.25.6-eksbuild.1"), other)
     now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29"))
     known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
-    plan = planned(known, Asked(Mode.OVERWRITE))
+    plan = planned(known, AddonUpdateRequest(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.at_risk]
     assert (change.fate(Mode.NONE), change.fate(Mode.OVERWRITE)) == (Fate.CONFLICT, Fate.RESET)
     assert change.confidence(Mode.OVERWRITE) is Confidence.LOW
@@ -235,10 +241,10 @@ def test_an_object_without_managed_fields_is_owned_before_the_first_apply() -> N
     live = {**live, "metadata": {**live["metadata"], "managedFields": []}}
     known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
     for mode, status in ((Mode.NONE, Status.FAIL), (Mode.OVERWRITE, Status.FAIL), (Mode.PRESERVE, Status.PASS)):
-        plan = planned(known, Asked(mode))
+        plan = planned(known, AddonUpdateRequest(mode))
         assert [each.status for each in plan.findings if 'aws-node"].image' in each.message] == [status]
         assert any(each.status is Status.UNKNOWN and "livenessProbe" in each.message for each in plan.findings)
-    assert "before-first-apply" in planned(known, Asked(Mode.OVERWRITE)).findings[0].message
+    assert "before-first-apply" in planned(known, AddonUpdateRequest(Mode.OVERWRITE)).findings[0].message
 
 
 _NEWEST = [
@@ -262,7 +268,7 @@ def test_the_newest_updates_are_foretold_field_by_field(
 
     def changes(live: Doc) -> dict[Path, FieldChange]:
         known = facts(addon=Addon(addon, now, "ACTIVE"), now=sides[0], target=sides[1], objects=(live,))
-        return {each.field.path: each for each in planned(known, Asked(Mode.NONE)).changes}
+        return {each.field.path: each for each in planned(known, AddonUpdateRequest(Mode.NONE)).changes}
 
     untouched = changes(before)
     assert len(untouched) == fields and not any(each.at_risk for each in untouched.values())

@@ -10,14 +10,14 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.differing import differing
 from kubectl_eksdoc.addon_diff.expected import leaves_of
-from kubectl_eksdoc.addon_diff.facts import Asked, OfVersion
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest, OfVersion
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.rendering import objects_of
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.merging import removed
 from kubectl_eksdoc.kubernetes.api.ownership.trees import tree_of
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
@@ -48,7 +48,11 @@ def env_of(pod: Doc) -> list[Doc]:
 
 
 def statuses(live: Doc, mode: Mode) -> list[Finding]:
-    return [each for each in planned(facts(objects=(live,)), Asked(mode)).findings if each.status is not Status.PASS]
+    return [
+        each
+        for each in planned(facts(objects=(live,)), AddonUpdateRequest(mode)).findings
+        if each.status is not Status.PASS
+    ]
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -60,13 +64,13 @@ def test_an_emptied_variable_comes_back_in_every_mode(mode: Mode) -> None:
             if entry["name"] == ENI_TAGS:
                 del entry["value"]
 
-    plan = planned(facts(objects=(hand(a_persons(), empty),)), Asked(mode))
+    plan = planned(facts(objects=(hand(a_persons(), empty),)), AddonUpdateRequest(mode))
     (finding,) = [
         each for each in found(plan, Code.of("addon-field-changed-in-every-mode")) if ENI_TAGS in each.message
     ]
     assert finding.status is Status.FAIL and 'is set to "{}" again' in finding.message
     assert plan.way_out is not None and plan.way_out.values["env"][ENI_TAGS] == ""
-    kept = planned(plan.facts, Asked(Mode.OVERWRITE, plan.way_out.values))
+    kept = planned(plan.facts, AddonUpdateRequest(Mode.OVERWRITE, plan.way_out.values))
     assert not [each for each in kept.findings if ENI_TAGS in each.message]
 
 
@@ -78,7 +82,7 @@ def test_a_removed_variable_comes_back_in_every_mode(mode: Mode, now: str, said:
     def remove(pod: Doc) -> None:
         env_of(pod)[:] = [each for each in env_of(pod) if each["name"] != ENI_TAGS]
 
-    plan = planned(facts(objects=(hand(a_persons(), remove),), now=version(now)), Asked(mode))
+    plan = planned(facts(objects=(hand(a_persons(), remove),), now=version(now)), AddonUpdateRequest(mode))
     assert [each.status for each in plan.findings if ENI_TAGS in each.message] == [said]
 
 
@@ -86,7 +90,7 @@ def test_a_variable_that_the_call_sets_is_no_loss() -> None:
     def remove(pod: Doc) -> None:
         env_of(pod)[:] = [each for each in env_of(pod) if each["name"] != ENI_TAGS]
 
-    asked = Asked(Mode.OVERWRITE, {"env": {ENI_TAGS: '{"a":"b"}'}})
+    asked = AddonUpdateRequest(Mode.OVERWRITE, {"env": {ENI_TAGS: '{"a":"b"}'}})
     plan = planned(facts(objects=(hand(a_persons(), remove),)), asked)
     assert not [each for each in plan.findings if ENI_TAGS in each.message]
 
@@ -104,10 +108,10 @@ def test_a_removed_agent_may_come_back(mode: Mode, installed: str, comes: bool) 
     """The network policy agent came with v1.14.0."""
     live = hand(rich(), lambda pod: pod["containers"].__delitem__(slice(1, None)))
     known = facts(now=version(installed), objects=(live,))
-    said = [each for each in planned(known, Asked(mode)).findings if "aws-eks-nodeagent" in each.message]
+    said = [each for each in planned(known, AddonUpdateRequest(mode)).findings if "aws-eks-nodeagent" in each.message]
     assert {each.status for each in said} == ({Status.UNKNOWN} if comes else set())
     off = {"nodeAgent": {"enabled": False}}
-    plan = planned(facts(now=version(installed), objects=(live,), values=off), Asked(mode))
+    plan = planned(facts(now=version(installed), objects=(live,), values=off), AddonUpdateRequest(mode))
     assert not [each for each in plan.findings if "aws-eks-nodeagent" in each.message]
 
 
@@ -119,7 +123,7 @@ def test_a_removed_key_of_the_config_map_comes_back(mode: Mode) -> None:
     )
     meta = {"name": "amazon-vpc-cni", "namespace": "kube-system", "labels": labels}
     live = edited({**COREFILE, "metadata": meta, "data": data}, ("data",), {"enable-windows-ipam": "false"})
-    plan = planned(facts(now=version("v1.15.1"), objects=(live,)), Asked(mode))
+    plan = planned(facts(now=version("v1.15.1"), objects=(live,)), AddonUpdateRequest(mode))
     assert [each for each in plan.findings if "enable-network-policy-controller" in each.message]
 
 
@@ -132,7 +136,7 @@ def test_of_a_variable_that_is_there_twice_the_last_counts(first: str) -> None:
         entry["value"] = first
         env_of(pod).append({"name": "ENABLE_POD_ENI", "value": "true"})
 
-    plan = planned(facts(objects=(hand(rich(), append),)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(objects=(hand(rich(), append),)), AddonUpdateRequest(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.field.variable == "ENABLE_POD_ENI"]
     assert change.live == "true" and change.by_mode[Mode.OVERWRITE].value == "false"
     assert [each.status for each in found(plan, Code.of("addon-field-reset")) if "ENABLE_POD_ENI" in each.message] == [
@@ -146,7 +150,7 @@ def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:
     env_of(live["spec"]["template"]["spec"]).append({"name": "WARM_ENI_TARGET", "value": "3"})
     nothing = Unknown("no chart of it is known")
     side = OfVersion("v9.0.0-eksbuild.1", nothing, nothing)
-    plan = planned(facts(objects=(live,), target=side, now=side), Asked(Mode.OVERWRITE))
+    plan = planned(facts(objects=(live,), target=side, now=side), AddonUpdateRequest(Mode.OVERWRITE))
     assert [each.status for each in found(plan, Code.of("addon-object-unread"))] == [Status.UNKNOWN]
 
 
@@ -169,7 +173,7 @@ _TOLD = {
 )
 def test_a_label_of_eks_that_a_user_changed_never_passes(path: tuple[str, ...], mode: Mode) -> None:
     live = edited(COREFILE, path, "mine")
-    plan = planned(without_charts("coredns", objects=(live,)), Asked(mode))
+    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(mode))
     assert [each.code for each in plan.findings if path[-1] in each.message and each.code in _TOLD[mode]]
 
 
@@ -231,14 +235,18 @@ _RBAC = "rbac.authorization.k8s.io/v1"
 )
 def test_every_object_of_the_add_on_is_read_and_judged(addon: str, doc: Doc, path: str, mode: Mode) -> None:
     assert named(doc) in objects_of(addon)
-    plan = planned(without_charts(addon, objects=(edited(doc, tuple(path.split(".")), "mine"),)), Asked(mode))
+    plan = planned(
+        without_charts(addon, objects=(edited(doc, tuple(path.split(".")), "mine"),)), AddonUpdateRequest(mode)
+    )
     assert [each.code for each in plan.findings if f".{path}" in each.message and each.code in _TOLD[mode]]
 
 
 @pytest.mark.parametrize("addon", ["aws-ebs-csi-driver", "metrics-server", "eks-pod-identity-agent"])
 def test_an_add_on_with_more_objects_than_are_known_never_passes(addon: str) -> None:
     live = edited({**COREFILE, "metadata": {"name": "x", "namespace": "kube-system"}}, ("data", "a"), "b", "eks")
-    (finding,) = found(planned(without_charts(addon, objects=(live,)), Asked()), Code.of("addon-object-unread"))
+    (finding,) = found(
+        planned(without_charts(addon, objects=(live,)), AddonUpdateRequest()), Code.of("addon-object-unread")
+    )
     assert finding.status is Status.UNKNOWN
 
 
@@ -308,7 +316,7 @@ def histories(addon: str, every: int) -> None:
         now, target = side(addon, world["from"]), side(addon, world["to"])
         known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(case["live"],))
         for mode in (Mode.NONE, Mode.OVERWRITE):
-            passes = all(each.status is Status.PASS for each in planned(known, Asked(mode)).findings)
+            passes = all(each.status is Status.PASS for each in planned(known, AddonUpdateRequest(mode)).findings)
             if taken(case, mode):
                 wrong += [f"{name} {mode.value}"] * passes
             else:
@@ -356,7 +364,7 @@ def _removing(addon: str, old: str, new: str, every: int) -> None:
     for case in (each for each in world["objects"] if each["before"]):
         schema = schema_of(case["before"]["apiVersion"], case["kind"])
         made = apply(None, case["before"], "eks", True, NOW, schema)
-        assert isinstance(made, Applied)
+        assert isinstance(made, AppliedDocument)
         for path in leaves_of(case["before"], schema)[::every]:
             value = value_at(case["before"], path, schema.root)
             if (
@@ -366,11 +374,11 @@ def _removing(addon: str, old: str, new: str, every: int) -> None:
                 or value in ({}, [], "")
             ):
                 continue
-            new_doc = removed(made.doc, Fields(tree_of(path)), schema.root)
+            new_doc = removed(made.doc, FieldSet(tree_of(path)), schema.root)
             live = updated(made.doc, new_doc, "kubectl-edit", NOW, schema)
             known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(live,))
             tried += 1
-            if all(each.status is Status.PASS for each in planned(known, Asked(Mode.NONE)).findings):
+            if all(each.status is Status.PASS for each in planned(known, AddonUpdateRequest(Mode.NONE)).findings):
                 passed.append(path)
     assert passed == [] and tried > 2
 

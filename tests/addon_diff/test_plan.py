@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked, OfVersion
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest, OfVersion
 from kubectl_eksdoc.addon_diff.merging import merged
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.usage import Usage
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import with_value as with_at
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, Issue
@@ -59,7 +59,7 @@ def facts(**more: Any) -> AddonFacts:
     return AddonFacts(**{**given, **more})
 
 
-def planned(known: AddonFacts, asked: Asked) -> AddonPlan:
+def planned(known: AddonFacts, asked: AddonUpdateRequest) -> AddonPlan:
     """Whatever the values are, the schema allows them."""
     return plan_update(known, asked, lambda values: ())
 
@@ -69,7 +69,7 @@ def found(plan: AddonPlan, code: Any) -> list[Finding]:
 
 
 def test_overwrite_is_critical_where_pods_have_security_groups() -> None:
-    plan = planned(facts(), Asked(Mode.OVERWRITE))
+    plan = planned(facts(), AddonUpdateRequest(Mode.OVERWRITE))
     resets = found(plan, Code.of("addon-field-reset"))
     assert [(each.severity, each.status) for each in resets] == [(Severity.CRITICAL, Status.FAIL)] * 2
     demux = next(each for each in resets if EARLY_DEMUX[2] in each.message)
@@ -84,30 +84,30 @@ def test_overwrite_is_critical_where_pods_have_security_groups() -> None:
     ids=["none", "unknown"],
 )
 def test_how_bad_it_is_depends_on_who_uses_it(pods: Any, severity: Severity) -> None:
-    plan = planned(facts(usage=Usage(pods)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(usage=Usage(pods)), AddonUpdateRequest(Mode.OVERWRITE))
     assert {each.severity for each in found(plan, Code.of("addon-field-reset"))} == {severity}
 
 
 def test_only_the_value_that_matters_is_bad_to_lose() -> None:
     live = by_hand(rich(), "initContainers", 0, EARLY_DEMUX[2], "perhaps")
-    plan = planned(facts(objects=(live,)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
     assert {each.severity for each in found(plan, Code.of("addon-field-reset"))} == {Severity.LOW, Severity.CRITICAL}
 
 
 def test_preserve_keeps_with_its_caveat() -> None:
-    plan = planned(facts(), Asked(Mode.PRESERVE))
+    plan = planned(facts(), AddonUpdateRequest(Mode.PRESERVE))
     kept = found(plan, Code.of("addon-field-kept"))
     assert len(kept) == 2 and {each.status for each in kept} == {Status.PASS}
     assert all("confidence: low" in each.evidence for each in kept)
 
 
 def test_none_conflicts() -> None:
-    plan = planned(facts(), Asked())
+    plan = planned(facts(), AddonUpdateRequest())
     assert len(found(plan, Code.of("addon-field-conflict"))) == 2 and "DISABLE_TCP_EARLY_DEMUX" in plan.conflict
 
 
 def test_ownership_that_grows_is_told() -> None:
-    plan = planned(facts(objects=(a_persons(),)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(objects=(a_persons(),)), AddonUpdateRequest(Mode.OVERWRITE))
     (grows,) = found(plan, Code.of("addon-ownership-grows"))
     assert "takes it over with v1.15.1-eksbuild.1" in grows.message
 
@@ -117,11 +117,11 @@ def test_what_is_not_known_is_never_pass() -> None:
     plan = planned(
         facts(
             target=OfVersion("v9.0.0-eksbuild.1", unknown, unknown),
-            unread=((Named("v1", "ConfigMap", "kube-system", "amazon-vpc-cni"), UNREAD),),
+            unread=((ObjectName("v1", "ConfigMap", "kube-system", "amazon-vpc-cni"), UNREAD),),
             values=Unknown("neither JSON nor YAML"),
             offered=Unknown("IAM does not allow it", "eks:DescribeAddonVersions"),
         ),
-        Asked(Mode.OVERWRITE),
+        AddonUpdateRequest(Mode.OVERWRITE),
     )
     assert {each.status for each in plan.findings} == {Status.UNKNOWN} and all(each.missing for each in plan.findings)
     assert {each.code for each in plan.findings} == {
@@ -137,17 +137,17 @@ def test_the_way_out_changes_nothing_at_risk(live: Any) -> None:
     """Whatever stood in the values before stays in them."""
     today = {"env": {"WARM_ENI_TARGET": "3"}, "resources": {"requests": {"cpu": "50m"}}}
     known = facts(objects=(live(),), values=today)
-    way = planned(known, Asked(Mode.OVERWRITE)).way_out
+    way = planned(known, AddonUpdateRequest(Mode.OVERWRITE)).way_out
     assert way is not None and not way.cannot and len(way.keeps) == 2
     assert way.values == merged(today, WANTED).values
-    after = planned(known, Asked(Mode.OVERWRITE, way.values))
+    after = planned(known, AddonUpdateRequest(Mode.OVERWRITE, way.values))
     assert after.way_out is None and not found(after, Code.of("addon-field-reset"))
 
 
 def test_what_no_value_leads_to_is_named() -> None:
     """v1.12.0's schema refuses ``init``."""
     known = facts(target=version("v1.12.0"))
-    way = planned(known, Asked(Mode.OVERWRITE)).way_out
+    way = planned(known, AddonUpdateRequest(Mode.OVERWRITE)).way_out
     assert way is not None and "init" not in way.values
     assert [change.config for change in way.cannot] == [EARLY_DEMUX] and [c.config for c in way.keeps] == [POD_ENI]
 
@@ -159,7 +159,7 @@ def test_a_request_that_somebody_raised_is_set_where_it_stands() -> None:
         container["resources"]["requests"]["cpu"] = "100m"
     live = updated(rich(), raised, "kubectl-edit", NOW, SCHEMA)
     known = facts(objects=(live,), now=version("v1.15.0"))
-    plan = planned(known, Asked(Mode.OVERWRITE))
+    plan = planned(known, AddonUpdateRequest(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.config[:1] == ("resources",)]
     assert change.config == ("resources", "requests", "cpu") and change.by_mode[Mode.OVERWRITE].value == "25m"
     assert plan.way_out is not None and plan.way_out.values["resources"] == {"requests": {"cpu": "100m"}}
@@ -167,16 +167,18 @@ def test_a_request_that_somebody_raised_is_set_where_it_stands() -> None:
 
 def test_values_that_are_taken_away_are_named() -> None:
     today = {"env": {"WARM_ENI_TARGET": "3"}, "tolerations": []}
-    (all_gone,) = found(planned(facts(values=today), Asked(values={})), Code.of("addon-values-dropped"))
+    (all_gone,) = found(planned(facts(values=today), AddonUpdateRequest(values={})), Code.of("addon-values-dropped"))
     assert all_gone.message == "all configuration values are taken away: env.WARM_ENI_TARGET, tolerations"
-    (some,) = found(planned(facts(values=today), Asked(values={"tolerations": []})), Code.of("addon-values-dropped"))
+    (some,) = found(
+        planned(facts(values=today), AddonUpdateRequest(values={"tolerations": []})), Code.of("addon-values-dropped")
+    )
     assert some.message == "configuration values are taken away: env.WARM_ENI_TARGET"
-    assert not found(planned(facts(values=today), Asked()), Code.of("addon-values-dropped"))
+    assert not found(planned(facts(values=today), AddonUpdateRequest()), Code.of("addon-values-dropped"))
 
 
 def test_versions_that_cannot_be_taken() -> None:
     known = replace(facts(), offered=False, steps=("v1.13.4-eksbuild.1", "v1.14.1-eksbuild.1"))
-    unfit = found(planned(known, Asked()), Code.of("addon-version-unfit"))
+    unfit = found(planned(known, AddonUpdateRequest()), Code.of("addon-version-unfit"))
     told = [(each.message, each.severity, each.status) for each in unfit]
     way = "v1.12.0-eksbuild.1 → v1.13.4-eksbuild.1 → v1.14.1-eksbuild.1"
     assert told == [
@@ -189,19 +191,21 @@ def test_other_writers_are_named() -> None:
     live = rich()
     entry = {**live["metadata"]["managedFields"][0], "manager": "Terraform", "operation": "Update"}
     meta = {**live["metadata"], "managedFields": [*live["metadata"]["managedFields"], entry]}
-    (writer,) = found(planned(facts(objects=({**live, "metadata": meta},)), Asked()), Code.of("addon-other-writer"))
+    (writer,) = found(
+        planned(facts(objects=({**live, "metadata": meta},)), AddonUpdateRequest()), Code.of("addon-other-writer")
+    )
     assert writer.message.startswith("Terraform (field manager Terraform) has fields of it")
 
 
 def test_entries_that_no_server_wrote_make_the_object_unread() -> None:
     live = rich()
     broken = {**live, "metadata": {**live["metadata"], "managedFields": [{"manager": "eks"}]}}
-    plan = planned(facts(objects=(broken,)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(objects=(broken,)), AddonUpdateRequest(Mode.OVERWRITE))
     assert [each.code for each in plan.findings] == [Code.of("addon-object-unread")]
 
 
 def test_fates_are_told_for_every_mode() -> None:
-    plan = planned(facts(), Asked())
+    plan = planned(facts(), AddonUpdateRequest())
     assert {mode for change in plan.changes for mode in change.by_mode} == set(Mode)
     assert {change.fate(Mode.OVERWRITE) for change in plan.changes if change.at_risk} == {Fate.RESET}
 
@@ -218,7 +222,7 @@ def edited(doc: Doc, path: tuple[str, ...], value: Any, manager: str = "kubectl-
     """Installed by EKS, and then somebody wrote there."""
     schema = schema_of(doc["apiVersion"], doc["kind"])
     made = apply(None, doc, "eks", True, NOW, schema)
-    assert isinstance(made, Applied)
+    assert isinstance(made, AppliedDocument)
     return updated(made.doc, with_at(made.doc, path, value), manager, NOW, schema, subresource)
 
 
@@ -231,7 +235,7 @@ def without_charts(addon: str, **more: Any) -> AddonFacts:
 def test_a_corefile_that_somebody_wrote_never_passes() -> None:
     """After it nothing of ``data`` is EKS's any more."""
     live = edited(COREFILE, ("data", "Corefile"), ".:53 { ready }")
-    plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
+    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
     unknown, labels = found(plan, Code.of("addon-field-unknown"))
     assert (unknown.severity, unknown.status) == (Severity.CRITICAL, Status.UNKNOWN)
     assert "labels" in labels.message and labels.status is Status.UNKNOWN
@@ -242,7 +246,7 @@ def test_a_corefile_that_somebody_wrote_is_reset_where_eks_has_the_object() -> N
     """Its labels are EKS's still, so that its manifest holds for it."""
     labelled = with_at(COREFILE, ("metadata", "labels"), {"k8s-app": "kube-dns"})
     live = edited(labelled, ("data", "Corefile"), ".:53 { ready }")
-    plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
+    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
     (lost,) = found(plan, Code.of("addon-field-reset"))
     assert "Corefile" in lost.message and (lost.severity, lost.status) == (Severity.CRITICAL, Status.FAIL)
 
@@ -251,7 +255,7 @@ def test_replicas_that_an_autoscaler_set_never_pass() -> None:
     deployment = {**COREFILE, "apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 2}}
     del deployment["data"]
     live = edited(deployment, ("spec", "replicas"), 5, "kube-controller-manager", "scale")
-    plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
+    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
     assert [change.config for change in plan.changes] == [("replicaCount",)] and found(
         plan, Code.of("addon-field-unknown")
     )
@@ -264,7 +268,7 @@ def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_bu
     account["metadata"]["labels"]["eks.amazonaws.com/component"] = "coredns"
     for key, expected in ((role, 1), ("kubectl.kubernetes.io/restartedAt", 0)):
         live = edited(account, ("metadata", "annotations", key), "x")
-        plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
+        plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE))
         assert len(found(plan, Code.of("addon-field-unknown"))) == expected
 
 
@@ -278,7 +282,7 @@ def test_a_role_that_somebody_annotated_gives_way_to_the_addons(values: Any) -> 
     del account["data"]
     live = edited(account, ("metadata", "annotations", role), OWN)
     with_role = Addon("vpc-cni", "v1.12.0-eksbuild.1", "ACTIVE", role=ROLE)
-    plan = planned(facts(addon=with_role, objects=(live,), values=values), Asked(Mode.OVERWRITE))
+    plan = planned(facts(addon=with_role, objects=(live,), values=values), AddonUpdateRequest(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.field.path[-1] == f"f:{role}"]
     assert [change.fate(mode) for mode in Mode] == [Fate.CONFLICT, Fate.RESET, Fate.KEPT]
     assert change.by_mode[Mode.OVERWRITE].value == ROLE and change.config == ()
@@ -288,14 +292,14 @@ def test_a_role_that_somebody_annotated_gives_way_to_the_addons(values: Any) -> 
     if plan.way_out is not None:
         assert change in plan.way_out.cannot and "serviceAccountRoleArn" not in plan.way_out.values
     same = edited(account, ("metadata", "annotations", role), ROLE)
-    plan = planned(facts(addon=with_role, objects=(same,), values=values), Asked(Mode.OVERWRITE))
+    plan = planned(facts(addon=with_role, objects=(same,), values=values), AddonUpdateRequest(Mode.OVERWRITE))
     assert not [each for each in plan.changes if each.field.path[-1] == f"f:{role}" and each.at_risk]
 
 
 def test_the_incident_does_not_pass_where_the_chart_is_not_known() -> None:
     """Of a version that is newer than the table, with a schema that has the field."""
     newer = OfVersion("v1.99.0-eksbuild.1", Unknown("newer than known"), version("v1.15.1").schema)
-    plan = planned(facts(objects=(a_persons(),), target=newer), Asked(Mode.OVERWRITE))
+    plan = planned(facts(objects=(a_persons(),), target=newer), AddonUpdateRequest(Mode.OVERWRITE))
     unknown = [change for change in plan.changes if change.config in (EARLY_DEMUX, POD_ENI)]
     assert {each.confidence(Mode.OVERWRITE) for each in unknown} == {Confidence.LOW}
     assert {each.status for each in found(plan, Code.of("addon-field-unknown"))} == {Status.UNKNOWN}
@@ -307,18 +311,18 @@ def test_the_incident_does_not_pass_where_the_chart_is_not_known() -> None:
 
 def test_the_way_out_keeps_todays_values_whatever_is_asked_for() -> None:
     today = {"env": {"ENABLE_POD_ENI": "true"}}
-    way = planned(facts(values=today), Asked(Mode.OVERWRITE, {})).way_out
+    way = planned(facts(values=today), AddonUpdateRequest(Mode.OVERWRITE, {})).way_out
     assert way is not None and way.values == WANTED
-    unknown = planned(facts(values=Unknown("neither")), Asked(Mode.OVERWRITE))
+    unknown = planned(facts(values=Unknown("neither")), AddonUpdateRequest(Mode.OVERWRITE))
     assert unknown.way_out is None, "what is given replaces what is not known"
     assert {change.fate(Mode.OVERWRITE) for change in unknown.changes if change.at_risk} == {Fate.UNKNOWN}
 
 
 def test_what_the_values_of_the_call_set_is_no_loss_unless_somebody_uses_it() -> None:
     live = by_hand(a_persons(), "containers", 0, "WARM_ENI_TARGET", "5")
-    plan = planned(facts(objects=(live,)), Asked(Mode.OVERWRITE, {"env": {"WARM_ENI_TARGET": "3"}}))
+    plan = planned(facts(objects=(live,)), AddonUpdateRequest(Mode.OVERWRITE, {"env": {"WARM_ENI_TARGET": "3"}}))
     assert not [each for each in plan.findings if "WARM_ENI_TARGET" in each.message]
-    off = planned(facts(), Asked(Mode.OVERWRITE, {"env": {"ENABLE_POD_ENI": "false"}}))
+    off = planned(facts(), AddonUpdateRequest(Mode.OVERWRITE, {"env": {"ENABLE_POD_ENI": "false"}}))
     (told,) = [each for each in off.findings if "by the values of the call" in each.message]
     assert told.severity is Severity.CRITICAL and told.status is Status.FAIL
 
@@ -326,7 +330,9 @@ def test_what_the_values_of_the_call_set_is_no_loss_unless_somebody_uses_it() ->
 def test_with_preserve_values_that_do_not_come_to_hold_are_told() -> None:
     live = by_hand(a_persons(), "containers", 0, "WARM_ENI_TARGET", "5")
     known = facts(objects=(live,), values={"env": {"WARM_ENI_TARGET": "3"}})
-    (told,) = [each for each in planned(known, Asked(Mode.PRESERVE)).findings if "WARM_ENI" in each.message]
+    (told,) = [
+        each for each in planned(known, AddonUpdateRequest(Mode.PRESERVE)).findings if "WARM_ENI" in each.message
+    ]
     assert told.status is Status.FAIL and 'that set it to "3" do not come to hold' in told.message
 
 
@@ -337,7 +343,7 @@ def test_a_target_that_is_older_and_an_addon_that_is_not_in_order() -> None:
         now=version("v1.15.1"),
         target=version("v1.12.0"),
     )
-    plan = planned(known, Asked())
+    plan = planned(known, AddonUpdateRequest())
     (older,) = found(plan, Code.of("addon-version-unfit"))
     assert older.message == "v1.12.0-eksbuild.1 is older than v1.15.1-eksbuild.1, which is installed"
     (status,) = found(plan, Code.of("addon-not-active"))
@@ -347,12 +353,12 @@ def test_a_target_that_is_older_and_an_addon_that_is_not_in_order() -> None:
 @pytest.mark.parametrize("live", ["True", "1", "t"])
 def test_a_variable_is_on_as_vpc_cni_reads_it(live: str) -> None:
     doc = by_hand(rich(), "initContainers", 0, EARLY_DEMUX[2], live)
-    plan = planned(facts(objects=(doc,)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(objects=(doc,)), AddonUpdateRequest(Mode.OVERWRITE))
     assert {each.severity for each in found(plan, Code.of("addon-field-reset"))} == {Severity.CRITICAL}
 
 
 @pytest.mark.parametrize("entries", ["text", [1], {"manager": "eks"}, [{"manager": "eks", "operation": 1}]])
 def test_whatever_stands_in_managed_fields_nothing_breaks(entries: Any) -> None:
     live = {**COREFILE, "metadata": {**COREFILE["metadata"], "managedFields": entries}}
-    plan = planned(without_charts("coredns", objects=(live,)), Asked())
+    plan = planned(without_charts("coredns", objects=(live,)), AddonUpdateRequest())
     assert [each.code for each in plan.findings] == [Code.of("addon-object-unread")]

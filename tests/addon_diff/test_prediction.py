@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.expected import Update, Witness
-from kubectl_eksdoc.addon_diff.fields import LiveField
+from kubectl_eksdoc.addon_diff.expected import ExpectedApply, Witness
+from kubectl_eksdoc.addon_diff.fields import AddonField
 from kubectl_eksdoc.addon_diff.merging import MISSING, merged
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.prediction import FieldChange, predict
@@ -23,12 +23,12 @@ from tests.addon_diff.incident import CHART, EARLY_DEMUX, POD_ENI, a_persons, ch
 LIVES = {"names are EKS's": rich, "all is a person's": a_persons}
 
 
-def changes(live: Doc, update: Update) -> dict[ConfigPath, FieldChange]:
+def changes(live: Doc, update: ExpectedApply) -> dict[ConfigPath, FieldChange]:
     return {change.config: change for change in predict(live, update).changes if change.config}
 
 
-def an_update(after: Doc = CHART, before: Doc = CHART, **more: Any) -> Update:
-    return Update(rendered("vpc-cni", before), rendered("vpc-cni", after), **more)
+def an_update(after: Doc = CHART, before: Doc = CHART, **more: Any) -> ExpectedApply:
+    return ExpectedApply(rendered("vpc-cni", before), rendered("vpc-cni", after), **more)
 
 
 def known(version: str) -> SchemaPaths | None:
@@ -103,7 +103,7 @@ def test_what_only_eks_has_follows_the_version() -> None:
 
 
 def test_without_a_chart_what_eks_names_and_others_set_is_unknown() -> None:
-    found = {change.field.variable: change for change in predict(rich(), Update((), ())).changes}
+    found = {change.field.variable: change for change in predict(rich(), ExpectedApply((), ())).changes}
     assert set(found) == {"DISABLE_TCP_EARLY_DEMUX", "ENABLE_POD_ENI"}
     assert all(change.fate(Mode.OVERWRITE) is Fate.UNKNOWN and change.at_risk for change in found.values())
 
@@ -118,9 +118,9 @@ def test_an_object_that_eks_has_never_applied() -> None:
 def test_a_field_says_where_it_is() -> None:
     container = 'k:{"name":"aws-vpc-cni-init"}'
     path = ("f:spec", "f:template", "f:spec", "f:initContainers", container, "f:env", 'k:{"name":"A"}', "f:value")
-    field = LiveField(AWS_NODE, path)
+    field = AddonField(AWS_NODE, path)
     assert (field.variable, field.container, field.starts_first) == ("A", "aws-vpc-cni-init", True)
-    image = LiveField(AWS_NODE, (*path[:5], "f:image"))
+    image = AddonField(AWS_NODE, (*path[:5], "f:image"))
     assert (image.variable, image.container) == ("", "aws-vpc-cni-init")
     assert str(image).endswith('.initContainers[name="aws-vpc-cni-init"].image')
 

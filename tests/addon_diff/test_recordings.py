@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.prediction import _invalid
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, Refused, apply
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, apply
 from kubectl_eksdoc.kubernetes.api.ownership.entries import without_entries
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, named
@@ -18,9 +18,9 @@ def predicted(case: Doc, force: bool) -> tuple[int, object]:
     """The status, and with it the conflicting fields, the message or the object."""
     live, after = case["live"], case["next"]
     answer = apply(live, after, "eks", force, NOW, schema_of(after["apiVersion"], after["kind"]))
-    if isinstance(answer, Refused):
+    if isinstance(answer, ApplyRefused):
         return answer.code, answer.message
-    if not isinstance(answer, Applied):
+    if not isinstance(answer, AppliedDocument):
         return 409, answer.message
     before, doc = (with_defaults(without_entries(each)) for each in (live, answer.doc))
     invalid = _invalid(named(live), before, doc)

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
 from kubectl_eksdoc.addon_diff.schema.paths import paths
@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from tests.addon_diff.incident import EARLY_DEMUX
 from tests.addon_diff.test_plan import facts, planned
 
-CHANGES = [c for c in planned(facts(), Asked(Mode.OVERWRITE)).changes if c.config == EARLY_DEMUX]
+CHANGES = [c for c in planned(facts(), AddonUpdateRequest(Mode.OVERWRITE)).changes if c.config == EARLY_DEMUX]
 HAS = paths({"properties": {"init": {"properties": {"env": {"properties": {EARLY_DEMUX[2]: {"type": "string"}}}}}}})
 LACKS = paths({"properties": {"env": {"type": "object"}}, "additionalProperties": False})
 

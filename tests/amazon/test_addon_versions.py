@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.amazon.addon_versions import is_offered, steps, target
-from kubectl_eksdoc.model.aws.addons import AddonVersion, AddonVersions, Fits
+from kubectl_eksdoc.model.aws.addons import AddonVersion, AddonVersions, CompatibleVersion
 
 
 def a_version(version: str, *fits: str, default: str = "") -> AddonVersion:
-    return AddonVersion(version, tuple(Fits(each, each == default) for each in fits))
+    return AddonVersion(version, tuple(CompatibleVersion(each, each == default) for each in fits))
 
 
 OFFERED = AddonVersions(

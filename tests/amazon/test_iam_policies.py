@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.iam import Asked, Says, _glob, judged, merged, statements
+from kubectl_eksdoc.amazon.iam import IamRequest, PolicyDecision, _glob, judged, merged, statements
 
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:prod"
 EVENTS = "events.amazonaws.com"
 RULE = "arn:aws:events:eu-west-1:111122223333:rule/spot"
-ASKED = Asked(
+ASKED = IamRequest(
     "sqs:SendMessage",
     QUEUE,
     (("Service", EVENTS),),
@@ -47,58 +47,58 @@ def without(name: str) -> dict[str, Any]:
     return {key: value for key, value in ALLOW.items() if key != name}
 
 
-CASES: list[tuple[list[Any], Says]] = [
-    ([ALLOW], Says.ALLOWED),
-    ([ALLOW, HTTP], Says.ALLOWED),
-    ([], Says.NOTHING),
-    ([HTTP], Says.NOTHING),
-    ([of(Action=["SQS:Send*", "sqs:ReceiveMessage"])], Says.ALLOWED),
-    ([of(Action="sqs:ReceiveMessage")], Says.NOTHING),
-    ([of(Action="*", Resource="*")], Says.ALLOWED),
-    ([of(Resource="arn:aws:sqs:*:111122223333:pro?")], Says.ALLOWED),
-    ([of(Resource=f"{QUEUE}-other")], Says.NOTHING),
-    ([of(Resource="arn:aws:sqs:eu-west-1:${aws:PrincipalAccount}:prod")], Says.UNKNOWN),
-    ([of(Resource="arn:aws:sns:${aws:region}:*")], Says.NOTHING),
-    ([of(Principal="*")], Says.ALLOWED),
-    ([of(Principal={"AWS": "111122223333"})], Says.NOTHING),
-    ([of(Principal={"AWS": "*"})], Says.UNKNOWN),
-    ([of(Principal={"Service": "sns.amazonaws.com"})], Says.NOTHING),
-    ([ALLOW, of(Effect="Deny")], Says.DENIED),
-    ([of(Effect="Deny", Condition={"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}), ALLOW], Says.UNKNOWN),
-    ([ALLOW, of(Effect="Deny", Action="sqs:DeleteQueue")], Says.ALLOWED),
-    ([of(Condition={"ArnEquals": {"aws:SourceArn": RULE}})], Says.ALLOWED),
-    ([of(Condition={"ArnLike": {"aws:SourceArn": "arn:aws:events:*:*:rule/*"}})], Says.ALLOWED),
-    ([of(Condition={"ArnEquals": {"aws:SourceArn": f"{RULE}-other"}})], Says.NOTHING),
-    ([of(Condition={"StringEquals": {"aws:SourceAccount": ["1", "111122223333"]}})], Says.ALLOWED),
-    ([of(Condition={"StringEquals": {"aws:PrincipalOrgID": "o-1"}})], Says.UNKNOWN),
-    ([of(Condition={"ForAllValues:StringEquals": {"aws:SourceAccount": "1"}})], Says.UNKNOWN),
-    ([of(Condition={"StringEquals": {"aws:SourceAccount": "1", "aws:PrincipalOrgID": "o-1"}})], Says.NOTHING),
-    ([without("Action") | {"NotAction": "sqs:DeleteQueue"}], Says.ALLOWED),
-    ([without("Action") | {"NotAction": "sqs:Send*"}], Says.NOTHING),
-    ([without("Resource") | {"NotResource": QUEUE}], Says.NOTHING),
-    ([without("Principal") | {"NotPrincipal": {"Service": EVENTS}}], Says.UNKNOWN),
-    ([without("Effect")], Says.UNKNOWN),
-    ([ALLOW, "nonsense"], Says.UNKNOWN),
-    ([of(Effect="Permit"), ALLOW], Says.UNKNOWN),
+CASES: list[tuple[list[Any], PolicyDecision]] = [
+    ([ALLOW], PolicyDecision.ALLOWED),
+    ([ALLOW, HTTP], PolicyDecision.ALLOWED),
+    ([], PolicyDecision.NOTHING),
+    ([HTTP], PolicyDecision.NOTHING),
+    ([of(Action=["SQS:Send*", "sqs:ReceiveMessage"])], PolicyDecision.ALLOWED),
+    ([of(Action="sqs:ReceiveMessage")], PolicyDecision.NOTHING),
+    ([of(Action="*", Resource="*")], PolicyDecision.ALLOWED),
+    ([of(Resource="arn:aws:sqs:*:111122223333:pro?")], PolicyDecision.ALLOWED),
+    ([of(Resource=f"{QUEUE}-other")], PolicyDecision.NOTHING),
+    ([of(Resource="arn:aws:sqs:eu-west-1:${aws:PrincipalAccount}:prod")], PolicyDecision.UNKNOWN),
+    ([of(Resource="arn:aws:sns:${aws:region}:*")], PolicyDecision.NOTHING),
+    ([of(Principal="*")], PolicyDecision.ALLOWED),
+    ([of(Principal={"AWS": "111122223333"})], PolicyDecision.NOTHING),
+    ([of(Principal={"AWS": "*"})], PolicyDecision.UNKNOWN),
+    ([of(Principal={"Service": "sns.amazonaws.com"})], PolicyDecision.NOTHING),
+    ([ALLOW, of(Effect="Deny")], PolicyDecision.DENIED),
+    ([of(Effect="Deny", Condition={"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}), ALLOW], PolicyDecision.UNKNOWN),
+    ([ALLOW, of(Effect="Deny", Action="sqs:DeleteQueue")], PolicyDecision.ALLOWED),
+    ([of(Condition={"ArnEquals": {"aws:SourceArn": RULE}})], PolicyDecision.ALLOWED),
+    ([of(Condition={"ArnLike": {"aws:SourceArn": "arn:aws:events:*:*:rule/*"}})], PolicyDecision.ALLOWED),
+    ([of(Condition={"ArnEquals": {"aws:SourceArn": f"{RULE}-other"}})], PolicyDecision.NOTHING),
+    ([of(Condition={"StringEquals": {"aws:SourceAccount": ["1", "111122223333"]}})], PolicyDecision.ALLOWED),
+    ([of(Condition={"StringEquals": {"aws:PrincipalOrgID": "o-1"}})], PolicyDecision.UNKNOWN),
+    ([of(Condition={"ForAllValues:StringEquals": {"aws:SourceAccount": "1"}})], PolicyDecision.UNKNOWN),
+    ([of(Condition={"StringEquals": {"aws:SourceAccount": "1", "aws:PrincipalOrgID": "o-1"}})], PolicyDecision.NOTHING),
+    ([without("Action") | {"NotAction": "sqs:DeleteQueue"}], PolicyDecision.ALLOWED),
+    ([without("Action") | {"NotAction": "sqs:Send*"}], PolicyDecision.NOTHING),
+    ([without("Resource") | {"NotResource": QUEUE}], PolicyDecision.NOTHING),
+    ([without("Principal") | {"NotPrincipal": {"Service": EVENTS}}], PolicyDecision.UNKNOWN),
+    ([without("Effect")], PolicyDecision.UNKNOWN),
+    ([ALLOW, "nonsense"], PolicyDecision.UNKNOWN),
+    ([of(Effect="Permit"), ALLOW], PolicyDecision.UNKNOWN),
 ]
 
 
 @pytest.mark.parametrize(("statement", "says"), CASES, ids=range(len(CASES)))
-def test_what_a_policy_says(statement: list[Any], says: Says) -> None:
+def test_what_a_policy_says(statement: list[Any], says: PolicyDecision) -> None:
     ruling = judged([doc(*statement)], ASKED)
     assert ruling.says is says and ruling.why
 
 
 def test_a_single_statement_needs_no_list_and_several_documents_are_one() -> None:
-    assert judged([{"Statement": ALLOW}], ASKED).says is Says.ALLOWED
-    assert judged([doc(ALLOW), doc(of(Effect="Deny"))], ASKED).says is Says.DENIED
-    assert judged([], ASKED).says is Says.NOTHING
+    assert judged([{"Statement": ALLOW}], ASKED).says is PolicyDecision.ALLOWED
+    assert judged([doc(ALLOW), doc(of(Effect="Deny"))], ASKED).says is PolicyDecision.DENIED
+    assert judged([], ASKED).says is PolicyDecision.NOTHING
 
 
 def test_the_policies_of_a_role_name_nobody() -> None:
-    own = Asked("sqs:ReceiveMessage", QUEUE)
-    assert judged([doc({"Effect": "Allow", "Action": "sqs:*", "Resource": "*"})], own).says is Says.ALLOWED
-    assert judged([doc(of(Action="sqs:*"))], own).says is Says.UNKNOWN, "one with a principal is of no role"
+    own = IamRequest("sqs:ReceiveMessage", QUEUE)
+    assert judged([doc({"Effect": "Allow", "Action": "sqs:*", "Resource": "*"})], own).says is PolicyDecision.ALLOWED
+    assert judged([doc(of(Action="sqs:*"))], own).says is PolicyDecision.UNKNOWN, "one with a principal is of no role"
 
 
 def test_the_reason_names_the_statement() -> None:
@@ -125,19 +125,19 @@ JSON = st.recursive(
 @given(st.lists(JSON, max_size=4))
 def test_whatever_a_document_holds_there_is_an_answer(held: list[Any]) -> None:
     ruling = judged([{"Statement": held}], ASKED)
-    assert ruling.says in Says
-    if ruling.says is Says.ALLOWED:
+    assert ruling.says in PolicyDecision
+    if ruling.says is PolicyDecision.ALLOWED:
         assert any(isinstance(each, dict) and each.get("Effect") == "Allow" for each in held)
 
 
 @given(JSON)
 def test_whatever_stands_in_place_of_a_document_there_is_an_answer(held: Any) -> None:
-    assert judged([held], ASKED).says in Says
+    assert judged([held], ASKED).says in PolicyDecision
 
 
 @given(JSON)
 def test_a_deny_that_is_understood_is_never_allowed(held: Any) -> None:
-    assert judged([doc(held, of(Effect="Deny"), ALLOW)], ASKED).says is Says.DENIED
+    assert judged([doc(held, of(Effect="Deny"), ALLOW)], ASKED).says is PolicyDecision.DENIED
 
 
 STATEMENTS = st.lists(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon import interruption
-from kubectl_eksdoc.amazon.iam import Fits
+from kubectl_eksdoc.amazon.iam import IamMatch
 from kubectl_eksdoc.amazon.interruption import about, matches
 from kubectl_eksdoc.model.versions import parse
 
@@ -45,20 +45,20 @@ def test_by_version(
 @pytest.mark.parametrize(
     ("pattern", "fits", "meant"),
     [
-        ({"source": ["aws.ec2"], "detail-type": [interruption.SPOT.detail_type]}, Fits.YES, True),
-        ({"detail-type": [interruption.SPOT.detail_type, "other"]}, Fits.YES, True),
-        ({"source": [{"prefix": "aws."}]}, Fits.YES, True),
-        ({"source": ["aws.health"]}, Fits.NO, False),
-        ({"source": ["aws.ec2"], "account": ["2"]}, Fits.NO, False),
-        ({"source": ["aws.ec2"], "region": ["eu-west-1"]}, Fits.YES, True),
-        ({"source": ["aws.ec2"], "detail": {"instance-id": ["i-1"]}}, Fits.MAYBE, True),
-        ({"source": [{"anything-but": ["aws.s3"]}]}, Fits.MAYBE, True),
-        ({"source": "aws.ec2"}, Fits.MAYBE, True),
-        ({}, Fits.YES, False),
-        ({"account": ["1"]}, Fits.YES, False),
+        ({"source": ["aws.ec2"], "detail-type": [interruption.SPOT.detail_type]}, IamMatch.YES, True),
+        ({"detail-type": [interruption.SPOT.detail_type, "other"]}, IamMatch.YES, True),
+        ({"source": [{"prefix": "aws."}]}, IamMatch.YES, True),
+        ({"source": ["aws.health"]}, IamMatch.NO, False),
+        ({"source": ["aws.ec2"], "account": ["2"]}, IamMatch.NO, False),
+        ({"source": ["aws.ec2"], "region": ["eu-west-1"]}, IamMatch.YES, True),
+        ({"source": ["aws.ec2"], "detail": {"instance-id": ["i-1"]}}, IamMatch.MAYBE, True),
+        ({"source": [{"anything-but": ["aws.s3"]}]}, IamMatch.MAYBE, True),
+        ({"source": "aws.ec2"}, IamMatch.MAYBE, True),
+        ({}, IamMatch.YES, False),
+        ({"account": ["1"]}, IamMatch.YES, False),
     ],
 )
-def test_patterns(pattern: dict[str, Any], fits: Fits, meant: bool) -> None:
+def test_patterns(pattern: dict[str, Any], fits: IamMatch, meant: bool) -> None:
     assert matches(pattern, KNOWN) is fits and about(pattern, KNOWN) is meant
 
 
@@ -68,4 +68,4 @@ def test_patterns(pattern: dict[str, Any], fits: Fits, meant: bool) -> None:
     )
 )
 def test_whatever_a_pattern_says_there_is_an_answer(pattern: dict[str, Any]) -> None:
-    assert matches(pattern, KNOWN) in Fits
+    assert matches(pattern, KNOWN) in IamMatch

@@ -11,7 +11,7 @@ from kubectl_eksdoc.amazon.metadata_service import (
     NESTED,
     POD,
     Launch,
-    Origin,
+    OptionsOrigin,
     Reach,
     launch,
     of_group_by_eks,
@@ -91,23 +91,23 @@ def values(launched: Launch) -> tuple[object, ...]:
 
 def test_field_by_field_the_strongest_says_it() -> None:
     assert values(launch(NOTHING, NOTHING, PLAIN)) == (
-        ("optional", Origin.EC2),
-        (1, Origin.EC2),
-        (True, Origin.EC2),
+        ("optional", OptionsOrigin.EC2),
+        (1, OptionsOrigin.EC2),
+        (True, OptionsOrigin.EC2),
     )
-    assert values(launch(NOTHING, NOTHING, V2))[:2] == (("required", Origin.IMAGE), (2, Origin.IMAGE))
+    assert values(launch(NOTHING, NOTHING, V2))[:2] == (("required", OptionsOrigin.IMAGE), (2, OptionsOrigin.IMAGE))
     account = SaidOptions("optional", endpoint=False)
     assert values(launch(SaidOptions(hop_limit=3), account, V2)) == (
-        ("optional", Origin.ACCOUNT),
-        (3, Origin.TEMPLATE),
-        (False, Origin.ACCOUNT),
+        ("optional", OptionsOrigin.ACCOUNT),
+        (3, OptionsOrigin.TEMPLATE),
+        (False, OptionsOrigin.ACCOUNT),
     )
 
 
 @pytest.mark.parametrize("image", [PLAIN, V2, DENIED])
 def test_imdsv2_as_the_default_of_the_account_brings_two_hops(image: Image | Unknown) -> None:
     found = launch(NOTHING, SaidOptions("required"), image)
-    assert values(found)[:2] == (("required", Origin.ACCOUNT), (2, Origin.ACCOUNT_V2))
+    assert values(found)[:2] == (("required", OptionsOrigin.ACCOUNT), (2, OptionsOrigin.ACCOUNT_V2))
     assert launch(NOTHING, SaidOptions("required", 1), image).hop_limit.value == 1
     assert launch(SaidOptions(hop_limit=1), SaidOptions("required"), image).hop_limit.value == 1
 

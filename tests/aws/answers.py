@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.aws.believing import Believed, cluster_named
+from kubectl_eksdoc.aws.believing import VerifiedCluster, cluster_named
 from kubectl_eksdoc.aws.recorded import RecordedOf
 from kubectl_eksdoc.errors import AwsMissing
 from kubectl_eksdoc.model.aws.clusters import Caller
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 
 ENDPOINT = "https://0A1B2C3D4E5F.gr7.ap-northeast-2.eks.amazonaws.com"
 ACCOUNT, REGION = "111122223333", "ap-northeast-2"
@@ -31,7 +31,7 @@ class Scripted:
         self.answers = dict(answers)
         self.asked: list[tuple[str, Json]] = []
 
-    def ask(self, question: Question, parameters: Mapping[str, Any]) -> Json:
+    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
         name = f"{question.service}:{question.operation}"
         self.asked.append((name, dict(parameters)))
         if name not in self.answers:
@@ -64,12 +64,12 @@ def a_cluster(**more: Any) -> Json:
     return {"cluster": {**cluster, **more}}
 
 
-def seen(name: str = "demo-shop") -> Believed:
+def seen(name: str = "demo-shop") -> VerifiedCluster:
     """A cluster that was believed, of an AWS that answers nothing more."""
     aws = Scripted({"eks:DescribeCluster": a_cluster(name=name)})
-    return Believed(aws, cluster_named(aws, name), Caller(ACCOUNT, "arn:ann"), "by its endpoint")
+    return VerifiedCluster(aws, cluster_named(aws, name), Caller(ACCOUNT, "arn:ann"), "by its endpoint")
 
 
-def sees(aws: Any, name: str = "demo-shop") -> Believed:
+def sees(aws: Any, name: str = "demo-shop") -> VerifiedCluster:
     """The same, answered by that one: what is said of add-ons is looked at, and not whether it may be believed."""
     return replace(seen(name), aws=aws)

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.aws.addon_past import addon_past
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from tests.aws.answers import Scripted, sees
 from tests.builders import NOW
 
@@ -37,7 +37,7 @@ def test_the_first_few_that_are_listed_are_described_and_the_rest_counted() -> N
     asked = aws()
     past = addon_past(sees(asked, "shop"), "vpc-cni", "")
     assert isinstance(past.history, UpdateHistory) and past.history.unseen == 3
-    assert isinstance(past.update, Update) and past.update.id == "u8"
+    assert isinstance(past.update, EksAddonUpdate) and past.update.id == "u8"
     assert past.history.values == {}
     assert sum(name == "eks:DescribeUpdate" for name, _ in asked.asked) == 5
     assert len(asked.asked) <= 5 + 5
@@ -47,13 +47,13 @@ def test_listed_in_another_order_the_latest_is_looked_for_among_all() -> None:
     listed = {"updateIds": [f"u{day}" for day in range(1, 9)]}
     past = addon_past(sees(aws(**{"eks:ListUpdates": listed}), "shop"), "vpc-cni", "")
     assert isinstance(past.history, UpdateHistory) and past.history.unseen == 0
-    assert isinstance(past.update, Update) and past.update.id == "u8"
+    assert isinstance(past.update, EksAddonUpdate) and past.update.id == "u8"
     assert past.history.values == {"u3": {"env": {"A": "1"}}}
 
 
 def test_an_update_that_is_named_is_asked_for_where_it_is_not_among_them() -> None:
     past = addon_past(sees(aws(), "shop"), "vpc-cni", "u1")
-    assert isinstance(past.update, Update) and past.update.id == "u1"
+    assert isinstance(past.update, EksAddonUpdate) and past.update.id == "u1"
     with pytest.raises(AwsMissing, match="none is no update of add-on vpc-cni in cluster shop"):
         addon_past(sees(aws(), "shop"), "vpc-cni", "none")
 

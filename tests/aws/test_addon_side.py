@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kubectl_eksdoc.aws.addon_side import addon_side
-from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.model.asked import Unknown
 from tests.aws.answers import Scripted, sees
@@ -21,7 +21,7 @@ NOW, TO = "v1.12.0-eksbuild.1", "v1.15.1-eksbuild.1"
 """The update to v1.12.6 of the cluster is under way: EKS tells the version of before until it is done."""
 
 
-def seen(world: World) -> Believed:
+def seen(world: World) -> VerifiedCluster:
     aws = live(world)
     found = believed(aws, aws.access)
     world.forget_calls()

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import launch
 from kubectl_eksdoc.aws import ec2, machines
-from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
 from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
@@ -33,7 +33,7 @@ DENIED = AwsDenied("IAM does not allow it", missing="ec2:DescribeInstances")
 
 
 @pytest.fixture
-def of(prod: World) -> Believed:
+def of(prod: World) -> VerifiedCluster:
     aws = live(prod)
     found = believed(aws, aws.access)
     prod.forget_calls()
@@ -51,7 +51,7 @@ def run(client: Any, **more: Any) -> str:
     return str(client.run_instances(**asked)["Instances"][0]["InstanceId"])
 
 
-def test_instances_with_their_options_and_those_that_are_gone(prod: World, of: Believed) -> None:
+def test_instances_with_their_options_and_those_that_are_gone(prod: World, of: VerifiedCluster) -> None:
     client = prod.client("ec2")
     ident = run(client, ImageId="ami-12345678", MetadataOptions={"HttpTokens": "required"})
     found = ec2.instances(of, [ident, "i-0123456789abcdef0"])
@@ -61,7 +61,7 @@ def test_instances_with_their_options_and_those_that_are_gone(prod: World, of: B
     assert isinstance(found["i-0123456789abcdef0"], Absent)
 
 
-def test_what_a_launch_makes_of_a_template_is_what_is_foretold(prod: World, of: Believed) -> None:
+def test_what_a_launch_makes_of_a_template_is_what_is_foretold(prod: World, of: VerifiedCluster) -> None:
     """By the mended EC2 of the tests, which knows nothing of the rules: template, account, image."""
     client = prod.client("ec2")
     client.modify_instance_metadata_defaults(HttpPutResponseHopLimit=3, HttpTokens="no-preference")
@@ -80,7 +80,7 @@ def test_what_a_launch_makes_of_a_template_is_what_is_foretold(prod: World, of: 
         assert isinstance(seen, Instance) and seen.options == foretold
 
 
-def test_templates_by_number_newest_and_default(prod: World, of: Believed) -> None:
+def test_templates_by_number_newest_and_default(prod: World, of: VerifiedCluster) -> None:
     client = prod.client("ec2")
     ref = a_template(client, HttpTokens="required", HttpPutResponseHopLimit=2)
     client.create_launch_template_version(
@@ -96,11 +96,11 @@ def test_templates_by_number_newest_and_default(prod: World, of: Believed) -> No
     assert getattr(first, "options", None) == SaidOptions("required", 2)
 
 
-def test_nobody_has_said_anything(prod: World, of: Believed) -> None:
+def test_nobody_has_said_anything(prod: World, of: VerifiedCluster) -> None:
     assert ec2.account_defaults(of) == SaidOptions()
 
 
-def test_an_auto_scaling_group_and_its_template(prod: World, of: Believed) -> None:
+def test_an_auto_scaling_group_and_its_template(prod: World, of: VerifiedCluster) -> None:
     ref = a_template(prod.client("ec2"), HttpTokens="optional")
     template = {"LaunchTemplateId": ref.id, "Version": "$Latest"}
     prod.client("autoscaling").create_auto_scaling_group(
@@ -119,7 +119,7 @@ def test_an_auto_scaling_group_and_its_template(prod: World, of: Believed) -> No
     assert instance.template is not None and instance.template.id == ref.id
 
 
-def test_a_launch_configuration(prod: World, of: Believed) -> None:
+def test_a_launch_configuration(prod: World, of: VerifiedCluster) -> None:
     client = prod.client("autoscaling")
     client.create_launch_configuration(
         LaunchConfigurationName="old",

@@ -17,9 +17,9 @@ from kubectl_eksdoc.model.aws.addons import (
     AddonConfiguration,
     AddonVersion,
     AddonVersions,
-    Fits,
+    CompatibleVersion,
+    EksAddonUpdate,
     Issue,
-    Update,
     UpdateHistory,
 )
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion, part_of
@@ -74,7 +74,7 @@ def test_versions_and_what_they_fit() -> None:
     listed = [{"addonVersion": "v2", "compatibilities": fits, "requiresConfiguration": True}, {"addonVersion": "v1"}]
     said = {"addons": [{"addonName": "x", "type": "networking", "publisher": "eks", "addonVersions": listed}]}
     aws = Scripted({"eks:DescribeAddonVersions": said})
-    newest = AddonVersion("v2", (Fits("1.33", True), Fits("1.32")))
+    newest = AddonVersion("v2", (CompatibleVersion("1.33", True), CompatibleVersion("1.32")))
     expected = (AddonVersions("x", "networking", "eks", (newest, AddonVersion("v1", ()))),)
     assert eks.addon_versions(sees(aws), "x", "1.33") == expected
     assert aws.asked == [("eks:DescribeAddonVersions", {"addonName": "x", "kubernetesVersion": "1.33"})]
@@ -101,8 +101,8 @@ def test_updates_come_the_latest_first_and_unknown_ones_last() -> None:
     found = history.updates
     assert isinstance(found[-1], Unknown)
     latest = found[0]
-    assert isinstance(latest, Update) and latest.errors == (Issue("ConfigurationConflict", "no"),)
-    assert [each.id for each in found[:-1] if isinstance(each, Update)] == ["b", "a", "c"]
+    assert isinstance(latest, EksAddonUpdate) and latest.errors == (Issue("ConfigurationConflict", "no"),)
+    assert [each.id for each in found[:-1] if isinstance(each, EksAddonUpdate)] == ["b", "a", "c"]
     assert latest.parameter("ResolveConflicts") == "OVERWRITE" and latest.parameter("AddonVersion") == ""
 
 

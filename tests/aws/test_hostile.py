@@ -20,7 +20,7 @@ from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import AwsError, AwsRefused
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.access import AwsAccess
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply
 from tests.fakes.programs import program
 from tests.kube.test_hostile import OK, for_ever
@@ -171,7 +171,7 @@ def test_a_cluster_that_is_described_with_lists(field: str) -> None:
     """In a snapshot that somebody has edited there may be anything."""
 
     class Edited:
-        def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
             return {"cluster": {"name": "prod", "version": "1.33", field: ["x"]}}
 
     with pytest.raises(AwsRefused, match=f"the answer to eks:DescribeCluster is not what it should be.*{field}"):
@@ -180,7 +180,7 @@ def test_a_cluster_that_is_described_with_lists(field: str) -> None:
 
 def test_a_caller_that_is_described_with_lists() -> None:
     class Edited:
-        def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
             return {"Account": "111122223333", "Arn": ["x"]}
 
     with pytest.raises(AwsRefused, match="Arn is a text"):

@@ -13,7 +13,7 @@ from kubectl_eksdoc.aws import eks, insights, machines, templates
 from kubectl_eksdoc.aws.insights import InsightRefresh
 from kubectl_eksdoc.errors import AwsDenied, AwsThrottled
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.insights import Client, Deprecation, Insight, InsightDetail, Misfit, Refresh
+from kubectl_eksdoc.model.aws.insights import Client, Deprecation, Insight, InsightDetail, Refresh, UnfitAddon
 from kubectl_eksdoc.model.aws.machines import TemplateRef
 from tests.aws.answers import Scripted
 from tests.aws.near_documents import SCALARS
@@ -54,7 +54,7 @@ def test_one_in_full() -> None:
         InsightDetail(
             "upgrade them",
             (Deprecation("/apis/x/v1beta1/y", "/apis/x/v1/y", "1.34", (Client("curl", 3, NOW - timedelta(days=2)),)),),
-            (Misfit("coredns", ("v1.12",)),),
+            (UnfitAddon("coredns", ("v1.12",)),),
             ("nodes/a", "arn:x"),
         ),
     )

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.recorded import Kept
-from kubectl_eksdoc.kubernetes.keeping import Digests, Keep, is_digest
+from kubectl_eksdoc.aws.recorded import AwsAnswerCleaner
+from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations, is_digest
 from kubectl_eksdoc.model.aws import questions
 
-KEPT = Kept(Keep(Digests(b"a key")))
+KEPT = AwsAnswerCleaner(KeptAnnotations(Digests(b"a key")))
 
 
 def values(given: Any) -> Any:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.aws import ec2, eks, insights, queues
 from kubectl_eksdoc.aws import machines as capacity
 from kubectl_eksdoc.aws import machines as node_groups
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
-from kubectl_eksdoc.aws.believing import Believed, believed, caller_of, cluster_named
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed, caller_of, cluster_named
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.aws.recorded import Recorded, RecordedOf, Recorder
 from kubectl_eksdoc.errors import (
@@ -31,9 +31,9 @@ from kubectl_eksdoc.errors import (
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.access import AwsAccess
-from kubectl_eksdoc.model.aws.addons import Addon, Update
+from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.aws.machines import TemplateRef
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.aws.queues import FiguresOf, RolePolicies
 from tests.aws.answers import sees
 
@@ -74,7 +74,7 @@ def live(world: World, tries: int = 1, **more: Any) -> LiveAws:
     return LiveAws(access(world, **more), world.endpoint, tries)
 
 
-def everything(of: Believed) -> dict[Question, Any]:
+def everything(of: VerifiedCluster) -> dict[AwsOperation, Any]:
     """Each question with what it came to."""
     return {
         questions.CLUSTER_VERSIONS: eks.cluster_versions(of),
@@ -97,7 +97,7 @@ def everything(of: Believed) -> dict[Question, Any]:
     }
 
 
-def of_upgrades(of: Believed) -> dict[Question, Any]:
+def of_upgrades(of: VerifiedCluster) -> dict[AwsOperation, Any]:
     told = insights.readiness(of, ["1.25"])
     listed = told if isinstance(told, Unknown) else ("listed", *(getattr(each, "id", each) for each in told))
     return {
@@ -110,7 +110,7 @@ def of_upgrades(of: Believed) -> dict[Question, Any]:
     }
 
 
-def of_interruption(of: Believed) -> dict[Question, Any]:
+def of_interruption(of: VerifiedCluster) -> dict[AwsOperation, Any]:
     """Several questions make one answer: its parts by the question that each rests on."""
     queue, key = queues.queue(of, QUEUE), queues.key(of, f"alias/{QUEUE}")
     role = queues.role_policies(of, ROLE.format(ACCOUNT))
@@ -190,7 +190,7 @@ def test_a_cluster_is_believed_and_all_of_it_known_and_counted(whole: World) -> 
     assert not [question for question, answer in told.items() if isinstance(answer, Unknown) or not answer]
     assert isinstance(told[questions.ADDON], Addon) and told[questions.ADDON].name == "vpc-cni"
     update = told[questions.UPDATES].updates[0]
-    assert isinstance(update, Update) and update.parameter("ResolveConflicts") == "OVERWRITE"
+    assert isinstance(update, EksAddonUpdate) and update.parameter("ResolveConflicts") == "OVERWRITE"
     assert aws.calls["eks:DescribeAddon"] == prod.count("eks:DescribeAddon") == 3
     assert sum(aws.calls.values()) == len(prod.calls) and aws.said.startswith(
         f"{len(prod.calls)} calls of AWS: autoscaling:"
@@ -277,7 +277,9 @@ DENIED = [each for each in questions.ALL if not each.free and each not in ELSEWH
 TOGETHER = 4
 
 
-def without_rights_to(denied: Collection[Question], prod: World, seen: Believed, full: Mapping[Question, Any]) -> str:
+def without_rights_to(
+    denied: Collection[AwsOperation], prod: World, seen: VerifiedCluster, full: Mapping[AwsOperation, Any]
+) -> str:
     """What is wrong where these are denied at once, "" for nothing: each is named, and only what rests on one is
     unknown."""
     prod.deny(*(f"{each.service}:{each.operation}" for each in denied))
@@ -385,7 +387,7 @@ def test_lists_within_lists_send_no_more_at_once(prod: World) -> None:
     aws, lock, now, most = live(prod), threading.Lock(), 0, 0
     send = aws._asked
 
-    def counted(question: Question, parameters: dict[str, Any]) -> dict[str, Any]:
+    def counted(question: AwsOperation, parameters: dict[str, Any]) -> dict[str, Any]:
         nonlocal now, most
         with lock:
             now, most = now + 1, max(most, now + 1)
@@ -404,5 +406,5 @@ def test_clients_know_nothing_that_is_not_asked(prod: World) -> None:
     aws = live(prod)
     cluster_named(aws, NAME)
     with pytest.raises(AttributeError):
-        aws.ask(Question("eks", "DeleteCluster"), {"name": NAME})
+        aws.ask(AwsOperation("eks", "DeleteCluster"), {"name": NAME})
     assert prod.count("eks:DeleteCluster") == 0

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kubectl_eksdoc.aws import ec2
-from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
 from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
 from kubectl_eksdoc.changes.engine import World as ChangeWorld
 from kubectl_eksdoc.changes.engine import carry_out
 from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
-from kubectl_eksdoc.imds_probe.run import Done
+from kubectl_eksdoc.imds_probe.run import FixDone
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, SaidOptions, TemplateRef
 from kubectl_eksdoc.model.change_journal import Became
@@ -37,7 +37,7 @@ SAID = {"HttpTokens": "required", "HttpPutResponseHopLimit": 1, "InstanceMetadat
 
 
 @pytest.fixture
-def of(prod: World) -> Believed:
+def of(prod: World) -> VerifiedCluster:
     aws = live(prod)
     found = believed(aws, aws.access)
     prod.forget_calls()
@@ -49,7 +49,7 @@ def an_instance(prod: World) -> str:
     return str(prod.client("ec2").run_instances(**asked)["Instances"][0]["InstanceId"])
 
 
-def act_on(of: Believed, *ids: str) -> OnInstances:
+def act_on(of: VerifiedCluster, *ids: str) -> OnInstances:
     found = ec2.instances(of, ids)
     each = []
     for ident in ids:
@@ -91,7 +91,7 @@ class Fast:
         time.sleep(min(seconds / 100, 0.1))
 
 
-def carried_out(of: Believed, act: Act, sleep: Callable[[float], object] | None = None) -> Done:
+def carried_out(of: VerifiedCluster, act: Act, sleep: Callable[[float], object] | None = None) -> FixDone:
     clock = Fast()
     unasked = Unknown("not asked")
     world = ChangeWorld(Kept(), clock, sleep or clock.sleep, lambda: 0, lambda line: None, 3000)
@@ -99,7 +99,7 @@ def carried_out(of: Believed, act: Act, sleep: Callable[[float], object] | None 
     return carry_out(fix_of(act, TOKEN, ports, world), {"run": "r-1"}, world)
 
 
-def test_instances_keep_all_but_their_hop_limit(prod: World, of: Believed) -> None:
+def test_instances_keep_all_but_their_hop_limit(prod: World, of: VerifiedCluster) -> None:
     ids = [an_instance(prod) for _ in range(2)]
     done = carried_out(of, act_on(of, *ids))
     assert done.whole and [part.became for part in done.parts] == [Became.DONE] * 2
@@ -111,7 +111,7 @@ def test_instances_keep_all_but_their_hop_limit(prod: World, of: Believed) -> No
     assert prod.count("ec2:ModifyInstanceMetadataOptions") == 2
 
 
-def test_it_is_waited_for_until_it_is_in_force(prod: World, of: Believed) -> None:
+def test_it_is_waited_for_until_it_is_in_force(prod: World, of: VerifiedCluster) -> None:
     act = act_on(of, an_instance(prod))
     prod.hold_metadata()
     slept: list[float] = []
@@ -124,7 +124,7 @@ def test_it_is_waited_for_until_it_is_in_force(prod: World, of: Believed) -> Non
     assert carried_out(of, act, sleep).whole and len(slept) >= 3
 
 
-def test_what_cannot_be_read_is_not_changed(prod: World, of: Believed) -> None:
+def test_what_cannot_be_read_is_not_changed(prod: World, of: VerifiedCluster) -> None:
     act = act_on(of, an_instance(prod))
     prod.fail("ec2:DescribeInstances", "InternalError", "later", times=1)
     done = carried_out(of, act)
@@ -132,7 +132,7 @@ def test_what_cannot_be_read_is_not_changed(prod: World, of: Believed) -> None:
     assert "InternalError" in done.parts[0].why
 
 
-def test_a_dry_run_of_ec2_says_whether_it_would(prod: World, of: Believed) -> None:
+def test_a_dry_run_of_ec2_says_whether_it_would(prod: World, of: VerifiedCluster) -> None:
     act, aws = act_on(of, an_instance(prod)).each[0], MetadataChanges(of)
     aws.set_options(act, dry=True)
     template = a_group(prod)
@@ -146,7 +146,7 @@ def test_a_dry_run_of_ec2_says_whether_it_would(prod: World, of: Believed) -> No
         assert error.value.missing.startswith("ec2:") and "Nothing was changed" in error.value.hint
 
 
-def test_an_endpoint_that_is_disabled_is_enabled(prod: World, of: Believed) -> None:
+def test_an_endpoint_that_is_disabled_is_enabled(prod: World, of: VerifiedCluster) -> None:
     ident = an_instance(prod)
     prod.client("ec2").modify_instance_metadata_options(InstanceId=ident, HttpEndpoint="disabled")
     (each,) = act_on(of, ident).each
@@ -154,7 +154,7 @@ def test_an_endpoint_that_is_disabled_is_enabled(prod: World, of: Believed) -> N
     assert act_on(of, ident).each[0].before == each.after
 
 
-def test_what_aws_does_not_take(prod: World, of: Believed) -> None:
+def test_what_aws_does_not_take(prod: World, of: VerifiedCluster) -> None:
     aws, act = MetadataChanges(of), act_on(of, an_instance(prod)).each[0]
     with pytest.raises(AwsMissing):
         aws.set_options(replace(act, instance="i-0123456789abcdef0"))
@@ -167,7 +167,7 @@ def test_what_aws_does_not_take(prod: World, of: Believed) -> None:
     assert not isinstance(error.value, AwsRefused), "it may be done all the same"
 
 
-def test_a_new_version_keeps_what_the_old_one_says_and_the_ami_stays(prod: World, of: Believed) -> None:
+def test_a_new_version_keeps_what_the_old_one_says_and_the_ami_stays(prod: World, of: VerifiedCluster) -> None:
     act = a_group(prod)
     prod.eks().ends_when_asked = 2
     done = carried_out(of, act)
@@ -180,7 +180,7 @@ def test_a_new_version_keeps_what_the_old_one_says_and_the_ami_stays(prod: World
     assert (group["releaseVersion"], group["launchTemplate"]["version"]) == (PINNED, "2")
 
 
-def test_a_template_with_an_ami_gives_no_release(prod: World, of: Believed) -> None:
+def test_a_template_with_an_ami_gives_no_release(prod: World, of: VerifiedCluster) -> None:
     act = a_group(prod, ImageId="ami-12345678")
     prod.eks().ends_when_asked = 1
     assert carried_out(of, act).whole
@@ -188,7 +188,7 @@ def test_a_template_with_an_ami_gives_no_release(prod: World, of: Believed) -> N
     assert group["launchTemplate"]["version"] == "2"
 
 
-def test_a_version_and_an_update_are_found_again(prod: World, of: Believed) -> None:
+def test_a_version_and_an_update_are_found_again(prod: World, of: VerifiedCluster) -> None:
     act, aws = a_group(prod), MetadataChanges(of)
     assert aws.version_of(act, TOKEN) == 0
     number = aws.new_version(act, TOKEN)
@@ -200,7 +200,7 @@ def test_a_version_and_an_update_are_found_again(prod: World, of: Believed) -> N
     assert isinstance(aws.group("gone"), Absent)
 
 
-def test_a_group_that_is_updated_takes_no_other(prod: World, of: Believed) -> None:
+def test_a_group_that_is_updated_takes_no_other(prod: World, of: VerifiedCluster) -> None:
     act = a_group(prod)
     prod.client("eks").update_nodegroup_version(
         clusterName="prod", nodegroupName="own", launchTemplate={"id": act.id, "version": "1"}
@@ -209,7 +209,7 @@ def test_a_group_that_is_updated_takes_no_other(prod: World, of: Believed) -> No
         carried_out(of, act)
 
 
-def test_who_may_not_update_a_group_is_told_which_action(prod: World, of: Believed) -> None:
+def test_who_may_not_update_a_group_is_told_which_action(prod: World, of: VerifiedCluster) -> None:
     act, aws = a_group(prod), MetadataChanges(of)
     number = aws.new_version(act, TOKEN)
     prod.deny("eks:UpdateNodegroupVersion")
@@ -218,7 +218,7 @@ def test_who_may_not_update_a_group_is_told_which_action(prod: World, of: Believ
     assert error.value.missing == "eks:UpdateNodegroupVersion" and aws.update_to(act, number) == ""
 
 
-def test_what_the_chooser_proposes_of_a_template_is_what_ec2_says_of_it(prod: World, of: Believed) -> None:
+def test_what_the_chooser_proposes_of_a_template_is_what_ec2_says_of_it(prod: World, of: VerifiedCluster) -> None:
     act = a_group(prod)
     found = ec2.template_version(of, TemplateRef(act.id, version="1"))
     assert not isinstance(found, (Absent, Unknown)) and found.options == act.before

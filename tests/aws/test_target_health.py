@@ -16,7 +16,7 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.model.aws.addons import UpdateCall
-from kubectl_eksdoc.model.aws.targets import Target, TargetGroup
+from kubectl_eksdoc.model.aws.targets import TargetGroup, TargetHealth
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_addon_side import seen
 from tests.aws.test_live import NO_FILES, REGION, prod
@@ -40,7 +40,7 @@ def told(answer: Any) -> TargetGroup | Unknown:
 def test_targets_are_told_by_their_ids() -> None:
     group = told({"TargetHealthDescriptions": [ILL, WELL]})
     assert isinstance(group, TargetGroup)
-    assert group.targets[0] == Target("10.0.1.5", 8080, "healthy") and group.healthy == 1
+    assert group.targets[0] == TargetHealth("10.0.1.5", 8080, "healthy") and group.healthy == 1
     assert group.unhealthy == ("10.0.1.7:8080 unhealthy (Target.FailedHealthChecks)",)
 
 
@@ -130,7 +130,7 @@ def test_botocore_asks_and_reads_it() -> None:
     keys = (("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "x"), *NO_FILES)
     asked = LiveAws(AwsAccess("prod", REGION, settings=keys), f"http://127.0.0.1:{server.server_port}", 1)
     try:
-        assert target_group(sees(asked), ARN) == TargetGroup(ARN, (Target("10.0.1.5", 8080, "healthy"),))
+        assert target_group(sees(asked), ARN) == TargetGroup(ARN, (TargetHealth("10.0.1.5", 8080, "healthy"),))
         denied = target_group(sees(asked), ARN + "5")
     finally:
         server.shutdown()

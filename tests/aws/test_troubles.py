@@ -9,7 +9,7 @@ from kubectl_eksdoc.aws.refusals import told
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.access import AwsAccess
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 
 ACCESS = AwsAccess("prod", "eu-west-1", profile="ops")
 
@@ -119,7 +119,7 @@ _OTHERWISE = {"monitoring": "cloudwatch"}
 
 
 @pytest.mark.parametrize("question", questions.ALL, ids=lambda each: each.operation)
-def test_every_question_exists_and_is_paged_as_it_says(question: Question) -> None:
+def test_every_question_exists_and_is_paged_as_it_says(question: AwsOperation) -> None:
     import boto3
     from botocore import xform_name
 

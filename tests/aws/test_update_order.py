@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from tests.aws.upgrade_account import account, count, sees
 
 DAY = datetime(2026, 11, 1, tzinfo=timezone.utc)
@@ -34,7 +34,7 @@ def days(id: int) -> datetime:
 
 
 def named(of: UpdateHistory) -> list[str]:
-    return [each.id for each in of.updates if isinstance(each, Update)]
+    return [each.id for each in of.updates if isinstance(each, EksAddonUpdate)]
 
 
 def test_of_those_that_come_newest_first_the_first_are_described() -> None:

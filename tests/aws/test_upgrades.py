@@ -18,8 +18,8 @@ from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.addons import UpdateHistory
 from kubectl_eksdoc.model.aws.capacity import Quota
 from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateRef, TemplateVersion
-from kubectl_eksdoc.model.aws.upgrades import TemplateVersions, UpgradeTold
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.aws.upgrades import TemplateVersions, UpgradeFacts
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from tests.aws.answers import RECORDED, Scripted
 from tests.aws.upgrade_account import ALL_QUOTAS, WHOSE, a_group, account, cluster, count, sees, wanted
 from tests.examples import one_in
@@ -28,7 +28,7 @@ EVERYTHING = tuple(WHOSE)
 
 
 @pytest.mark.parametrize("need", WHOSE, ids=lambda each: each.name)
-def test_a_need_alone_asks_its_own_questions_only(need: Need) -> None:
+def test_a_need_alone_asks_its_own_questions_only(need: CheckNeed) -> None:
     aws = account()
     told = upgrade_told(sees(aws), wanted(need))
     assert set(count(aws)) == WHOSE[need]
@@ -38,7 +38,7 @@ def test_a_need_alone_asks_its_own_questions_only(need: Need) -> None:
 
 def test_no_need_asks_nothing() -> None:
     aws = account()
-    assert upgrade_told(sees(aws), wanted()) == UpgradeTold() and not aws.asked
+    assert upgrade_told(sees(aws), wanted()) == UpgradeFacts() and not aws.asked
 
 
 def test_thirty_groups_are_asked_for_in_bounded_calls_and_together() -> None:
@@ -102,7 +102,7 @@ def test_all_of_it_as_facts() -> None:
 
 def test_what_is_in_use_is_asked_for_of_whole_hours() -> None:
     aws = account()
-    upgrade_told(sees(aws), wanted(Need.QUOTAS))
+    upgrade_told(sees(aws), wanted(CheckNeed.QUOTAS))
     (asked,) = [params for name, params in aws.asked if name == "cloudwatch:GetMetricData"]
     hours = [datetime(2026, 11, 20, hour, tzinfo=timezone.utc) for hour in (7, 9)]
     assert [asked["StartTime"], asked["EndTime"]] == hours
@@ -110,7 +110,7 @@ def test_what_is_in_use_is_asked_for_of_whole_hours() -> None:
 
 def test_without_a_way_nothing_is_asked_about_versions() -> None:
     aws = account()
-    told = upgrade_told(sees(aws), wanted(Need.INSIGHTS, steps=()))
+    told = upgrade_told(sees(aws), wanted(CheckNeed.INSIGHTS, steps=()))
     assert told.insights == () == told.other_insights
     assert [params["filter"] for _, params in aws.asked] == [{"categories": ["MISCONFIGURATION", "ROLLBACK_READINESS"]}]
 
@@ -171,7 +171,7 @@ def test_a_recording_answers_the_same_questions() -> None:
     told = upgrade_told(sees(recorder), wanted(*EVERYTHING))
     again = Recorded(recorder.written(RECORDED))
     assert upgrade_told(sees(again), wanted(*EVERYTHING)) == told
-    other = upgrade_told(sees(again), wanted(Need.INSIGHTS, steps=("1.35",)))
+    other = upgrade_told(sees(again), wanted(CheckNeed.INSIGHTS, steps=("1.35",)))
     assert "does not hold the answer of eks:ListInsights" in str(other.insights)
 
 
@@ -184,15 +184,15 @@ def test_where_aws_is_not_believed_all_is_unknown_and_why() -> None:
 
 def test_a_release_that_is_not_published_is_absent_and_windows_has_none() -> None:
     gone = AwsMissing("ParameterNotFound", code="ParameterNotFound")
-    told = upgrade_told(sees(account(GetParameter=gone)), wanted(Need.RELEASES))
+    told = upgrade_told(sees(account(GetParameter=gone)), wanted(CheckNeed.RELEASES))
     (only,) = told.releases.values()
     assert isinstance(only, Absent) and "amazon-linux-2023/x86_64/standard" in only.said
     windows = account(DescribeNodegroup={"nodegroup": a_group("w", amiType="WINDOWS_CORE_2022_x86_64")})
-    told = upgrade_told(sees(windows), wanted(Need.RELEASES))
+    told = upgrade_told(sees(windows), wanted(CheckNeed.RELEASES))
     assert "ssm:GetParameter" not in count(windows)
     assert [type(each) for each in told.releases.values()] == [Unknown]
     custom = account(DescribeNodegroup={"nodegroup": a_group("c", amiType="CUSTOM")})
-    assert not upgrade_told(sees(custom), wanted(Need.RELEASES)).releases
+    assert not upgrade_told(sees(custom), wanted(CheckNeed.RELEASES)).releases
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_template_version_that_is_gone_is_absent() -> None:
             raise gone
         return account().answers["ec2:DescribeLaunchTemplateVersions"](asked)
 
-    told = upgrade_told(sees(account(DescribeLaunchTemplateVersions=answer)), wanted(Need.TEMPLATES))
+    told = upgrade_told(sees(account(DescribeLaunchTemplateVersions=answer)), wanted(CheckNeed.TEMPLATES))
     (versions,) = told.templates.values()
     assert isinstance(versions, TemplateVersions) and versions.used == Absent("no version 5")
 

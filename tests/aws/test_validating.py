@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.addon_diff.remedies import remedy
 from kubectl_eksdoc.aws.validating import broken
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.configuration import Broken, Path, item
+from kubectl_eksdoc.model.aws.configuration import Path, SchemaViolation, item
 from tests.addon_diff.schema.any_schemas import PUBLISHED, nonsense, schemas
 from tests.aws.near_documents import near
 
@@ -160,7 +160,7 @@ def test_only_formats_are_doubtful() -> None:
     assert [each.what for each in _found(one, {"a": 1})] == ["fits several of the alternatives"]
 
 
-def _found(schema: dict[str, Any], given: dict[str, Any]) -> tuple[Broken, ...]:
+def _found(schema: dict[str, Any], given: dict[str, Any]) -> tuple[SchemaViolation, ...]:
     found = broken(schema, given)
     assert isinstance(found, tuple)
     return found

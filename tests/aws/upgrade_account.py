@@ -6,26 +6,26 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from kubectl_eksdoc.aws.believing import Believed, cluster_named
+from kubectl_eksdoc.aws.believing import VerifiedCluster, cluster_named
 from kubectl_eksdoc.model.aws.capacity import QUOTAS
 from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
-from kubectl_eksdoc.model.check_needs import Need, Wanted
+from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from tests.aws.answers import ACCOUNT, Json, Scripted, a_cluster
 
 NOW = datetime(2026, 11, 20, 8, 51, tzinfo=timezone.utc)
 SUBNETS = ["subnet-a", "subnet-b"]
 
 WHOSE = {
-    Need.VERSIONS: {"eks:DescribeClusterVersions"},
-    Need.ADDONS: {"eks:ListAddons", "eks:DescribeAddon", "eks:DescribeAddonVersions"},
-    Need.INSIGHTS: {"eks:ListInsights", "eks:DescribeInsight"},
-    Need.CLUSTER_UPDATES: {"eks:ListUpdates", "eks:DescribeUpdate"},
-    Need.NODE_GROUPS: {"eks:ListNodegroups", "eks:DescribeNodegroup"},
-    Need.GROUP_UPDATES: {"eks:ListNodegroups", "eks:ListUpdates", "eks:DescribeUpdate"},
-    Need.TEMPLATES: {"eks:ListNodegroups", "eks:DescribeNodegroup", "ec2:DescribeLaunchTemplateVersions"},
-    Need.RELEASES: {"eks:ListNodegroups", "eks:DescribeNodegroup", "ssm:GetParameter"},
-    Need.SUBNETS: {"ec2:DescribeSubnets"},
-    Need.QUOTAS: {"service-quotas:GetServiceQuota", "cloudwatch:GetMetricData"},
+    CheckNeed.VERSIONS: {"eks:DescribeClusterVersions"},
+    CheckNeed.ADDONS: {"eks:ListAddons", "eks:DescribeAddon", "eks:DescribeAddonVersions"},
+    CheckNeed.INSIGHTS: {"eks:ListInsights", "eks:DescribeInsight"},
+    CheckNeed.CLUSTER_UPDATES: {"eks:ListUpdates", "eks:DescribeUpdate"},
+    CheckNeed.NODE_GROUPS: {"eks:ListNodegroups", "eks:DescribeNodegroup"},
+    CheckNeed.GROUP_UPDATES: {"eks:ListNodegroups", "eks:ListUpdates", "eks:DescribeUpdate"},
+    CheckNeed.TEMPLATES: {"eks:ListNodegroups", "eks:DescribeNodegroup", "ec2:DescribeLaunchTemplateVersions"},
+    CheckNeed.RELEASES: {"eks:ListNodegroups", "eks:DescribeNodegroup", "ssm:GetParameter"},
+    CheckNeed.SUBNETS: {"ec2:DescribeSubnets"},
+    CheckNeed.QUOTAS: {"service-quotas:GetServiceQuota", "cloudwatch:GetMetricData"},
 }
 """Of each need, the questions that it asks by itself, and no other."""
 
@@ -124,12 +124,12 @@ def cluster(**more: Any) -> EksCluster:
     return cluster_named(Scripted({"eks:DescribeCluster": said}), "demo-shop")
 
 
-def sees(aws: Any) -> Believed:
-    return Believed(aws, cluster(), Caller(ACCOUNT, "arn:ann"), "by its endpoint")
+def sees(aws: Any) -> VerifiedCluster:
+    return VerifiedCluster(aws, cluster(), Caller(ACCOUNT, "arn:ann"), "by its endpoint")
 
 
-def wanted(*needs: Need, steps: tuple[str, ...] = ("1.34",)) -> Wanted:
-    return Wanted(frozenset(needs), "1.33", "1.34", steps, NOW)
+def wanted(*needs: CheckNeed, steps: tuple[str, ...] = ("1.34",)) -> WantedVersions:
+    return WantedVersions(frozenset(needs), "1.33", "1.34", steps, NOW)
 
 
 ALL_QUOTAS = {each.code for each in QUOTAS}

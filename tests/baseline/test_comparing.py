@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.baseline.changes import Asked, Became, FindingSince
+from kubectl_eksdoc.baseline.changes import ChangedOption, FindingChangeKind, FindingSince
 from kubectl_eksdoc.baseline.comparing import findings_since, since
 from kubectl_eksdoc.baseline.side import Side
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model.cluster import Identity, Source
-from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from tests.builders import NOW, a_cluster
 
@@ -46,16 +46,16 @@ def one(then: list[FindingOutline], now: list[FindingOutline], **side: Any) -> F
 @pytest.mark.parametrize(
     ("before", "now", "expected"),
     [
-        (None, FAIL, Became.NEW),
-        (PASS, FAIL, Became.NEW),
-        (UNKNOWN, FAIL, Became.NEW),
-        (FAIL, None, Became.FIXED),
-        (FAIL, PASS, Became.FIXED),
-        (FAIL, UNKNOWN, Became.NOT_KNOWN),
-        (PASS, UNKNOWN, Became.NOT_KNOWN),
-        (None, UNKNOWN, Became.NOT_KNOWN),
-        (UNKNOWN, None, Became.KNOWN),
-        (UNKNOWN, PASS, Became.KNOWN),
+        (None, FAIL, FindingChangeKind.NEW),
+        (PASS, FAIL, FindingChangeKind.NEW),
+        (UNKNOWN, FAIL, FindingChangeKind.NEW),
+        (FAIL, None, FindingChangeKind.FIXED),
+        (FAIL, PASS, FindingChangeKind.FIXED),
+        (FAIL, UNKNOWN, FindingChangeKind.NOT_KNOWN),
+        (PASS, UNKNOWN, FindingChangeKind.NOT_KNOWN),
+        (None, UNKNOWN, FindingChangeKind.NOT_KNOWN),
+        (UNKNOWN, None, FindingChangeKind.KNOWN),
+        (UNKNOWN, PASS, FindingChangeKind.KNOWN),
         (FAIL, FAIL, None),
         (UNKNOWN, UNKNOWN, None),
         (PASS, PASS, None),
@@ -63,7 +63,7 @@ def one(then: list[FindingOutline], now: list[FindingOutline], **side: Any) -> F
         (None, PASS, None),
     ],
 )
-def test_each_kind_of_change(before: Status | None, now: Status | None, expected: Became | None) -> None:
+def test_each_kind_of_change(before: Status | None, now: Status | None, expected: FindingChangeKind | None) -> None:
     then, here = ([] if each is None else [said(status=each)] for each in (before, now))
     found, unchanged = findings_since(Side(tuple(then)), Side(tuple(here)))
     assert [each.became for each in found] == ([] if expected is None else [expected])
@@ -74,8 +74,8 @@ def test_each_kind_of_change(before: Status | None, now: Status | None, expected
 @pytest.mark.parametrize("status", [FAIL, UNKNOWN])
 def test_another_severity_is_worse_or_better(status: Status) -> None:
     low, high = said(severity=Severity.LOW, status=status), said(severity=Severity.HIGH, status=status)
-    assert (one([low], [high]).became, one([low], [high]).worse) == (Became.CHANGED, True)
-    assert (one([high], [low]).became, one([high], [low]).worse) == (Became.CHANGED, False)
+    assert (one([low], [high]).became, one([low], [high]).worse) == (FindingChangeKind.CHANGED, True)
+    assert (one([high], [low]).became, one([high], [low]).worse) == (FindingChangeKind.CHANGED, False)
     assert one([], [high]).worse is None
 
 
@@ -90,7 +90,7 @@ def test_of_several_on_one_subject_the_one_that_went_is_told_by_its_words() -> N
     assert one([first, second], [other]).before == first
     assert one([other], [first, second]).now == first
     again = findings_since(Side((first, first)), Side((first,)))
-    assert [each.became for each in again[0]] == [Became.FIXED] and again[1] == 1
+    assert [each.became for each in again[0]] == [FindingChangeKind.FIXED] and again[1] == 1
 
 
 def test_the_name_of_the_cluster_may_not_be_known_to_both() -> None:
@@ -109,13 +109,13 @@ def test_worst_first_and_new_ones_before_all_others() -> None:
 
 def test_a_check_that_was_not_made_fixes_nothing() -> None:
     change = one([said("a")], [], codes=frozenset({"b"}))
-    assert (change.became, change.why) == (Became.NOT_JUDGED, "its check was not made")
-    assert one([said("a")], [], codes=frozenset({"a"})).became is Became.FIXED
+    assert (change.became, change.why) == (FindingChangeKind.NOT_JUDGED, "its check was not made")
+    assert one([said("a")], [], codes=frozenset({"a"})).became is FindingChangeKind.FIXED
 
 
 def test_what_was_not_looked_for_then_is_new_and_says_so() -> None:
     (change,) = findings_since(Side(codes=frozenset()), Side((said(),)))[0]
-    assert (change.became, change.why) == (Became.NEW, "its check was not made")
+    assert (change.became, change.why) == (FindingChangeKind.NEW, "its check was not made")
 
 
 def test_a_kind_that_is_not_read_any_more() -> None:
@@ -135,14 +135,14 @@ def test_what_this_answer_could_not_see() -> None:
 @pytest.mark.parametrize(
     ("then", "now", "expected"),
     [
-        (None, None, Became.FIXED),
-        ({("Node", "a")}, None, Became.FIXED),
-        ({("Node", "a")}, {("Node", "a"), ("Node", "b")}, Became.FIXED),
-        ({("Node", "a"), ("Node", "b")}, {("Node", "a")}, Became.NOT_JUDGED),
-        (None, {("Node", "a")}, Became.NOT_JUDGED),
+        (None, None, FindingChangeKind.FIXED),
+        ({("Node", "a")}, None, FindingChangeKind.FIXED),
+        ({("Node", "a")}, {("Node", "a"), ("Node", "b")}, FindingChangeKind.FIXED),
+        ({("Node", "a"), ("Node", "b")}, {("Node", "a")}, FindingChangeKind.NOT_JUDGED),
+        (None, {("Node", "a")}, FindingChangeKind.NOT_JUDGED),
     ],
 )
-def test_a_narrower_look(then: Any, now: Any, expected: Became) -> None:
+def test_a_narrower_look(then: Any, now: Any, expected: FindingChangeKind) -> None:
     scopes = [None if each is None else frozenset(each) for each in (then, now)]
     change = findings_since(Side((said(),), scope=scopes[0]), Side(scope=scopes[1]))[0][0]
     assert change.became is expected
@@ -151,16 +151,19 @@ def test_a_narrower_look(then: Any, now: Any, expected: Became) -> None:
 def test_a_narrower_look_tells_its_own_objects_by_their_names() -> None:
     then = Side(tuple(said(kind="Node", namespace="", name=name) for name in "ab"))
     now = Side(scope=frozenset({("Node", "a")}))
-    assert [each.became for each in findings_since(then, now)[0]] == [Became.NOT_JUDGED, Became.FIXED]
+    assert [each.became for each in findings_since(then, now)[0]] == [
+        FindingChangeKind.NOT_JUDGED,
+        FindingChangeKind.FIXED,
+    ]
 
 
 def test_a_question_that_is_open_for_the_whole_cluster_fixes_nothing() -> None:
     then, now = Side((said("a"), said("b"))), Side((the_cluster(code="a", message="may not list pods"),))
     changes = findings_since(then, now)[0]
     assert [(each.became, each.either.code, each.either.subject.kind) for each in changes] == [
-        (Became.NOT_KNOWN, "a", "Deployment"),
-        (Became.NOT_KNOWN, "a", "Cluster"),
-        (Became.FIXED, "b", "Deployment"),
+        (FindingChangeKind.NOT_KNOWN, "a", "Deployment"),
+        (FindingChangeKind.NOT_KNOWN, "a", "Cluster"),
+        (FindingChangeKind.FIXED, "b", "Deployment"),
     ]
     assert changes[0].why == "not known: may not list pods"
 
@@ -175,15 +178,17 @@ def test_what_was_open_then_as_well_hides_nothing() -> None:
 @pytest.mark.parametrize(
     ("then", "now", "became"),
     [
-        ("14 pods are not known", "14 pods are not known", Became.FIXED),
-        ("14 pods are not known", "9 pods are not known", Became.FIXED),
-        ("14 pods are not known", "20 pods are not known", Became.NOT_KNOWN),
-        ("9 of 20", "9 of 21", Became.NOT_KNOWN),
-        ("# of 1", "9 of 1", Became.NOT_KNOWN),
-        (f"{'9' * 5000} pods", f"1{'0' * 5000} pods", Became.NOT_KNOWN),
+        ("14 pods are not known", "14 pods are not known", FindingChangeKind.FIXED),
+        ("14 pods are not known", "9 pods are not known", FindingChangeKind.FIXED),
+        ("14 pods are not known", "20 pods are not known", FindingChangeKind.NOT_KNOWN),
+        ("9 of 20", "9 of 21", FindingChangeKind.NOT_KNOWN),
+        ("# of 1", "9 of 1", FindingChangeKind.NOT_KNOWN),
+        (f"{'9' * 5000} pods", f"1{'0' * 5000} pods", FindingChangeKind.NOT_KNOWN),
     ],
 )
-def test_more_of_what_was_open_then_may_hide_what_was_found_then(then: str, now: str, became: Became) -> None:
+def test_more_of_what_was_open_then_may_hide_what_was_found_then(
+    then: str, now: str, became: FindingChangeKind
+) -> None:
     before, after = (the_cluster(code="a", message=each) for each in (then, now))
     changes = findings_since(Side((said(), before)), Side((after,)))
     assert became in {each.became for each in changes[0] if each.before and each.before.status is FAIL}
@@ -197,7 +202,7 @@ def test_what_is_unknown_of_one_object_hides_nothing_of_another() -> None:
 @pytest.mark.parametrize("name", ["subnet-1, subnet-2", "one that could not be described"])
 def test_what_is_unknown_of_objects_that_have_no_name_hides_all_of_their_kind(name: str) -> None:
     changes = {each.became for each in findings_since(Side((said(),)), Side((said(status=UNKNOWN, name=name),)))[0]}
-    assert changes == {Became.NOT_KNOWN}
+    assert changes == {FindingChangeKind.NOT_KNOWN}
 
 
 def test_a_wide_code_hides_its_kin_on_whatever_object() -> None:
@@ -212,7 +217,7 @@ def test_a_wide_code_hides_its_kin_on_whatever_object() -> None:
 def test_who_owns_a_pod_is_known_only_by_what_stands_between_them(kind: str, owner: str) -> None:
     then, read = (said(kind=kind),), frozenset({owner, "pods"})
     (change,) = findings_since(Side(then, read=read), Side(read=frozenset({"pods"})))[0]
-    assert (change.became, change.why) == (Became.NOT_JUDGED, f"not read: {owner}")
+    assert (change.became, change.why) == (FindingChangeKind.NOT_JUDGED, f"not read: {owner}")
     assert became(Side(then, read=read), Side(read=read)) == [("fixed", "a")]
 
 
@@ -270,9 +275,9 @@ def test_many_findings_on_one_subject_are_compared_in_no_time() -> None:
 def test_what_is_suppressed_is_told_as_that() -> None:
     counts, hidden = Side((said(),)), Side(suppressed=(said(),))
     (change,) = findings_since(counts, hidden)[0]
-    assert (change.became, change.hidden_before, change.hidden_now) == (Became.SUPPRESSED, False, True)
+    assert (change.became, change.hidden_before, change.hidden_now) == (FindingChangeKind.SUPPRESSED, False, True)
     (change,) = findings_since(hidden, counts)[0]
-    assert (change.became, change.hidden_before, change.worse) == (Became.CHANGED, True, None)
+    assert (change.became, change.hidden_before, change.worse) == (FindingChangeKind.CHANGED, True, None)
     assert findings_since(hidden, hidden) == ((), 0)
     assert became(Side(), hidden) == [("suppressed", "a")]
     assert became(hidden, Side()) == [("fixed", "a")]
@@ -283,16 +288,16 @@ def test_what_is_suppressed_is_told_as_that() -> None:
 WHO = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", "uid-1")
 
 
-def an_earlier(**more: Any) -> Earlier:
-    return replace(Earlier("old.json", WHO, Source.LIVE, NOW, "1.2.3", {"gate": "after", "since": "x"}), **more)
+def an_earlier(**more: Any) -> SavedResult:
+    return replace(SavedResult("old.json", WHO, Source.LIVE, NOW, "1.2.3", {"gate": "after", "since": "x"}), **more)
 
 
 def test_the_options_are_compared_but_for_the_one_that_compares() -> None:
     cluster = replace(a_cluster(), identity=WHO, source=Source.LIVE)
     found = since(an_earlier(), cluster, Side(), Side((said(),)), {"only": ["a"], "since": "old.json"}, ("a note",))
-    assert found.asked == (Asked("gate", "after", None), Asked("only", None, ["a"]))
+    assert found.asked == (ChangedOption("gate", "after", None), ChangedOption("only", None, ["a"]))
     assert (found.doubt, found.notes, found.unchanged) == ("", ("a note",), 0)
-    assert found.of(Became.NEW) == found.changes and found.marks() == {said(): found.changes[0]}
+    assert found.of(FindingChangeKind.NEW) == found.changes and found.marks() == {said(): found.changes[0]}
 
 
 @pytest.mark.parametrize("other", [{"uid": "uid-2"}, {"uid": "", "account": "9"}, {"uid": "", "region": "x"}])
@@ -339,11 +344,11 @@ def test_the_other_way_round_is_the_mirror(one_side: Side, other: Side) -> None:
     one_side, other = replace(one_side, suppressed=()), replace(other, suppressed=())
     there, back = findings_since(one_side, other), findings_since(other, one_side)
     assert there[1] == back[1]
-    fixed = Counter((each.before, each.now) for each in there[0] if each.became is Became.FIXED)
+    fixed = Counter((each.before, each.now) for each in there[0] if each.became is FindingChangeKind.FIXED)
     new = Counter(
         (each.now, each.before)
         for each in back[0]
-        if each.became is Became.NEW and not each.why and (each.before is None or each.before.status is PASS)
+        if each.became is FindingChangeKind.NEW and not each.why and (each.before is None or each.before.status is PASS)
     )
     assert fixed == new
     worse = Counter((each.before, each.now) for each in there[0] if graded(each, True))
@@ -351,7 +356,7 @@ def test_the_other_way_round_is_the_mirror(one_side: Side, other: Side) -> None:
 
 
 def graded(change: FindingSince, worse: bool) -> bool:
-    return change.became is Became.CHANGED and change.worse is worse
+    return change.became is FindingChangeKind.CHANGED and change.worse is worse
 
 
 @given(COUNTING, COUNTING)
@@ -363,7 +368,7 @@ def test_each_finding_is_told_once_and_nothing_is_fixed_that_is_unknown(then: Si
     came = sum(each.now is not None and not each.hidden_now and each.now.status is not PASS for each in changes)
     assert came + unchanged == failing
     for each in changes:
-        if each.became is Became.FIXED and each.now is None:
+        if each.became is FindingChangeKind.FIXED and each.now is None:
             assert each.before is not None and each.why == ""
             assert not any(
                 said.status is UNKNOWN and (said.code, said.subject) == (each.before.code, each.before.subject)

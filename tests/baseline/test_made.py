@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.baseline.changes import gist, outline_of
-from kubectl_eksdoc.baseline.side import Of, Sameness, kinship, made_earlier, uids_of
+from kubectl_eksdoc.baseline.side import SameClusterAnswer, SnapshotOrigin, kinship, made_earlier, uids_of
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.kinds import NODES, PODS, KindRead, ReadState
 from tests.builders import a_budget, a_cluster, a_node
 
 FOUND = Finding(Code.of_area("drain")[0], Severity.HIGH, Status.FAIL, Subject("Node", "old-0"), "it is so")
-OF = Of("old.eksdoc", "1.2.3", {"hops": 2})
+OF = SnapshotOrigin("old.eksdoc", "1.2.3", {"hops": 2})
 
 
 def test_it_says_what_was_read_and_found_then() -> None:
@@ -32,8 +32,8 @@ def test_a_snapshot_of_the_demo_is_of_the_demo() -> None:
     snapshot = replace(a_cluster(nodes=[a_node("old-0")]), source=Source.SNAPSHOT)
     snapshot = replace(snapshot, identity=replace(snapshot.identity, uid=""))
     demo = replace(snapshot, source=Source.DEMO)
-    assert kinship(made_earlier(OF, snapshot, ()), demo).sameness is Sameness.SAME
-    assert kinship(made_earlier(OF, replace(snapshot, nodes=()), ()), demo).sameness is Sameness.OTHER
+    assert kinship(made_earlier(OF, snapshot, ()), demo).sameness is SameClusterAnswer.SAME
+    assert kinship(made_earlier(OF, replace(snapshot, nodes=()), ()), demo).sameness is SameClusterAnswer.OTHER
 
 
 def test_what_was_written_by_hand_has_no_uid() -> None:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from kubectl_eksdoc.changes.engine import Kind, World, carry_out, go_on
 from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
 from kubectl_eksdoc.errors import Drifted, JournalError
-from kubectl_eksdoc.imds_probe.run import Done, from_doc, to_doc
+from kubectl_eksdoc.imds_probe.run import FixDone, from_doc, to_doc
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Issue, Update
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
 from kubectl_eksdoc.model.change_journal import Past, past_of
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
@@ -88,22 +88,22 @@ class FakeAws:
     def version_of(self, act: OnTemplate, token: str) -> int | Unknown:
         return self.versions.get(token, 0)
 
-    def update_group(self, act: OnTemplate, number: int, token: str) -> Update:
+    def update_group(self, act: OnTemplate, number: int, token: str) -> EksAddonUpdate:
         self.before(len(self.asked))
         self.asked.append("update")
         self.updates.setdefault(token, (f"u-{len(self.updates)}", number, self.time.s))
         self.node_group = replace(self.node_group, status="UPDATING")
-        return Update(self.updates[token][0], "VersionUpdate", "InProgress")
+        return EksAddonUpdate(self.updates[token][0], "VersionUpdate", "InProgress")
 
     def update_to(self, act: OnTemplate, number: int) -> str | Unknown:
         return next((ident for ident, made, _ in self.updates.values() if made == number), "")
 
-    def update(self, group: str, ident: str) -> Update | Unknown | Absent:
+    def update(self, group: str, ident: str) -> EksAddonUpdate | Unknown | Absent:
         self._go_on()
         if not self.may_describe:
             return Unknown("IAM does not allow it", "eks:DescribeUpdate")
         status = "InProgress" if self.node_group.status == "UPDATING" else "Failed" if self.fails else "Successful"
-        return Update(ident, "VersionUpdate", status, errors=self.fails if status == "Failed" else ())
+        return EksAddonUpdate(ident, "VersionUpdate", status, errors=self.fails if status == "Failed" else ())
 
     def _go_on(self) -> None:
         for _, number, began_s in [*self.updates.values()][-1:]:
@@ -184,15 +184,15 @@ class Case:
     def world(self, watch_s: float = 3600.0) -> World:
         return World(self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s)
 
-    def kind(self, act: Act, token: str, world: World) -> Kind[Done]:
+    def kind(self, act: Act, token: str, world: World) -> Kind[FixDone]:
         return fix_of(act, token, Ports(self.aws, self.classes, lambda group: self.members), world)
 
-    def done(self, watch_s: float = 3600.0) -> Done:
+    def done(self, watch_s: float = 3600.0) -> FixDone:
         world = self.world(watch_s)
         begun = {"run": "r-1", "act": to_doc(self.act), "token": TOKEN}
         return carry_out(self.kind(self.act, TOKEN, world), begun, world)
 
-    def resumed(self) -> Done:
+    def resumed(self) -> FixDone:
         """By what the journal says alone."""
         begun, world = self.journal.entries[0], self.world()
         return go_on(self.kind(from_doc(begun["act"]), begun["token"], world), world, self.journal.past)

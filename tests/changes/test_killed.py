@@ -14,17 +14,17 @@ from typing import Protocol
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.read import Prepared
-from kubectl_eksdoc.addon_diff.run.way_back import WayBack
+from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate
+from kubectl_eksdoc.addon_diff.run.way_back import AddonRollback
 from kubectl_eksdoc.changes.addon_update import UPDATE, AddonUpdate
 from kubectl_eksdoc.changes.dns_change import CONFIG_MAP, After, DnsChange, Looking, MapApply
-from kubectl_eksdoc.changes.engine import Journal, World, carry_out, go_on
+from kubectl_eksdoc.changes.engine import World, _Journal, carry_out, go_on
 from kubectl_eksdoc.changes.owned_pods import OwnedPods
 from kubectl_eksdoc.changes.placement import Placement, Removal
 from kubectl_eksdoc.flows.metadata_probe import Cleared
 from kubectl_eksdoc.host.journals import ChangeJournalFile, read_change
 from kubectl_eksdoc.imds_probe.run import class_reverting, from_doc, group_reverting, reverting, to_doc
-from kubectl_eksdoc.model.api_objects import Applied, Conflicting, Doc
+from kubectl_eksdoc.model.api_objects import AppliedObject, Conflicting, Doc
 from kubectl_eksdoc.model.change_journal import SavedChange, State
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.placing import NotPlaced
@@ -41,9 +41,9 @@ class Killed(BaseException):
 
 
 class Lab(Protocol):
-    def begin(self, journal: Journal) -> None: ...
+    def begin(self, journal: _Journal) -> None: ...
 
-    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+    def resume(self, saved: SavedChange, journal: _Journal) -> bool:
         """False: the change was never made, and is not made by this either."""
         ...
 
@@ -75,7 +75,7 @@ class Dying:
             raise Killed
 
 
-def world(journal: Journal, time: Time) -> World:
+def world(journal: _Journal, time: Time) -> World:
     return World(journal, time, time.sleep, lambda: 0, lambda line: None, 3600.0)
 
 
@@ -85,12 +85,12 @@ class Fix:
     def __init__(self, act: Act) -> None:
         self.act, self.case = act, fixed.Case(act)
 
-    def begin(self, journal: Journal) -> None:
+    def begin(self, journal: _Journal) -> None:
         edges = world(journal, self.case.time)
         begun = {"act": to_doc(self.act), "token": fixed.TOKEN}
         carry_out(self.case.kind(self.act, fixed.TOKEN, edges), begun, edges)
 
-    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+    def resume(self, saved: SavedChange, journal: _Journal) -> bool:
         edges = world(journal, self.case.time)
         kind = self.case.kind(from_doc(saved.begun["act"]), saved.begun["token"], edges)
         assert go_on(kind, edges, saved.past).whole
@@ -138,14 +138,14 @@ class Addon:
 
     def __init__(self) -> None:
         self.case = incident("OVERWRITE", as_asked=True)
-        self.ready: Prepared = self.case.ready()
+        self.ready: PreparedAddonUpdate = self.case.ready()
 
-    def begin(self, journal: Journal) -> None:
+    def begin(self, journal: _Journal) -> None:
         edges, what = world(journal, self.case.time), self.case.following(self.ready)
         update = AddonUpdate(self.case.call(self.ready), what, self.case.ports(), edges)
         carry_out(update, {}, edges)
 
-    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+    def resume(self, saved: SavedChange, journal: _Journal) -> bool:
         ident = saved.past.answer(UPDATE, "update") or (ID if self.case.eks.calls else "")  # by EKS's list
         if UPDATE not in saved.past.tried or not ident:
             return False
@@ -157,7 +157,7 @@ class Addon:
         if not self.resume(saved, fixed.Kept()):
             return
         back = self.ready.back
-        assert isinstance(back, WayBack)
+        assert isinstance(back, AddonRollback)
         assert AddonCase(self.case.service, back.version, "OVERWRITE", back.values).done().whole
 
     @property
@@ -176,19 +176,19 @@ class Corefile:
     now: object = "before"
     sent: list[str] = field(default_factory=list)
 
-    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> Applied | Conflicting:
+    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> AppliedObject | Conflicting:
         self.now = doc["text"]
         self.sent.append(doc["text"])
-        return Applied(doc)
+        return AppliedObject(doc)
 
     def _change(self, config: Doc | None) -> DnsChange:
         nowhere = Looking(After(), {}, 0.0, None, 0.0, False)  # type: ignore[arg-type]
         return DnsChange(MapApply(config, False, self), nowhere)
 
-    def begin(self, journal: Journal) -> None:
+    def begin(self, journal: _Journal) -> None:
         carry_out(self._change({"text": "after"}), {}, world(journal, Time()))
 
-    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+    def resume(self, saved: SavedChange, journal: _Journal) -> bool:
         made = CONFIG_MAP in saved.past.tried and self.now == "after"
         return made and go_on(self._change(None), world(journal, Time())).whole
 
@@ -220,11 +220,11 @@ class Objects:
         del self.there_now[doc["kind"]]
         return None
 
-    def begin(self, journal: Journal) -> None:
+    def begin(self, journal: _Journal) -> None:
         made = Placement(self.docs, self, lambda line: None, "kubectl delete")
         carry_out(made, {"objects": list(self.docs)}, world(journal, Time()))
 
-    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+    def resume(self, saved: SavedChange, journal: _Journal) -> bool:
         made = Placement(saved.begun["objects"], self, lambda line: None, "kubectl delete", again=True)
         return go_on(made, world(journal, Time()), saved.past).whole
 
@@ -245,7 +245,7 @@ class Pods:
     now: object = ""
     sent: list[str] = field(default_factory=list)
 
-    def begin(self, journal: Journal) -> None:
+    def begin(self, journal: _Journal) -> None:
         def run() -> Cleared:
             self.now = "there"
             self.sent.append("pods")
@@ -256,7 +256,7 @@ class Pods:
 
         carry_out(OwnedPods("eksdoc-1", run), {"owner": "eksdoc-1"}, world(journal, Time()))
 
-    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+    def resume(self, saved: SavedChange, journal: _Journal) -> bool:
         return False
 
     def undo(self, saved: SavedChange) -> None:

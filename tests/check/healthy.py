@@ -8,13 +8,13 @@ from typing import Any
 
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.registry import ALL
-from kubectl_eksdoc.check.way import Here, way
+from kubectl_eksdoc.check.way import CurrentVersion, way
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion, EksCluster
-from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.aws.upgrades import UpgradeFacts
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Status
@@ -44,10 +44,13 @@ SUPPORTED = tuple(
 VPC_CNI = "v1.20.4-eksbuild.2"
 OFFERED = {
     "vpc-cni": AddonVersions(
-        "vpc-cni", "networking", "eks", (AddonVersion(VPC_CNI, (Fits("1.33"), Fits("1.34", True))),)
+        "vpc-cni",
+        "networking",
+        "eks",
+        (AddonVersion(VPC_CNI, (CompatibleVersion("1.33"), CompatibleVersion("1.34", True))),),
     )
 }
-TOLD = UpgradeTold(SUPPORTED, (Addon("vpc-cni", VPC_CNI, "ACTIVE"),), OFFERED)
+TOLD = UpgradeFacts(SUPPORTED, (Addon("vpc-cni", VPC_CNI, "ACTIVE"),), OFFERED)
 
 IMAGES = "602401143452.dkr.ecr.eu-west-1.amazonaws.com"
 
@@ -73,8 +76,8 @@ def a_healthy_cluster(**facts: Any) -> Cluster:
 
 def healthy(target: str = "1.34", now: str = "1.33", **changed: Any) -> CheckFacts:
     """From `now` to `target`; `changed` are fields of `CheckFacts`."""
-    found = way(Here(_version(now), "as a test says"), _version(target))
-    facts = CheckFacts(a_healthy_cluster(), found, EKS, TOLD, summed=dict.fromkeys(Need, ()))  # type: ignore[arg-type]
+    found = way(CurrentVersion(_version(now), "as a test says"), _version(target))
+    facts = CheckFacts(a_healthy_cluster(), found, EKS, TOLD, summed=dict.fromkeys(CheckNeed, ()))  # type: ignore[arg-type]
     return replace(facts, **changed)
 
 

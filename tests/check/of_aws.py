@@ -9,14 +9,14 @@ from typing import Any
 
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.registry import ALL
-from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.aws.capacity import QUOTAS, Quota, Subnet
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.aws.insights import PASSING, READINESS, Insight
 from kubectl_eksdoc.model.aws.machines import NodeGroup
-from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.model.aws.upgrades import UpgradeFacts
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.versions import Version
@@ -67,16 +67,16 @@ def a_group(name: str = "blue", **more: Any) -> NodeGroup:
     return NodeGroup(name, **(fields | more))
 
 
-def an_update(status: str = "Successful", **more: Any) -> Update:
+def an_update(status: str = "Successful", **more: Any) -> EksAddonUpdate:
     fields: dict[str, Any] = {"id": "u-1", "type": "VersionUpdate", "status": status, "begun": before(days=30)}
-    return Update(**(fields | more))
+    return EksAddonUpdate(**(fields | more))
 
 
-def history(*updates: Update | Unknown, unseen: int = 0) -> UpdateHistory:
+def history(*updates: EksAddonUpdate | Unknown, unseen: int = 0) -> UpdateHistory:
     return UpdateHistory(updates, unseen)
 
 
-def told(*groups: NodeGroup | Unknown, **more: Any) -> UpgradeTold:
+def told(*groups: NodeGroup | Unknown, **more: Any) -> UpgradeFacts:
     """Of these node groups, or of a healthy one."""
     named = {each.name if isinstance(each, NodeGroup) else "red": each for each in groups or (a_group(),)}
     fields: dict[str, Any] = {
@@ -89,7 +89,7 @@ def told(*groups: NodeGroup | Unknown, **more: Any) -> UpgradeTold:
         "subnets": {each: Subnet(each, f"eu-west-1{each[-1]}", 500, "10.0.0.0/20") for each in SUBNETS},
         "quotas": {each.code: Quota(each.code, 1000.0, used=10.0) for each in QUOTAS},
     }
-    return UpgradeTold(**(fields | more))
+    return UpgradeFacts(**(fields | more))
 
 
 def nodes(count: int = 2, group: str = "blue", **more: Any) -> list[Any]:
@@ -98,13 +98,13 @@ def nodes(count: int = 2, group: str = "blue", **more: Any) -> list[Any]:
     return [a_node(f"{group or 'own'}-{each}", group=group, **fields) for each in range(count)]
 
 
-def facts(aws: UpgradeTold | None = None, target: str = "1.34", **more: Any) -> CheckFacts:
+def facts(aws: UpgradeFacts | None = None, target: str = "1.34", **more: Any) -> CheckFacts:
     """On the way from 1.33; `more`: other facts of the cluster, or `eks`, `unread`."""
     minor = int(target.partition(".")[2])
     steps = tuple(Version(1, each) for each in range(34, minor + 1))
     of_eks = more.pop("eks", eks())
     held = {"nodes": nodes(), "pods": [a_pod(node="blue-0")]} | more
-    way = Way(Version(1, 33), Version(1, minor), steps, "as EKS describes it")
+    way = UpgradePath(Version(1, 33), Version(1, minor), steps, "as EKS describes it")
     return CheckFacts(a_cluster(**held), way, of_eks, told() if aws is None else aws)
 
 
@@ -122,7 +122,7 @@ def one(given: CheckFacts, code: Code) -> Finding:
     return found
 
 
-def without(aws: UpgradeTold, names: Iterable[str], why: Unknown = DENIED) -> UpgradeTold:
+def without(aws: UpgradeFacts, names: Iterable[str], why: Unknown = DENIED) -> UpgradeFacts:
     """`aws`, of which these were not told."""
     return replace(aws, **dict.fromkeys(names, why))
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen, kinds_of
-from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding
@@ -30,14 +30,14 @@ def facts(
         KindRead(each, ReadState.FORBIDDEN if each in missing else ReadState.READ, detail="forbidden") for each in _MORE
     )
     steps = tuple(Version(1, minor) for minor in range(now.minor + 1, target.minor + 1))
-    return CheckFacts(replace(cluster, reads=(*cluster.reads, *more)), Way(now, target, steps, "as told"))
+    return CheckFacts(replace(cluster, reads=(*cluster.reads, *more)), UpgradePath(now, target, steps, "as told"))
 
 
 def found(code: Code, given: CheckFacts) -> tuple[Finding, ...]:
     """What is found with that code alone."""
     checks = chosen([code.name])
     assert set(code.needs) <= set(kinds_of(checks))
-    return plan_check(given, checks, Wish(frozenset([code.name]))).findings
+    return plan_check(given, checks, CheckWish(frozenset([code.name]))).findings
 
 
 def only(code: Code, given: CheckFacts) -> Finding:

@@ -9,10 +9,10 @@ import pytest
 
 from kubectl_eksdoc.baseline.side import read_of
 from kubectl_eksdoc.check.against import against
-from kubectl_eksdoc.check.plan import CheckPlan, Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, plan_check
 from kubectl_eksdoc.check.registry import ALL, CODES, chosen
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import BUDGETS
 from tests.check.healthy import healthy
@@ -21,7 +21,7 @@ from tests.render.check.checked import SKEW, accepted
 PLAN_OF = Subject("Command", "coredns-lameduck")
 
 
-def a_plan(*found: Finding, wish: Wish = Wish()) -> CheckPlan:
+def a_plan(*found: Finding, wish: CheckWish = CheckWish()) -> CheckPlan:
     """Of every check there is, which find nothing but `found`."""
     checks = [replace(each, judge=lambda _: ()) for each in ALL]
     return plan_check(healthy(), [*checks, *_finding(found)], wish)
@@ -31,9 +31,9 @@ def _finding(found: tuple[Finding, ...]) -> list[Any]:
     return [replace(chosen([each.code.name])[0], judge=lambda _, one=each: (one,)) for each in found]
 
 
-def an_earlier(*found: FindingOutline, **more: Any) -> Earlier:
+def an_earlier(*found: FindingOutline, **more: Any) -> SavedResult:
     cluster = healthy().cluster
-    earlier = Earlier("x", cluster.identity, cluster.source, cluster.observed_at, "1", {}, read_of(cluster), found)
+    earlier = SavedResult("x", cluster.identity, cluster.source, cluster.observed_at, "1", {}, read_of(cluster), found)
     return replace(earlier, **{"codes": frozenset(code.name for code in CODES), **more})
 
 
@@ -45,7 +45,7 @@ def unknown(code: Code, subject: Subject) -> Finding:
     return Finding(code, Severity.HIGH, Status.UNKNOWN, subject, "may not be read", missing="x")
 
 
-def changes(earlier: Earlier, plan: CheckPlan, **options: object) -> list[tuple[str, str]]:
+def changes(earlier: SavedResult, plan: CheckPlan, **options: object) -> list[tuple[str, str]]:
     return [(each.became.value, each.either.code) for each in against(earlier, plan, options).changes]
 
 
@@ -82,7 +82,7 @@ def test_of_a_drain_a_code_hides_only_its_own() -> None:
 
 def test_only_and_gate_and_symptom_of_either() -> None:
     earlier = an_earlier(said(Code.of("budget-never-allows")))
-    only = a_plan(wish=Wish(only=frozenset({"kubelet-skew"})))
+    only = a_plan(wish=CheckWish(only=frozenset({"kubelet-skew"})))
     assert changes(earlier, only, only=["kubelet-skew"]) == [("not-judged-this-time", "budget-never-allows")]
     assert changes(earlier, a_plan(), symptom="dns") == [("not-judged-this-time", "budget-never-allows")]
     both = replace(earlier, options={"symptom": "dns"})
@@ -112,7 +112,7 @@ def test_a_code_of_several_gates_is_not_judged_by_one_of_them() -> None:
 
 
 def test_what_is_suppressed_is_told_as_that() -> None:
-    plan = a_plan(SKEW, wish=Wish(suppressions=(accepted(SKEW),)))
+    plan = a_plan(SKEW, wish=CheckWish(suppressions=(accepted(SKEW),)))
     assert changes(an_earlier(), plan) == [("suppressed", SKEW.code.name)]
 
 

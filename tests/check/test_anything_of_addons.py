@@ -8,25 +8,25 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.checklist.listing import checklist
 from kubectl_eksdoc.check.checks import programs, supporting
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits, Issue
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion, Issue
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion
 from kubectl_eksdoc.model.findings import Status
 from tests.builders import NOW
 from tests.check.healthy import DENIED, healthy, with_aws
 from tests.examples import examples
 
-CHECKS: tuple[Check, ...] = (*programs.CHECKS, *supporting.CHECKS)
+CHECKS: tuple[UpgradeCheck, ...] = (*programs.CHECKS, *supporting.CHECKS)
 NAMES = st.sampled_from(["vpc-cni", "kube-proxy", "coredns", "-x", "a b", ""])
 VERSIONS = st.sampled_from(["v1.20.4-eksbuild.2", "v1.33.3-eksbuild.4", "v1", "", "latest", "v99999999999.1", "1.34"])
 MINORS = st.sampled_from(["1.33", "1.34", "1.35", "1.36", "", "1", "two", "2.0"])
 WHY = st.just(DENIED) | st.builds(Unknown, st.sampled_from(["no", ""]), st.sampled_from(["eks:X", ""]))
 ISSUES = st.lists(st.builds(Issue, st.sampled_from(["", "Conflict"]), st.just("x")), max_size=1).map(tuple)
-FITS = st.lists(st.builds(Fits, MINORS, st.booleans()), max_size=4).map(tuple)
+FITS = st.lists(st.builds(CompatibleVersion, MINORS, st.booleans()), max_size=4).map(tuple)
 LISTED = st.lists(st.builds(AddonVersion, VERSIONS, FITS), max_size=4).map(tuple)
 OFFERED = st.builds(AddonVersions, NAMES, st.just("x"), st.just("eks"), LISTED) | st.builds(Absent, NAMES) | WHY
 ADDONS = st.builds(Addon, NAMES, VERSIONS, st.sampled_from(["ACTIVE", "DEGRADED", ""]), issues=ISSUES) | WHY

@@ -20,7 +20,7 @@ from kubectl_eksdoc.check.checks import (
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
 from kubectl_eksdoc.model.aws.capacity import QUOTAS, Quota, Subnet
-from kubectl_eksdoc.model.aws.insights import Client, Deprecation, InsightDetail, Misfit
+from kubectl_eksdoc.model.aws.insights import Client, Deprecation, InsightDetail, UnfitAddon
 from kubectl_eksdoc.model.aws.machines import TemplateRef, TemplateVersion
 from kubectl_eksdoc.model.aws.upgrades import TemplateVersions
 from kubectl_eksdoc.model.findings import Status
@@ -60,7 +60,7 @@ DETAILS = st.builds(
     InsightDetail,
     WORDS,
     st.lists(st.builds(Deprecation, WORDS, WORDS, WORDS, CLIENTS), max_size=2).map(tuple),
-    st.lists(st.builds(Misfit, WORDS, st.tuples(WORDS)), max_size=2).map(tuple),
+    st.lists(st.builds(UnfitAddon, WORDS, st.tuples(WORDS)), max_size=2).map(tuple),
     st.lists(WORDS, max_size=7).map(tuple),
 )
 CATEGORIES = st.sampled_from(["UPGRADE_READINESS", "MISCONFIGURATION", "ROLLBACK_READINESS", ""])

@@ -9,11 +9,11 @@ import pytest
 
 from kubectl_eksdoc.amazon.upgrades import custom_apis, removed_apis
 from kubectl_eksdoc.amazon.upgrades.tables import Tables
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Named
-from kubectl_eksdoc.model.api_usage import ApiTold, DefinedVersion, Definition, Document, Manifest, Release
+from kubectl_eksdoc.model.api_objects import ObjectName
+from kubectl_eksdoc.model.api_usage import ApiUsage, DefinedVersion, Definition, Document, HelmRelease, ManifestText
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
@@ -24,12 +24,12 @@ POOL = ("karpenter.sh/v1beta1", "NodePool")
 
 
 def judged(*written: tuple[str, str], tables: Tables = Tables(), **cluster: Any) -> tuple[Finding, ...]:
-    documents = tuple(Document(Named(version, kind, "", "x"), at) for at, (version, kind) in enumerate(written, 1))
-    given = ApiTold(manifests=(Manifest("deploy/x.yaml", documents),))
+    documents = tuple(Document(ObjectName(version, kind, "", "x"), at) for at, (version, kind) in enumerate(written, 1))
+    given = ApiUsage(manifests=(ManifestText("deploy/x.yaml", documents),))
     return plan_check(
         replace(facts(**cluster), api=given),
         chosen(["api-in-manifest"]),
-        Wish(frozenset({"api-in-manifest"}), tables=tables),
+        CheckWish(frozenset({"api-in-manifest"}), tables=tables),
     ).findings
 
 
@@ -72,10 +72,10 @@ def test_definitions_that_were_not_read_tell_nothing() -> None:
 
 
 def test_releases_of_helm_are_judged_alike() -> None:
-    manifest = Manifest("", (Document(Named(*POOL, "", "x"), 1),))
-    api = ApiTold(releases=(Release("shop", "web", 3, "deployed", manifest),))
+    manifest = ManifestText("", (Document(ObjectName(*POOL, "", "x"), 1),))
+    api = ApiUsage(releases=(HelmRelease("shop", "web", 3, "deployed", manifest),))
     given = replace(facts(definitions=defined(False)), api=api)
-    (found,) = plan_check(given, chosen(["api-in-helm"]), Wish(frozenset({"api-in-helm"}))).findings
+    (found,) = plan_check(given, chosen(["api-in-helm"]), CheckWish(frozenset({"api-in-helm"}))).findings
     assert found.code == Code.of("api-in-helm") and found.status is Status.FAIL
 
 

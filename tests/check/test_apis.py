@@ -12,14 +12,14 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS, RemovedApi, remove
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before, resource_of
 from kubectl_eksdoc.check.checks import apis
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.way import Way
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.check.way import UpgradePath
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.api_usage import (
-    ApiTold,
+    ApiUsage,
     Document,
-    KindTold,
-    Manifest,
-    Release,
+    HelmRelease,
+    KindUsage,
+    ManifestText,
     Unread,
     Written,
     WrittenBy,
@@ -38,12 +38,12 @@ UPGRADES = Path(__file__).parents[1] / "data" / "upgrades"
 FORBIDDEN = Unknown("the server refuses it", "list somethings")
 
 
-def a_way(now: int, target: int) -> Way:
+def a_way(now: int, target: int) -> UpgradePath:
     steps = tuple(Version(1, minor) for minor in range(now + 1, target + 1))
-    return Way(Version(1, now), Version(1, target), steps, "as EKS describes it")
+    return UpgradePath(Version(1, now), Version(1, target), steps, "as EKS describes it")
 
 
-def found(code: Code, way: Way, told: ApiTold) -> tuple[Finding, ...]:
+def found(code: Code, way: UpgradePath, told: ApiUsage) -> tuple[Finding, ...]:
     """By all checks of a code."""
     facts = CheckFacts(a_cluster(), way, api=told)
     return tuple(finding for check in apis.CHECKS if code in check.codes for finding in check.judge(facts))
@@ -65,8 +65,8 @@ HPA = the("autoscaling/v2beta2", "HorizontalPodAutoscaler")
 FLOW = the("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema")
 
 
-def of(row: RemovedApi, name: str = "web") -> Named:
-    return Named(row.replacement or row.api_version, row.kind, "shop", name)
+def of(row: RemovedApi, name: str = "web") -> ObjectName:
+    return ObjectName(row.replacement or row.api_version, row.kind, "shop", name)
 
 
 def applied(row: RemovedApi) -> Written:
@@ -77,13 +77,13 @@ def managed(row: RemovedApi, manager: str, api_version: str = "") -> Written:
     return Written(WrittenBy.MANAGED_FIELDS, api_version or row.api_version, row.kind, manager, "Update", "t")
 
 
-def objects(row: RemovedApi, *signs: Written, name: str = "web", kept: bool = False) -> ApiTold:
+def objects(row: RemovedApi, *signs: Written, name: str = "web", kept: bool = False) -> ApiUsage:
     """One object with these signs; of every other kind there is none."""
     own = resource_of(row) if row.resource else Resource(row.kind, "")
-    some = KindTold(own, (WrittenObject(of(row, name), signs, kept),))
+    some = KindUsage(own, (WrittenObject(of(row, name), signs, kept),))
     every = (resource_of(each) for each in ROWS if each.resource)
-    others = {each.full_name: KindTold(each, ()) for each in every if each.full_name != own.full_name}
-    return ApiTold(written=(some, *others.values()))
+    others = {each.full_name: KindUsage(each, ()) for each in every if each.full_name != own.full_name}
+    return ApiUsage(written=(some, *others.values()))
 
 
 def metric(row: RemovedApi, removed: str = "") -> str:
@@ -92,21 +92,21 @@ def metric(row: RemovedApi, removed: str = "") -> str:
     return f'apiserver_requested_deprecated_apis{{{labels},subresource="{sub}",version="{row.version}"}} 1'
 
 
-def a_manifest(row: RemovedApi, path: str = "deploy/web.yaml") -> Manifest:
-    return Manifest(path, (Document(Named(row.api_version, row.kind, "shop", "web"), 12),))
+def a_manifest(row: RemovedApi, path: str = "deploy/web.yaml") -> ManifestText:
+    return ManifestText(path, (Document(ObjectName(row.api_version, row.kind, "shop", "web"), 12),))
 
 
-def a_release(manifest: Manifest | Unknown) -> ApiTold:
-    return ApiTold(releases=(Release("shop", "web", 3, "deployed", manifest),))
+def a_release(manifest: ManifestText | Unknown) -> ApiUsage:
+    return ApiUsage(releases=(HelmRelease("shop", "web", 3, "deployed", manifest),))
 
 
-def sources(row: RemovedApi) -> dict[Code, ApiTold]:
+def sources(row: RemovedApi) -> dict[Code, ApiUsage]:
     told = {
         Code.of("api-written"): objects(row, applied(row)),
         Code.of("api-in-helm"): a_release(a_manifest(row, "")),
-        Code.of("api-in-manifest"): ApiTold(manifests=(a_manifest(row),)),
+        Code.of("api-in-manifest"): ApiUsage(manifests=(a_manifest(row),)),
     }
-    return told | {Code.of("api-requested"): ApiTold((metric(row),))} if row.resource else told
+    return told | {Code.of("api-requested"): ApiUsage((metric(row),))} if row.resource else told
 
 
 @EACH_ROW
@@ -148,7 +148,7 @@ def test_the_objects_of_each_row_are_listed_on_the_way_where_there_are_any(row: 
 
 
 def test_requests_name_nobody_and_tell_who_does() -> None:
-    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold((metric(VAP),)))
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiUsage((metric(VAP),)))
     assert str(finding.subject) == "validatingadmissionpolicies.v1beta1.admissionregistration.k8s.io"
     commands = [each.command for each in finding.remedy]
     assert "--filter kubernetesVersions=1.34" in commands[0] and "--cluster-name prod" in commands[0]
@@ -156,27 +156,27 @@ def test_requests_name_nobody_and_tell_who_does() -> None:
 
 
 def test_no_requests_pass_and_prove_nothing() -> None:
-    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold(()))
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiUsage(()))
     assert finding.status is Status.PASS and "does not prove" in finding.evidence[0]
 
 
 def test_a_metric_that_cannot_be_had_or_read_is_unknown() -> None:
     for lines in (FORBIDDEN, ("apiserver_requested_deprecated_apis{group=",)):
-        (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold(lines))
+        (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiUsage(lines))
         assert finding.status is Status.UNKNOWN and finding.missing
-    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold(FORBIDDEN))
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiUsage(FORBIDDEN))
     assert finding.remedy[-1].command.startswith("aws eks list-insights")
 
 
 def test_where_nothing_goes_nobody_needs_the_metric() -> None:
-    assert found(Code.of("api-requested"), a_way(33, 33), ApiTold(FORBIDDEN)) == ()
-    assert found(Code.of("api-requested"), a_way(32, 33), ApiTold((metric(VAP),)))[0].status is Status.PASS
-    assert found(Code.of("api-requested"), a_way(34, 35), ApiTold((metric(HPA),)))[0].status is Status.PASS
+    assert found(Code.of("api-requested"), a_way(33, 33), ApiUsage(FORBIDDEN)) == ()
+    assert found(Code.of("api-requested"), a_way(32, 33), ApiUsage((metric(VAP),)))[0].status is Status.PASS
+    assert found(Code.of("api-requested"), a_way(34, 35), ApiUsage((metric(HPA),)))[0].status is Status.PASS
 
 
 def test_a_release_that_only_the_server_knows_is_believed() -> None:
     line = metric(VAP).replace("validatingadmissionpolicies", "somethings")
-    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold((line,)))
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiUsage((line,)))
     assert finding.status is Status.FAIL and "1.34" in finding.message
 
 
@@ -249,29 +249,29 @@ def test_what_is_written_in_a_version_that_stays_is_silent() -> None:
 
 
 def test_objects_that_cannot_be_listed_are_unknown_one_by_one() -> None:
-    told = ApiTold(written=(KindTold(resource_of(VAP), Unknown("forbidden", "list vap")),))
+    told = ApiUsage(written=(KindUsage(resource_of(VAP), Unknown("forbidden", "list vap")),))
     policies, bindings = found(Code.of("api-written"), a_way(33, 34), told)
     assert (policies.status, policies.missing) == (Status.UNKNOWN, "list vap")
     assert [each.command for each in policies.remedy] == [""]  # the right is to be granted, whatever was read
     assert bindings.status is Status.UNKNOWN and "validatingadmissionpolicybindings" in str(bindings.subject)
-    assert found(Code.of("api-written"), a_way(32, 33), ApiTold()) == ()
+    assert found(Code.of("api-written"), a_way(32, 33), ApiUsage()) == ()
 
 
 def test_what_a_dump_does_not_hold_is_added_to_it() -> None:
-    told = ApiTold(written=(KindTold(resource_of(VAP), Unknown("the snapshot x holds none")),))
+    told = ApiUsage(written=(KindUsage(resource_of(VAP), Unknown("the snapshot x holds none")),))
     policies, _ = found(Code.of("api-written"), a_way(33, 34), told)
     command = "kubectl get validatingadmissionpolicies.admissionregistration.k8s.io -A -o json --show-managed-fields"
     assert policies.remedy == (Remedy("Add them to the dump:", f"{command} > validatingadmissionpolicies.json"),)
 
 
 def test_objects_without_managed_fields_do_not_tell_of_clients() -> None:
-    nothing = (KindTold(each, (), Unknown("no managedFields")) for each in going(Version(1, 33), Version(1, 34)))
-    findings = found(Code.of("api-written"), a_way(33, 34), ApiTold(written=tuple(nothing)))
+    nothing = (KindUsage(each, (), Unknown("no managedFields")) for each in going(Version(1, 33), Version(1, 34)))
+    findings = found(Code.of("api-written"), a_way(33, 34), ApiUsage(written=tuple(nothing)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * 2
 
 
 def test_which_manifests_are_refused_today_is_unknown_at_once() -> None:
-    told = ApiTold(written=tuple(KindTold(each, FORBIDDEN) for each in gone_before(Version(1, 33))))
+    told = ApiUsage(written=tuple(KindUsage(each, FORBIDDEN) for each in gone_before(Version(1, 33))))
     (finding,) = found(Code.of("api-refused-today"), a_way(33, 34), told)
     assert (finding.status, finding.severity, finding.missing) == (Status.UNKNOWN, Severity.LOW, "list somethings")
     assert found(Code.of("api-refused-today"), a_way(33, 34), objects(PDB)) == ()
@@ -299,35 +299,39 @@ def test_mapkubeapis_is_named_only_for_what_is_in_its_map(row: RemovedApi) -> No
 
 
 def test_hooks_of_a_release_are_told_by_themselves() -> None:
-    release = Release("shop", "web", 3, "deployed", Manifest(""), a_manifest(PDB, ""))
+    release = HelmRelease("shop", "web", 3, "deployed", ManifestText(""), a_manifest(PDB, ""))
     for way, when in ((a_way(24, 25), "then"), (a_way(25, 26), "today")):
-        (finding,) = found(Code.of("api-in-helm"), way, ApiTold(releases=(release,)))
+        (finding,) = found(Code.of("api-in-helm"), way, ApiUsage(releases=(release,)))
         assert finding.message.startswith("its hooks have 1 of kind") and f": {when} what runs" in finding.message
 
 
 def test_a_release_whose_name_looks_like_a_flag_is_none() -> None:
-    told = ApiTold(releases=(Release("shop", "--kube-token=x", 3, "deployed", a_manifest(PDB, "")),))
+    told = ApiUsage(releases=(HelmRelease("shop", "--kube-token=x", 3, "deployed", a_manifest(PDB, "")),))
     (finding,) = found(Code.of("api-in-helm"), a_way(24, 25), told)
     assert finding.remedy[0].command == "helm get manifest -n shop -- --kube-token=x"
 
 
 def test_releases_that_cannot_be_read_are_unknown() -> None:
-    for told in (ApiTold(releases=FORBIDDEN), a_release(FORBIDDEN), a_release(Manifest("", (), (Unread(3, "odd"),)))):
+    for told in (
+        ApiUsage(releases=FORBIDDEN),
+        a_release(FORBIDDEN),
+        a_release(ManifestText("", (), (Unread(3, "odd"),))),
+    ):
         (finding,) = found(Code.of("api-in-helm"), a_way(33, 34), told)
         assert finding.status is Status.UNKNOWN and finding.missing
 
 
 def test_releases_without_such_a_version_are_silent() -> None:
-    assert found(Code.of("api-in-helm"), a_way(33, 34), ApiTold(releases=())) == ()
-    fine = Manifest("", (Document(Named("policy/v1", "PodDisruptionBudget", "", "web"), 1),))
+    assert found(Code.of("api-in-helm"), a_way(33, 34), ApiUsage(releases=())) == ()
+    fine = ManifestText("", (Document(ObjectName("policy/v1", "PodDisruptionBudget", "", "web"), 1),))
     assert found(Code.of("api-in-helm"), a_way(33, 34), a_release(fine)) == ()
-    assert found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(fine,))) == ()
-    assert found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold()) == ()
+    assert found(Code.of("api-in-manifest"), a_way(33, 34), ApiUsage(manifests=(fine,))) == ()
+    assert found(Code.of("api-in-manifest"), a_way(33, 34), ApiUsage()) == ()
 
 
 def test_a_file_is_named_with_its_line_and_converted() -> None:
     (finding,) = found(
-        Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(a_manifest(VAP, "deploy/-x y.yaml"),))
+        Code.of("api-in-manifest"), a_way(33, 34), ApiUsage(manifests=(a_manifest(VAP, "deploy/-x y.yaml"),))
     )
     assert finding.evidence[0] == "deploy/-x y.yaml:12 ValidatingAdmissionPolicy shop/web"
     convert = "kubectl convert -f 'deploy/-x y.yaml' --output-version admissionregistration.k8s.io/v1"
@@ -335,13 +339,13 @@ def test_a_file_is_named_with_its_line_and_converted() -> None:
 
 
 def test_standard_input_is_not_asked_for_again() -> None:
-    (finding,) = found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(a_manifest(VAP, "-"),)))
+    (finding,) = found(Code.of("api-in-manifest"), a_way(33, 34), ApiUsage(manifests=(a_manifest(VAP, "-"),)))
     assert str(finding.subject) == "standard input" and not any(each.command for each in finding.remedy)
 
 
 def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     broken, template = Unread(3, "it is no YAML"), Unread(9, "it is no YAML", True)
-    told = ApiTold(manifests=(Manifest("a.yaml", (), (broken, broken, template)),))
+    told = ApiUsage(manifests=(ManifestText("a.yaml", (), (broken, broken, template)),))
     first, second = found(Code.of("api-in-manifest"), a_way(33, 34), told)
     assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM) and "a.yaml:3" in first.message
     assert (second.status, second.severity) == (Status.UNKNOWN, Severity.MEDIUM)
@@ -353,7 +357,7 @@ def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     [("policy/v1beta1", "podDisruptionBudget", False), ("policy/v1", "X", True), ("example.org/v1beta1", "X", True)],
 )
 def test_a_mistyped_kind_of_a_version_that_is_gone_never_passes(api_version: str, kind: str, known: bool) -> None:
-    file = Manifest("a.yaml", (Document(Named(api_version, kind, "", "web"), 4),))
-    findings = found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(file,)))
+    file = ManifestText("a.yaml", (Document(ObjectName(api_version, kind, "", "web"), 4),))
+    findings = found(Code.of("api-in-manifest"), a_way(33, 34), ApiUsage(manifests=(file,)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * (not known)
     assert known or "a.yaml:4, policy/v1beta1 has no kind podDisruptionBudget" in findings[0].message

@@ -8,10 +8,10 @@ import pytest
 
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.asked import NoAws
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
 from tests.check.healthy import healthy
 from tests.render.check.checked import SKEW, STUCK, UNFIT, check
@@ -71,7 +71,7 @@ def test_nothing_of_aws_is_one_cause() -> None:
         replace(UNFIT, subject=Subject("Addon", name), message="whether it fits is not known", lacks=(why,))
         for name in ("coredns", "vpc-cni")
     ]
-    plan = plan_check(healthy(eks=why), [check(Area.ADDONS, NODES, *blind, STUCK)], Wish())
+    plan = plan_check(healthy(eks=why), [check(Area.ADDONS, NODES, *blind, STUCK)], CheckWish())
     assert [each.subject for each in plan.causes] == [STUCK.subject, AWS]
     assert plan.causes[1].do.command == "kubectl eksdoc check --no-aws"
 
@@ -96,7 +96,7 @@ def test_each_cause_has_one_command() -> None:
     (cause,) = of(with_command)
     assert cause.do == Remedy("Upgrade them.", "kubectl get nodes")
     words = replace(SKEW, remedy=(Remedy("Make a new group."), Remedy("Until then look at it.", "kubectl get nodes")))
-    (cause,) = root_causes([(words, NODES)], reach=Reach(ours=("--demo",)))
+    (cause,) = root_causes([(words, NODES)], reach=CommandTarget(ours=("--demo",)))
     assert cause.do.text == "Make a new group."
     assert cause.do.command == "kubectl eksdoc check --only kubelet-skew -o wide --demo"
 
@@ -105,6 +105,6 @@ def test_causes_are_of_what_counts_and_may_not_be_unknown() -> None:
     slight = a_finding("nodes-behind", "Nodegroup", "green", severity=Severity.LOW)
     well = replace(STUCK, status=Status.PASS)
     checks = [check(Area.NODES, NODES, SKEW, slight, well), check(Area.ADDONS, NODES, UNFIT)]
-    wish = Wish(fail_on=Severity.MEDIUM, accepted=frozenset({UNFIT.code.name}))
+    wish = CheckWish(fail_on=Severity.MEDIUM, accepted=frozenset({UNFIT.code.name}))
     plan = plan_check(healthy(), checks, wish)
     assert [each.first for each in plan.causes] == [SKEW]

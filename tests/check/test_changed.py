@@ -6,32 +6,34 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from kubectl_eksdoc.check.changed import Changed, changed
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.changed import RecentChanges, changed
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Issue, Update, UpdateHistory
-from kubectl_eksdoc.model.changes import ChangesTold, EventTold, Happened, Revision
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue, UpdateHistory
+from kubectl_eksdoc.model.changes import OtherChange, ReportedChanges, ReportedEvent, Revision
 from kubectl_eksdoc.model.findings import Subject
 from tests.builders import NOW, a_cluster, a_node, a_pod, ago, pods
 from tests.check.healthy import healthy, with_aws
 
 TWO_HOURS = timedelta(hours=2)
-QUIET = ChangesTold({"Deployment": (), "DaemonSet": ()}, (), {})
+QUIET = ReportedChanges({"Deployment": (), "DaemonSet": ()}, (), {})
 WEB = Subject("Deployment", "web", "shop")
 
 
-def found(past: ChangesTold = QUIET, since: datetime = NOW - TWO_HOURS, eks: Any = None, **cluster: Any) -> Changed:
+def found(
+    past: ReportedChanges = QUIET, since: datetime = NOW - TWO_HOURS, eks: Any = None, **cluster: Any
+) -> RecentChanges:
     told = {"cluster_updates": UpdateHistory(()), "group_updates": {}} | (eks or {})
     return changed(replace(with_aws(healthy(), **told), cluster=a_cluster(**cluster), past=past), since)
 
 
-def said(of: Changed) -> list[tuple[str, str]]:
+def said(of: RecentChanges) -> list[tuple[str, str]]:
     return [(f"{each.subject.kind} {each.subject}", each.what) for each in of.changes]
 
 
 def test_a_quiet_cluster_has_no_changes() -> None:
     old = ago(9000)
-    assert found(nodes=[a_node()], pods=[a_pod(created_at=old)], since=ago(3000)) == Changed(ago(3000), (), ())
+    assert found(nodes=[a_node()], pods=[a_pod(created_at=old)], since=ago(3000)) == RecentChanges(ago(3000), (), ())
 
 
 def test_nodes_that_came_are_told_by_group_and_those_that_go_each() -> None:
@@ -60,7 +62,7 @@ def test_templates_are_told_by_their_revisions() -> None:
 
 
 def test_updates_of_addons_are_told_with_what_became_of_them() -> None:
-    update = Update(
+    update = EksAddonUpdate(
         "u-1",
         "AddonUpdate",
         "Failed",
@@ -77,8 +79,8 @@ def test_updates_of_addons_are_told_with_what_became_of_them() -> None:
 
 
 def test_warnings_are_told_once_for_each_reason_and_what_is_normal_only_of_nodes() -> None:
-    def event(name: str, kind: str = "Pod", seconds: float = 60, **more: Any) -> EventTold:
-        return EventTold(ago(seconds), "FailedScheduling", Subject(kind, name, "shop"), "no room", **more)
+    def event(name: str, kind: str = "Pod", seconds: float = 60, **more: Any) -> ReportedEvent:
+        return ReportedEvent(ago(seconds), "FailedScheduling", Subject(kind, name, "shop"), "no room", **more)
 
     past = replace(
         QUIET,
@@ -86,7 +88,7 @@ def test_warnings_are_told_once_for_each_reason_and_what_is_normal_only_of_nodes
             event("a", warning=True, count=3),
             event("b", seconds=50, warning=True),
             event("c"),
-            EventTold(ago(10), "DisruptionTerminating", Subject("NodeClaim", "n")),
+            ReportedEvent(ago(10), "DisruptionTerminating", Subject("NodeClaim", "n")),
         ),
     )
     assert said(found(past)) == [
@@ -96,7 +98,7 @@ def test_warnings_are_told_once_for_each_reason_and_what_is_normal_only_of_nodes
 
 
 def test_whoever_tells_more_is_listed_with_the_rest() -> None:
-    happened = Happened(ago(5), Subject("Nodegroup", "blue"), "an update was asked for", "EKS")
+    happened = OtherChange(ago(5), Subject("Nodegroup", "blue"), "an update was asked for", "EKS")
     past = replace(QUIET, others={"updates of node groups": (happened, replace(happened, at=ago(90000)))})
     assert said(found(past)) == [("Nodegroup blue", "an update was asked for")]
 
@@ -109,7 +111,7 @@ def test_the_newest_is_first() -> None:
 
 def test_what_was_not_read_is_named_with_the_right_for_it() -> None:
     denied = Unknown("it is forbidden", "list events")
-    past = ChangesTold(
+    past = ReportedChanges(
         {"Deployment": denied, "DaemonSet": ()}, denied, {"a": Unknown("no")}, {"updates of node groups": Unknown("no")}
     )
     assert found(past).unread == (
@@ -121,7 +123,7 @@ def test_what_was_not_read_is_named_with_the_right_for_it() -> None:
 
 
 def test_nothing_asked_is_nothing_known() -> None:
-    unread = found(ChangesTold()).unread
+    unread = found(ReportedChanges()).unread
     assert [each.split(":")[0] for each in unread] == ["pod templates", "Events", "updates of add-ons"]
 
 
@@ -131,19 +133,19 @@ def test_events_do_not_reach_further_than_an_hour() -> None:
 
 
 def test_updates_beyond_the_latest_are_not_forgotten() -> None:
-    history = UpdateHistory((Update("u", "AddonUpdate", "Successful", (), ago(60)),), 4)
+    history = UpdateHistory((EksAddonUpdate("u", "AddonUpdate", "Successful", (), ago(60)),), 4)
     assert found(replace(QUIET, addons={"vpc-cni": history}), since=ago(1800)).unread == (
         "4 earlier updates of add-on vpc-cni: only the latest are described",
     )
 
 
 def test_it_is_listed_only_where_somebody_asks() -> None:
-    assert plan_check(healthy(), [], Wish()).changes is None
-    assert plan_check(healthy(), [], Wish(since=ago(60))).changes is not None
+    assert plan_check(healthy(), [], CheckWish()).changes is None
+    assert plan_check(healthy(), [], CheckWish(since=ago(60))).changes is not None
 
 
 def test_updates_of_the_cluster_and_of_node_groups_are_told() -> None:
-    update = Update("u", "VersionUpdate", "Successful", (("Version", "1.33"),), ago(60))
+    update = EksAddonUpdate("u", "VersionUpdate", "Successful", (("Version", "1.33"),), ago(60))
     eks = {"cluster_updates": UpdateHistory((update,)), "group_updates": {"blue": UpdateHistory((update,))}}
     what = "an update (VersionUpdate) to 1.33 was asked for: Successful (u)"
     assert said(found(eks=eks)) == [("Cluster prod", what), ("Nodegroup blue", what)]

@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.checklist.listing import checklist
-from kubectl_eksdoc.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion
 from kubectl_eksdoc.model.aws.machines import NodeGroup
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Identity, NodeClass, NodePool
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from tests.builders import a_budget, a_node, a_pod
 from tests.check.healthy import IMAGES, a_healthy_cluster, a_program, healthy, with_aws
@@ -34,7 +34,7 @@ def titles(facts: CheckFacts, *phases: Phase) -> list[str]:
     return [each.title for each in checklist(facts) if not phases or each.phase in phases]
 
 
-def the_step(facts: CheckFacts, begins: str) -> Step:
+def the_step(facts: CheckFacts, begins: str) -> UpgradeStep:
     (found,) = (each for each in checklist(facts) if each.title.startswith(begins))
     return found
 
@@ -50,7 +50,7 @@ def karpenters(name: str = "k-0") -> Any:
 def offered(name: str, *versions: tuple[str, str]) -> AddonVersions:
     """``("v2", "1.33 1.34*")``: the newest first; * is EKS's default."""
     made = [
-        AddonVersion(version, tuple(Fits(fit.rstrip("*"), fit.endswith("*")) for fit in fits.split()))
+        AddonVersion(version, tuple(CompatibleVersion(fit.rstrip("*"), fit.endswith("*")) for fit in fits.split()))
         for version, fits in versions
     ]
     return AddonVersions(name, "networking", "eks", tuple(made))
@@ -222,7 +222,7 @@ def test_a_budget_that_lets_nobody_go_makes_a_new_group_of_an_update_in_place() 
     node = a_node("a", version=NEW, os_image=AL2023)
     budget: Budget = a_budget("web", allowed=0)
     facts = with_nodes(node, pods=[a_pod(node="a")], budgets=[budget])
-    facts = replace(facts, summed={**facts.summed, Need.PLAN_DRAIN: (stuck,)})
+    facts = replace(facts, summed={**facts.summed, CheckNeed.PLAN_DRAIN: (stuck,)})
     step = the_step(facts, "Make a new group beside blue")
     assert "15 minutes" in step.why
     assert "default/web" in step.why
@@ -384,7 +384,7 @@ def test_every_command_of_awscli_is_of_the_region() -> None:
 
 
 def test_commands_lead_to_the_cluster_that_was_read() -> None:
-    steps = checklist(healthy(), Reach(("--demo",), ("--context", "prod")))
+    steps = checklist(healthy(), CommandTarget(("--demo",), ("--context", "prod")))
     assert all(
         "--demo" in command for each in steps for command in each.commands if command.startswith("kubectl eksdoc")
     )
@@ -392,7 +392,7 @@ def test_commands_lead_to_the_cluster_that_was_read() -> None:
 
 def test_what_drains_is_told_as_it_is_done_on_a_live_cluster() -> None:
     facts = with_nodes(a_node("a", version="v1.32.1-eks-1"), target="1.34")
-    commands = [each for step in checklist(facts, Reach(("--demo",))) for each in step.commands]
+    commands = [each for step in checklist(facts, CommandTarget(("--demo",))) for each in step.commands]
     assert "kubectl eksdoc drain plan --nodegroup blue --demo" in commands
     assert "kubectl eksdoc drain run --nodegroup blue" in commands
 
@@ -405,21 +405,21 @@ def test_the_control_plane_runs_for_some_days_before_anything_follows_it() -> No
 def test_a_step_of_nodes_does_not_wait_for_what_it_mends() -> None:
     behind = found_at(Gate.AFTER, Code.of("nodes-behind"), Subject("Nodegroup", "blue"))
     held = found_at(Gate.BEFORE_NODES, Code.of("node-slow"), Subject("Node", "a"))
-    plan = plan_check(with_nodes(a_node("a", version=NEW, os_image=AL2023)), [behind, held], Wish())
+    plan = plan_check(with_nodes(a_node("a", version=NEW, os_image=AL2023)), [behind, held], CheckWish())
     (step,) = (each for each in plan.checklist if each.title.startswith("Update group blue"))
     assert [each.code.name for each in plan.waiting(step)] == ["node-slow"]
 
 
-def found_at(gate: Gate | None, code: Any, subject: Subject) -> Check:
+def found_at(gate: Gate | None, code: Any, subject: Subject) -> UpgradeCheck:
     finding = Finding(code, Severity.HIGH, Status.FAIL, subject, "bad")
-    return Check((code,), Area.ADDONS, gate, lambda _: [finding])
+    return UpgradeCheck((code,), Area.ADDONS, gate, lambda _: [finding])
 
 
 def test_the_first_step_waits_for_what_is_found_before_the_control_plane() -> None:
     check = found_at(
         Gate.BEFORE_CONTROL_PLANE, Code.of("program-before-control-plane"), Subject("Deployment", "x", "y")
     )
-    plan = plan_check(healthy("1.35"), [check], Wish())
+    plan = plan_check(healthy("1.35"), [check], CheckWish())
     waiting = {each.title: len(plan.waiting(each)) for each in plan.checklist}
     assert waiting["Fix what blocks 1.34"] == 1
     assert waiting["Look again before 1.35"] == 0
@@ -431,14 +431,14 @@ def test_the_update_of_an_addon_waits_for_what_is_wrong_with_it_alone() -> None:
         found_at(Gate.BEFORE_CONTROL_PLANE, Code.of("check-addon-health"), Subject("Addon", "coredns")),
         found_at(Gate.BEFORE_CONTROL_PLANE, Code.of("check-addon-health"), Subject("Addon", "vpc-cni")),
     ]
-    plan = plan_check(facts, checks, Wish())
+    plan = plan_check(facts, checks, CheckWish())
     (step,) = (each for each in plan.checklist if each.title.startswith("Update add-on coredns"))
     assert [each.subject.name for each in plan.waiting(step)] == ["coredns"]
 
 
 def test_of_a_part_no_checklist_is_made() -> None:
-    assert plan_check(healthy(), [], Wish(gate=Gate.AFTER)).checklist == ()
-    assert plan_check(healthy(), [], Wish(only=frozenset(["kubelet-skew"]))).checklist == ()
+    assert plan_check(healthy(), [], CheckWish(gate=Gate.AFTER)).checklist == ()
+    assert plan_check(healthy(), [], CheckWish(only=frozenset(["kubelet-skew"]))).checklist == ()
 
 
 def test_steps_have_the_form_of_the_tool_that_manages_what_they_change() -> None:

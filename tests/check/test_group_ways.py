@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.amis import Way
+from kubectl_eksdoc.amazon.upgrades.amis import GroupUpdateKind
 from kubectl_eksdoc.check.checklist.group_ways import way_of
 from kubectl_eksdoc.check.checks.grouped import groups
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.versions import Version
@@ -32,7 +32,7 @@ def given(*found: Finding, **cluster: Any) -> CheckFacts:
     nodes = [a_node("a", group="blue", os_image=AL2023), a_node("b", group="green", os_image=AL2023)]
     pod = a_pod("web-api-5d8f-x2", "shop", node="a", labels={"app": "web"})
     facts = {"nodes": nodes, "pods": [pod], "budgets": [a_budget("web", "shop", selector={"app": "web"})]} | cluster
-    return replace(healthy(), cluster=a_healthy_cluster(**facts), summed={Need.PLAN_DRAIN: found})
+    return replace(healthy(), cluster=a_healthy_cluster(**facts), summed={CheckNeed.PLAN_DRAIN: found})
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_what_holds_a_pod_or_a_node_of_the_group_makes_a_new_group(finding: Find
     facts = given(finding)
     blue, green = groups(facts.cluster.nodes)
     chosen = way_of(facts, blue, Version(1, 34))
-    assert (chosen.way, chosen.held) == (Way.NEW_GROUP, (f"{finding.subject.kind} {finding.subject}",))
-    assert way_of(facts, green, Version(1, 34)).way is Way.IN_PLACE
+    assert (chosen.way, chosen.held) == (GroupUpdateKind.NEW_GROUP, (f"{finding.subject.kind} {finding.subject}",))
+    assert way_of(facts, green, Version(1, 34)).way is GroupUpdateKind.IN_PLACE
 
 
 @pytest.mark.parametrize(

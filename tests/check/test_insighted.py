@@ -12,7 +12,7 @@ from kubectl_eksdoc.model.aws.insights import (
     Client,
     Deprecation,
     InsightDetail,
-    Misfit,
+    UnfitAddon,
 )
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
@@ -60,7 +60,9 @@ def test_an_error_tells_each_client_and_when_it_clears() -> None:
 
 
 def test_addons_that_do_not_fit_are_looked_at_with_the_newest_that_does() -> None:
-    detail = InsightDetail("", (), (Misfit("coredns", ("v1.13.2-eksbuild.19", "v1.12")), Misfit("other")), ("a", "b"))
+    detail = InsightDetail(
+        "", (), (UnfitAddon("coredns", ("v1.13.2-eksbuild.19", "v1.12")), UnfitAddon("other")), ("a", "b")
+    )
     found = one(facts(told(insights=(an_insight(status=WARNING, detail=detail),))), Code.of("insight-warning"))
     assert found.severity is Severity.MEDIUM and found.remedy[0].command == (
         "kubectl eksdoc addon-diff coredns --to v1.13.2-eksbuild.19"
@@ -131,8 +133,8 @@ def test_a_misconfiguration_blocks_no_step() -> None:
     ("detail", "cause"),
     [
         (CALLS, Subject("API", "x/v1beta1")),
-        (InsightDetail(misfits=(Misfit("coredns"),)), Subject("Addon", "coredns")),
-        (InsightDetail(misfits=(Misfit("coredns"), Misfit("vpc-cni"))), None),
+        (InsightDetail(misfits=(UnfitAddon("coredns"),)), Subject("Addon", "coredns")),
+        (InsightDetail(misfits=(UnfitAddon("coredns"), UnfitAddon("vpc-cni"))), None),
         (InsightDetail(resources=("nodes/blue-1", "nodes/blue-2")), Subject("Nodegroup", "blue")),
         (InsightDetail(resources=("nodes/blue-1", "nodes/spot")), None),
         (InsightDetail(resources=("nodes/blue-1", "nodes/gone")), None),

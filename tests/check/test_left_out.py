@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.checking import UpgradeCheck
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.asked import NoAws, Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
@@ -35,14 +35,14 @@ CODE = Code.of("kubelet-skew")
 def test_only_what_lacks_nothing_but_aws_is_left_out(lacks: tuple[Unknown, ...], stays: bool) -> None:
     message = f"who runs is not known: {LEFT_OUT}"
     found = Finding(CODE, Severity.MEDIUM, Status.UNKNOWN, Subject("Cluster", "prod"), message, lacks=lacks)
-    check = Check((CODE,), Area.NODES, Gate.BEFORE_NODES, lambda _: (found,))
-    plan = plan_check(healthy(eks=LEFT_OUT), [check], Wish(no_aws=True))
+    check = UpgradeCheck((CODE,), Area.NODES, Gate.BEFORE_NODES, lambda _: (found,))
+    plan = plan_check(healthy(eks=LEFT_OUT), [check], CheckWish(no_aws=True))
     assert [each for judged in plan.judged for each in judged.findings] == ([found] if stays else [])
     assert bool(plan.judged) is stays, "a check that is left with nothing was not made"
 
 
 def test_what_fails_stays() -> None:
     found = Finding(CODE, Severity.HIGH, Status.FAIL, Subject("Cluster", "prod"), f"it is old: {LEFT_OUT}")
-    check = Check((CODE,), Area.NODES, Gate.BEFORE_NODES, lambda _: (found,))
-    plan = plan_check(healthy(eks=LEFT_OUT), [check], Wish(no_aws=True))
+    check = UpgradeCheck((CODE,), Area.NODES, Gate.BEFORE_NODES, lambda _: (found,))
+    plan = plan_check(healthy(eks=LEFT_OUT), [check], CheckWish(no_aws=True))
     assert [each for judged in plan.judged for each in judged.findings] == [found]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.machines import TemplateRef, TemplateVersion
 from kubectl_eksdoc.model.aws.upgrades import TemplateVersions
@@ -72,7 +72,7 @@ def test_an_al2_image_of_ones_own_gets_into_its_template() -> None:
 def test_an_update_in_place_does_not_mend_amazon_linux_2_where_there_is_an_ami_of_it() -> None:
     ref = TemplateRef("lt-1", "own", "5")
     for group in (OLD, a_group(ami_type="AL2_x86_64", template=ref)):
-        way = Way(Version(1, 31), Version(1, 32), (Version(1, 32),), "as a test says")
+        way = UpgradePath(Version(1, 31), Version(1, 32), (Version(1, 32),), "as a test says")
         found = one(replace(facts(told(group), nodes=nodes(1, **AL2)), way=way), Code.of("ami-al2"))
         assert found.remedy[0].text == "Make new nodes of Amazon Linux 2023 or Bottlerocket, and drain these."
 

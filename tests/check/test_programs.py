@@ -12,7 +12,7 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.registry import ALL as ALL_CHECKS
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits, Issue
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion, Issue
 from kubectl_eksdoc.model.codes import Code
 from tests.builders import a_node
 from tests.check.healthy import (
@@ -65,11 +65,17 @@ def offered(*versions: AddonVersion) -> dict:
     ("versions", "when"),
     [
         (
-            (AddonVersion("v2", (Fits("1.33"), Fits("1.34", True))), AddonVersion(VPC_CNI, (Fits("1.33"),))),
+            (
+                AddonVersion("v2", (CompatibleVersion("1.33"), CompatibleVersion("1.34", True))),
+                AddonVersion(VPC_CNI, (CompatibleVersion("1.33"),)),
+            ),
             "before the control plane: v2 fits both sides",
         ),
         (
-            (AddonVersion("v2", (Fits("1.34", True),)), AddonVersion(VPC_CNI, (Fits("1.33"),))),
+            (
+                AddonVersion("v2", (CompatibleVersion("1.34", True),)),
+                AddonVersion(VPC_CNI, (CompatibleVersion("1.33"),)),
+            ),
             "after the control plane, at once: no version",
         ),
     ],
@@ -82,8 +88,11 @@ def test_an_addon_that_does_not_fit(versions: tuple, when: str) -> None:
 
 
 def test_an_addon_that_can_only_follow_stands_against_no_step_of_the_control_plane() -> None:
-    both = AddonVersion("v2", (Fits("1.33"), Fits("1.34", True))), AddonVersion(VPC_CNI, (Fits("1.33"),))
-    after = AddonVersion("v2", (Fits("1.34", True),)), AddonVersion(VPC_CNI, (Fits("1.33"),))
+    both = (
+        AddonVersion("v2", (CompatibleVersion("1.33"), CompatibleVersion("1.34", True))),
+        AddonVersion(VPC_CNI, (CompatibleVersion("1.33"),)),
+    )
+    after = AddonVersion("v2", (CompatibleVersion("1.34", True),)), AddonVersion(VPC_CNI, (CompatibleVersion("1.33"),))
     for versions, gate, severity in ((both, Gate.BEFORE_CONTROL_PLANE, "high"), (after, Gate.AFTER, "medium")):
         facts = with_aws(healthy(), addon_versions=offered(*versions))
         checks = [each for each in ALL_CHECKS if each.codes == (Code.of("check-addon-unfit"),)]
@@ -91,8 +100,10 @@ def test_an_addon_that_can_only_follow_stands_against_no_step_of_the_control_pla
 
 
 def test_kube_proxy_never_goes_before_the_control_plane() -> None:
-    newer = AddonVersion("v1.34.0-eksbuild.1", (Fits("1.33"), Fits("1.34", True)))
-    proxy = AddonVersions("kube-proxy", "networking", "eks", (newer, AddonVersion("v1.30.0", (Fits("1.33"),))))
+    newer = AddonVersion("v1.34.0-eksbuild.1", (CompatibleVersion("1.33"), CompatibleVersion("1.34", True)))
+    proxy = AddonVersions(
+        "kube-proxy", "networking", "eks", (newer, AddonVersion("v1.30.0", (CompatibleVersion("1.33"),)))
+    )
     told = {"addons": (Addon("kube-proxy", "v1.30.0", "ACTIVE"),), "addon_versions": {"kube-proxy": proxy}}
     (one,) = found(with_aws(healthy(), **told), Code.of("check-addon-unfit"))
     assert (one.severity.value, "it must never be newer than it" in one.evidence[1]) == ("medium", True)
@@ -100,8 +111,11 @@ def test_kube_proxy_never_goes_before_the_control_plane() -> None:
 
 def test_on_a_long_way_an_addon_goes_at_the_first_step_that_it_does_not_fit() -> None:
     """None fits 1.33 and 1.36, but one does 1.34 and 1.35: nothing has to wait for the end."""
-    last = AddonVersion("v3", (Fits("1.35", True), Fits("1.36", True)))
-    second, first = (Fits("1.34"), Fits("1.35")), (Fits("1.33"), Fits("1.34"))
+    last = AddonVersion("v3", (CompatibleVersion("1.35", True), CompatibleVersion("1.36", True)))
+    second, first = (
+        (CompatibleVersion("1.34"), CompatibleVersion("1.35")),
+        (CompatibleVersion("1.33"), CompatibleVersion("1.34")),
+    )
     versions = last, AddonVersion("v2", second), AddonVersion(VPC_CNI, first)
     (one,) = found(with_aws(healthy("1.36"), addon_versions=offered(*versions)), Code.of("check-addon-unfit"))
     assert one.message == f"version {VPC_CNI} is not for 1.35"
@@ -114,7 +128,12 @@ def test_on_a_long_way_an_addon_goes_at_the_first_step_that_it_does_not_fit() ->
 
 @pytest.mark.parametrize(
     "versions",
-    [{}, {"vpc-cni": DENIED}, {"vpc-cni": Absent("no such add-on")}, offered(AddonVersion("v9", (Fits("1.34"),)))],
+    [
+        {},
+        {"vpc-cni": DENIED},
+        {"vpc-cni": Absent("no such add-on")},
+        offered(AddonVersion("v9", (CompatibleVersion("1.34"),))),
+    ],
 )
 def test_an_addon_whose_versions_are_not_known(versions: dict) -> None:
     assert statuses(with_aws(healthy(), addon_versions=versions), Code.of("check-addon-unfit")) == ["unknown"]

@@ -11,14 +11,14 @@ import pytest
 
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import ALL, CODES, chosen
-from kubectl_eksdoc.check.way import Here, Way, way
+from kubectl_eksdoc.check.way import CurrentVersion, UpgradePath, way
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_usage import ApiTold, KindTold, Manifest, Unread
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.api_usage import ApiUsage, KindUsage, ManifestText, Unread
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
@@ -33,7 +33,7 @@ NOW, TARGET = Version(1, 49), Version(1, 50)
 """Of which no table knows anything."""
 
 
-def named(check: Check) -> str:
+def named(check: UpgradeCheck) -> str:
     return check.codes[0].name
 
 
@@ -62,18 +62,18 @@ def test_every_code_is_tested_by_name() -> None:
 @cache
 def blind() -> CheckFacts:
     """Nothing could be read, nobody answered, and no table reaches so far."""
-    there = way(Here(NOW, "as a test says"), TARGET)
-    assert isinstance(there, Way)
+    there = way(CurrentVersion(NOW, "as a test says"), TARGET)
+    assert isinstance(there, UpgradePath)
     every = {resource for check in ALL for resource in check.kinds} | set(kinds.ALL)
     reads = tuple(KindRead(each, ReadState.FORBIDDEN, detail="forbidden") for each in sorted(every, key=str))
     listed: tuple[Resource, ...] = (*going(Version(1, 15), Version(1, 16)), *gone_before(Version(1, 30)))
-    api = ApiTold(
+    api = ApiUsage(
         DENIED,
-        tuple(KindTold(each, DENIED) for each in listed),
+        tuple(KindUsage(each, DENIED) for each in listed),
         DENIED,
-        (Manifest("x.yaml", (), (Unread(1, "no YAML"),)),),
+        (ManifestText("x.yaml", (), (Unread(1, "no YAML"),)),),
     )
-    summed = dict.fromkeys(Need, DENIED)
+    summed = dict.fromkeys(CheckNeed, DENIED)
     return CheckFacts(replace(a_cluster(), reads=reads), there, DENIED, api=api, summed=summed)
 
 
@@ -82,7 +82,7 @@ FIRST = {named(check): check for check in reversed(ALL)}
 
 
 @for_each("check", ALL, ids=named)
-def test_blind_no_check_passes_anything(check: Check) -> None:
+def test_blind_no_check_passes_anything(check: UpgradeCheck) -> None:
     found = tuple(check.judge(blind()))
     assert [each for each in found if each.status is not Status.UNKNOWN] == []
     assert all(each.missing for each in found)
@@ -91,24 +91,24 @@ def test_blind_no_check_passes_anything(check: Check) -> None:
 
 
 def test_what_is_to_be_done_later_is_a_step_and_no_finding() -> None:
-    found = plan_check(healthy(), ALL, Wish())
+    found = plan_check(healthy(), ALL, CheckWish())
     assert found.outcome.fails == ()
     assert not any(each.check.gate is Gate.AFTER for each in found.judged), "it is not said to be well"
     assert any(each.title.startswith("Update kube-proxy") for each in found.checklist)
     for later in (
-        plan_check(healthy(), chosen((), Gate.AFTER), Wish(gate=Gate.AFTER)),
-        plan_check(healthy(now="1.34"), ALL, Wish()),
+        plan_check(healthy(), chosen((), Gate.AFTER), CheckWish(gate=Gate.AFTER)),
+        plan_check(healthy(now="1.34"), ALL, CheckWish()),
     ):
         assert any(each.code.name == "nodes-behind" for each in later.outcome.fails)
 
 
 @for_each("name", [code.name for code in CODES])
 def test_blind_no_code_that_is_asked_for_alone_passes(name: str) -> None:
-    plan = plan_check(blind(), chosen([name]), Wish(frozenset({name})))
+    plan = plan_check(blind(), chosen([name]), CheckWish(frozenset({name})))
     assert Status.UNKNOWN in {each.status for each in plan.findings}
 
 
-def _finds(check: Check, *found: Finding) -> Check:
+def _finds(check: UpgradeCheck, *found: Finding) -> UpgradeCheck:
     return replace(check, judge=lambda facts: found)
 
 
@@ -128,12 +128,12 @@ def _found(code: Code, status: Status) -> Finding:
 def test_the_name_of_a_command_asks_for_all_that_it_finds(only: str, told: set[str]) -> None:
     found = (_found(code, Status.FAIL) for code in (Code.of("budget-never-allows"), Code.of("pod-unmanaged")))
     check = _finds(FIRST["check-drain"], *found)
-    plan = plan_check(healthy(), (check,), Wish(frozenset({only})))
+    plan = plan_check(healthy(), (check,), CheckWish(frozenset({only})))
     assert {each.code.name for each in plan.findings} == told
 
 
 def test_what_is_not_known_and_may_hide_what_was_asked_for_is_told() -> None:
     unknown = _finds(FIRST["check-imds"], _found(Code.of("imds-nodes-unknown"), Status.UNKNOWN))
-    assert plan_check(healthy(), (unknown,), Wish(frozenset({"imds-pods-broken"}))).findings != ()
+    assert plan_check(healthy(), (unknown,), CheckWish(frozenset({"imds-pods-broken"}))).findings != ()
     failed = _finds(FIRST["check-imds"], _found(Code.of("imds-nodes-unknown"), Status.FAIL))
-    assert plan_check(healthy(), (failed,), Wish(frozenset({"imds-pods-broken"}))).findings == ()
+    assert plan_check(healthy(), (failed,), CheckWish(frozenset({"imds-pods-broken"}))).findings == ()

@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check
-from kubectl_eksdoc.check.plan import CheckPlan, Wish, plan_check
+from kubectl_eksdoc.check.checking import UpgradeCheck
+from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, plan_check
 from kubectl_eksdoc.check.suppressing import matches, sort_out
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, Suppression
@@ -26,8 +26,10 @@ def a_finding(name: str = "blue", status: Status = Status.FAIL, **more: str) -> 
     return Finding(CODE, Severity.HIGH, status, subject, "too old")
 
 
-def planned(*rules: Suppression, found: tuple[Finding, ...] = (a_finding(),), wish: Wish = Wish()) -> CheckPlan:
-    check = Check((CODE,), Area.NODES, Gate.BEFORE_CONTROL_PLANE, lambda _: found)
+def planned(
+    *rules: Suppression, found: tuple[Finding, ...] = (a_finding(),), wish: CheckWish = CheckWish()
+) -> CheckPlan:
+    check = UpgradeCheck((CODE,), Area.NODES, Gate.BEFORE_CONTROL_PLANE, lambda _: found)
     return plan_check(healthy(), [check], replace(wish, suppressions=rules))
 
 
@@ -59,7 +61,7 @@ def test_one_that_matches_nothing_is_noted() -> None:
 
 def test_one_of_a_code_that_nobody_looked_for_is_not_called_needless() -> None:
     assert planned(Suppression("check-addon-unfit", "why", TODAY)).notes == ()
-    wish = Wish(only=frozenset(["check-addon-unfit"]))
+    wish = CheckWish(only=frozenset(["check-addon-unfit"]))
     assert planned(replace(RULE, name="red"), wish=wish).notes == ()
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import CODES, chosen, needs_of
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of, diagnosed
 from kubectl_eksdoc.check.undoing import LOOKS, way_back
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
 from tests.builders import a_budget, a_cluster, a_node, a_workload
 from tests.check.healthy import healthy
@@ -81,23 +81,23 @@ def test_only_the_controller_of_load_balancers_is_a_cause_of_bad_targets() -> No
 def test_nodes_that_load_balancers_leave_out_are_seen_in_the_cluster(others: str, severity: Severity) -> None:
     label = "node.kubernetes.io/exclude-from-external-load-balancers"
     cluster = a_cluster(nodes=[a_node("a", labels={label: "true"}), *(a_node(name) for name in others)])
-    (suspect,) = diagnosed(Symptom.TARGETS, (), cluster, Reach(kubectl=("--context", "prod"))).suspects
+    (suspect,) = diagnosed(Symptom.TARGETS, (), cluster, CommandTarget(kubectl=("--context", "prod"))).suspects
     assert suspect.do is not None and suspect.severity is severity
     assert suspect.do.command == f"kubectl label node a {label}- --context prod"
     assert suspect.undo == f"Undo: kubectl label node a {label}=true --context prod"
 
 
 def test_only_what_the_symptom_needs_is_read() -> None:
-    assert Need.PLAN_DRAIN in needs_of(chosen(codes_of(Symptom.DRAIN_STUCK)))
-    assert Need.PLAN_DNS not in needs_of(chosen(codes_of(Symptom.DRAIN_STUCK)))
-    assert Need.PLAN_DRAIN not in needs_of(chosen(codes_of(Symptom.DNS)))
-    assert Need.PLAN_IMDS in needs_of(chosen(codes_of(Symptom.CREDENTIALS)))
+    assert CheckNeed.PLAN_DRAIN in needs_of(chosen(codes_of(Symptom.DRAIN_STUCK)))
+    assert CheckNeed.PLAN_DNS not in needs_of(chosen(codes_of(Symptom.DRAIN_STUCK)))
+    assert CheckNeed.PLAN_DRAIN not in needs_of(chosen(codes_of(Symptom.DNS)))
+    assert CheckNeed.PLAN_IMDS in needs_of(chosen(codes_of(Symptom.CREDENTIALS)))
 
 
 def test_findings_about_something_else_are_left_out_of_the_plan() -> None:
-    wish = Wish(only=frozenset(codes_of(Symptom.TARGETS)), symptom=Symptom.TARGETS)
+    wish = CheckWish(only=frozenset(codes_of(Symptom.TARGETS)), symptom=Symptom.TARGETS)
     other = a_finding(Code.of("imds-pods-broken"), subject=Subject("Deployment", "app", "shop"))
-    facts = replace(healthy(), summed=dict.fromkeys(Need, ()) | {Need.PLAN_IMDS: (other,)})
+    facts = replace(healthy(), summed=dict.fromkeys(CheckNeed, ()) | {CheckNeed.PLAN_IMDS: (other,)})
     plan = plan_check(facts, chosen(codes_of(Symptom.TARGETS)), wish)
     assert plan.findings == ()
     assert plan.diagnosis is not None
@@ -113,7 +113,7 @@ def test_the_remedy_with_a_command_is_proposed_and_its_way_back() -> None:
     remedies = (Remedy("Think."), Remedy("Scale.", "kubectl scale deployment web -n shop --replicas=4"))
     cluster = a_cluster(workloads=[a_workload("Deployment/web", "shop", replicas=2)])
     found = a_finding(Code.of("budget-never-allows"), remedy=remedies)
-    (suspect,) = diagnosed(Symptom.DRAIN_STUCK, [found], cluster, Reach(kubectl=("--context", "x"))).suspects
+    (suspect,) = diagnosed(Symptom.DRAIN_STUCK, [found], cluster, CommandTarget(kubectl=("--context", "x"))).suspects
     assert suspect.do == remedies[1]
     assert suspect.undo == "Undo: kubectl scale deployment web -n shop --replicas=2 --context x"
 

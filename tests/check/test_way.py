@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.upgrades.path import NoPath
-from kubectl_eksdoc.check.way import Here, Way, way, where
+from kubectl_eksdoc.check.way import CurrentVersion, UpgradePath, way, where
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.versions import Version
 from tests.builders import a_node
@@ -27,7 +27,7 @@ NODES = [a_node("a", version="v1.31.2-eks-1"), a_node("b", version="v1.32.9-eks-
 )
 def test_the_surest_one_tells(eks: str | Unknown, server: str, nodes: list, version: tuple, assumed: bool) -> None:
     here = where(eks, server, nodes)
-    assert isinstance(here, Here)
+    assert isinstance(here, CurrentVersion)
     assert ((here.version.major, here.version.minor), here.assumed) == (version, assumed)
     assert here.version.patch is None
 
@@ -38,17 +38,17 @@ def test_nobody_tells(nodes: list) -> None:
 
 
 def test_without_a_target_it_is_the_next() -> None:
-    found = way(Here(Version(1, 33), "x"), None)
-    assert isinstance(found, Way)
+    found = way(CurrentVersion(Version(1, 33), "x"), None)
+    assert isinstance(found, UpgradePath)
     assert found.text == "1.33 → 1.34"
 
 
 @given(st.integers(20, 60), st.integers(20, 60))
 def test_one_minor_at_a_time(now: int, target: int) -> None:
-    found = way(Here(Version(1, now), "x"), Version(1, target, 3))
+    found = way(CurrentVersion(Version(1, now), "x"), Version(1, target, 3))
     if target < now:
         assert isinstance(found, NoPath)
         return
-    assert isinstance(found, Way)
+    assert isinstance(found, UpgradePath)
     assert [each.minor for each in found.steps] == list(range(now + 1, target + 1))
     assert found.target == Version(1, target)

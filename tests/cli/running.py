@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.journal import Entries, RunSummary
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.session.ports import ClusterReader
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
-from kubectl_eksdoc.wiring.runs import Keeping
+from kubectl_eksdoc.wiring.runs import JournalLocation
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node
 
 
@@ -69,7 +69,7 @@ class FakeRuns:
     error: EksdocError | None = None
     read: list[str] = field(default_factory=list)
 
-    def open(self, connection: Connection, keeping: Keeping) -> FakeRuns:
+    def open(self, connection: Connection, keeping: JournalLocation) -> FakeRuns:
         return self
 
     def all(self) -> Sequence[RunSummary]:
@@ -85,7 +85,7 @@ class FakeRuns:
 def run_cli(
     *argv: str,
     source: FakeSource | None = None,
-    edges: Edges | None = None,
+    edges: DrainRunEdges | None = None,
     environ: Mapping[str, str] | None = None,
     out: io.StringIO | None = None,
     err: io.StringIO | None = None,
@@ -93,7 +93,7 @@ def run_cli(
 ) -> Ran:
     """The exit code and what was said; the cluster is a healthy node with a pod unless `source` says more."""
     out, err = out or io.StringIO(), err or io.StringIO()
-    edges = edges or Edges(open_runs=FakeRuns().open)
-    around = Surroundings(out, err, environ or {}, (source or FakeSource()).open, now, run_edges=edges)
+    edges = edges or DrainRunEdges(open_runs=FakeRuns().open)
+    around = CommandContext(out, err, environ or {}, (source or FakeSource()).open, now, run_edges=edges)
     code = run(argv, out, err, around=around)
     return Ran(code, out.getvalue(), err.getvalue())

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli.called import PROG, Called, called_as
+from kubectl_eksdoc.cli.called import PROG, ProgramName, called_as
 from kubectl_eksdoc.errors import AwsError, ConfigError, Drifted, Forbidden, SnapshotError, Unauthorized, Unreachable
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity
@@ -213,19 +213,19 @@ def test_options_lists_every_flag_and_help_does_not() -> None:
 @pytest.mark.parametrize(
     ("argv0", "called"),
     [
-        ("/home/x/.krew/bin/kubectl-eksdoc", Called()),
-        ("kubectl-eksdoc.exe", Called()),
-        ("/x/kubectl-eksdoc_addon_diff", Called(PROG, ("addon-diff",))),
-        ("kubectl-eksdoc_drain.exe", Called(PROG, ("drain",))),
-        ("/x/kubectl_complete-eksdoc", Called(PROG, ("__complete",))),
-        ("/x/kubectl_complete-eksdoc_addon_diff", Called(PROG, ("__complete", "addon-diff"))),
-        ("/x/kubectl-nodes_of", Called("kubectl nodes-of")),
-        ("/x/kubectl-eksdocs", Called("kubectl eksdocs")),
-        ("/x/kubectl_eksdoc/__main__.py", Called()),
-        ("-c", Called()),
+        ("/home/x/.krew/bin/kubectl-eksdoc", ProgramName()),
+        ("kubectl-eksdoc.exe", ProgramName()),
+        ("/x/kubectl-eksdoc_addon_diff", ProgramName(PROG, ("addon-diff",))),
+        ("kubectl-eksdoc_drain.exe", ProgramName(PROG, ("drain",))),
+        ("/x/kubectl_complete-eksdoc", ProgramName(PROG, ("__complete",))),
+        ("/x/kubectl_complete-eksdoc_addon_diff", ProgramName(PROG, ("__complete", "addon-diff"))),
+        ("/x/kubectl-nodes_of", ProgramName("kubectl nodes-of")),
+        ("/x/kubectl-eksdocs", ProgramName("kubectl eksdocs")),
+        ("/x/kubectl_eksdoc/__main__.py", ProgramName()),
+        ("-c", ProgramName()),
     ],
 )
-def test_how_it_was_called(argv0: str, called: Called) -> None:
+def test_how_it_was_called(argv0: str, called: ProgramName) -> None:
     assert called_as(argv0) == called
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.cli.confirming import Given, confirm
+from kubectl_eksdoc.cli.confirming import ConfirmationFlags, confirm
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.model.cluster import Identity
@@ -24,43 +24,43 @@ class Typist:
 
 def test_name_and_number_are_typed_back() -> None:
     typist = Typist("shop 12")
-    confirm(SHOP, 12, "drain", Given(), typist)
+    confirm(SHOP, 12, "drain", ConfirmationFlags(), typist)
     assert typist.asked == ["Type 'shop 12' to drain 12 nodes of shop, anything else to leave it: "]
 
 
 @pytest.mark.parametrize("typed", ["", "y", "yes", "shop", "12", "shop 11", "Shop 12", "arn:aws:eks:eu-west-1:1 12"])
 def test_anything_else_leaves_it(typed: str) -> None:
     with pytest.raises(UsageError, match="Nothing was done"):
-        confirm(SHOP, 12, "drain", Given(), Typist(typed))
+        confirm(SHOP, 12, "drain", ConfirmationFlags(), Typist(typed))
 
 
 def test_yes_needs_the_number() -> None:
     with pytest.raises(UsageError, match="--expect-nodes 12"):
-        confirm(SHOP, 12, "drain", Given(yes=True), Typist())
-    confirm(SHOP, 12, "drain", Given(yes=True, expect=12), Typist())
+        confirm(SHOP, 12, "drain", ConfirmationFlags(yes=True), Typist())
+    confirm(SHOP, 12, "drain", ConfirmationFlags(yes=True, expect=12), Typist())
 
 
 @pytest.mark.parametrize("yes", [True, False])
 def test_a_wrong_expectation_is_refused_before_anything_is_asked(yes: bool) -> None:
     typist = Typist("shop 12")
     with pytest.raises(Drifted, match="--expect-nodes 11 is wrong: this would drain 12"):
-        confirm(SHOP, 12, "drain", Given(yes, 11), typist)
+        confirm(SHOP, 12, "drain", ConfirmationFlags(yes, 11), typist)
     assert typist.asked == []
 
 
 def test_a_pod_that_is_deleted_past_its_budget_is_typed_back_whatever_is_said() -> None:
     typist = Typist("data/postgres-0")
-    confirm(SHOP, 1, "drain", Given(yes=True, expect=1), typist, also=["data/postgres-0"])
+    confirm(SHOP, 1, "drain", ConfirmationFlags(yes=True, expect=1), typist, also=["data/postgres-0"])
     asked = "Type 'data/postgres-0' to delete data/postgres-0 past its budget, anything else to leave it: "
     assert typist.asked == [asked]
     with pytest.raises(UsageError):
-        confirm(SHOP, 1, "drain", Given(yes=True, expect=1), Typist("shop 1"), also=["data/postgres-0"])
+        confirm(SHOP, 1, "drain", ConfirmationFlags(yes=True, expect=1), Typist("shop 1"), also=["data/postgres-0"])
 
 
 def test_a_cluster_without_a_name_is_confirmed_by_its_number() -> None:
-    confirm(Identity(), 3, "drain", Given(), Typist("3"))
+    confirm(Identity(), 3, "drain", ConfirmationFlags(), Typist("3"))
     with pytest.raises(UsageError):
-        confirm(Identity(), 3, "drain", Given(), Typist(""))
+        confirm(Identity(), 3, "drain", ConfirmationFlags(), Typist(""))
 
 
 @pytest.mark.parametrize("value", ["1", "true", "yes", "anything"])

@@ -11,12 +11,12 @@ from kubectl_eksdoc.cli.declared import given_of
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.options import Declared, agreed, given, options_of, plain, usual
+from kubectl_eksdoc.model.options import DeclaredOption, agreed, given, options_of, plain, usual
 from kubectl_eksdoc.render.drain.plan import option_words
 
-EVERY = [(kind, each) for kind in (DrainPolicy, Limits) for each in options_of(kind)]
+EVERY = [(kind, each) for kind in (DrainPolicy, RunLimits) for each in options_of(kind)]
 
 
 def parser() -> Parser:
@@ -27,7 +27,7 @@ def parser() -> Parser:
     return made
 
 
-@pytest.mark.parametrize("kind", [DrainPolicy, Limits])
+@pytest.mark.parametrize("kind", [DrainPolicy, RunLimits])
 def test_every_field_is_an_option(kind: type) -> None:
     assert [each.name for each in options_of(kind)] == [each.name for each in fields(kind)]
     assert all(each.default is not MISSING for each in options_of(kind))
@@ -42,11 +42,11 @@ def test_the_parser_knows_every_flag_and_what_is_not_given_stays_as_it_is() -> N
     made = parser()
     assert {each.option.flag for _, each in EVERY} <= made.long_flags()
     assert drain.policy_from(made.parse_args([])) == DrainPolicy()
-    assert given_of(Limits, made.parse_args([])) == {}
+    assert given_of(RunLimits, made.parse_args([])) == {}
 
 
 @pytest.mark.parametrize("each", [each for _, each in EVERY], ids=lambda each: each.option.flag)
-def test_what_parses_a_flag_is_there(each: Declared) -> None:
+def test_what_parses_a_flag_is_there(each: DeclaredOption) -> None:
     kind = each.option.kind
     assert kind.switch or kind.choices or not kind.parser or callable(getattr(values, kind.parser))
     assert kind.switch == (not each.option.metavar)
@@ -78,8 +78,8 @@ def test_its_words_say_it_again() -> None:
 
 
 def test_what_is_given_is_what_differs_and_what_is_always_said() -> None:
-    assert given(DrainPolicy()) == usual(DrainPolicy) and given(Limits()) == {}
-    assert given(Limits(not_ready=0, ready_s=0.0)) == {"stop-not-ready": "0", "no-wait-ready": True}
+    assert given(DrainPolicy()) == usual(DrainPolicy) and given(RunLimits()) == {}
+    assert given(RunLimits(not_ready=0, ready_s=0.0)) == {"stop-not-ready": "0", "no-wait-ready": True}
     assert given(CHANGED).keys() > usual(DrainPolicy).keys()
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.model import kinds
 from tests.cli.running import Ran
 from tests.contracts.source import ROOT
@@ -103,7 +103,7 @@ def took(command: str, server: ApiServer, folder: Path, read_s: float = READ_S, 
     words = command.replace("FILE", str(folder / "file.eksdoc")).split()
     limits = ("--kubeconfig", config, "--read-timeout", f"{read_s:g}", "--request-timeout", f"{request_s:g}")
     out, err = io.StringIO(), io.StringIO()
-    around = Surroundings(out, err, {"HOME": str(folder), "COLUMNS": "200"})
+    around = CommandContext(out, err, {"HOME": str(folder), "COLUMNS": "200"})
     begun = time.monotonic()
     code = run([*words, *limits], out, err, around=around)
     return Took(Ran(code, out.getvalue(), err.getvalue()), time.monotonic() - begun)

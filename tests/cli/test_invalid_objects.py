@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from tests.builders import NOW
 from tests.cli.running import Ran
 from tests.examples import one_in
@@ -30,7 +30,7 @@ def ran(folder: Path, stem: str, edit: Edit, *words: str) -> Ran:
     files = {f"{name}.json": dumps.compact(body) for name, body in lists.items()}
     out, err = io.StringIO(), io.StringIO()
     argv = [*words, "--snapshot", str(dumps.folder(folder, files)), "-o", "json"]
-    code = run(argv, out, err, around=Surroundings(out, err, {}, now=lambda: NOW))
+    code = run(argv, out, err, around=CommandContext(out, err, {}, now=lambda: NOW))
     return Ran(code, out.getvalue(), err.getvalue())
 
 

@@ -21,11 +21,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.faults.registry import ALL
 from kubectl_eksdoc.embedded.served import USERS, kubeconfig, tokens, write
-from kubectl_eksdoc.model.journal import Entries, Note, Noted
+from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Faults, Serving
 from tests.builders import NOW
@@ -56,7 +56,7 @@ def test_both_commands_are_the_same() -> None:
 @pytest.mark.long
 def test_the_plan_is_that_of_drain_plan() -> None:
     out, err = Terminal(), Terminal()
-    run(["drain", "plan", *BLUE, "-o", "json"], out, err, around=Surroundings(out, err))
+    run(["drain", "plan", *BLUE, "-o", "json"], out, err, around=CommandContext(out, err))
     plan = json.loads(out.getvalue())
     rehearsal = json.loads(of_blue().out)
     assert rehearsal["findings"] == plan["findings"]
@@ -65,11 +65,11 @@ def test_the_plan_is_that_of_drain_plan() -> None:
 
 
 def test_a_live_cluster_is_rehearsed_with_the_stop_times_of_earlier_runs() -> None:
-    note = Note(0, NOW, Noted.STOPPED, "data/StatefulSet/kafka", "2.0 2.0 2.0")
+    note = Note(0, NOW, JournalNote.STOPPED, "data/StatefulSet/kafka", "2.0 2.0 2.0")
     out, err = Terminal(), Terminal()
-    around = Surroundings(out, err)
+    around = CommandContext(out, err)
     of_demo = partial(around.open_stage, SourceChoice(demo=True))
-    edges = Edges(earlier_journals=lambda environ, uid: {"run": Entries((note,))})
+    edges = DrainRunEdges(earlier_journals=lambda environ, uid: {"run": Entries((note,))})
     around = replace(around, open_stage=lambda source, *more: of_demo(*more), run_edges=edges)
     run(["rehearse", "--nodegroup", "blue", "-o", "json"], out, err, around=around)
     took = [stop_s for pod, stop_s in stops(json.loads(out.getvalue())) if pod.startswith("data/kafka-")]
@@ -114,7 +114,7 @@ def test_serving_prints_the_kubeconfig_first_and_ends_with_an_interrupt() -> Non
         raise KeyboardInterrupt
 
     out, err = Terminal(), Terminal()
-    around = replace(Surroundings(out, err), serve=serve)
+    around = replace(CommandContext(out, err), serve=serve)
     assert run(["rehearse", "--serve", "--demo", "--speed", "5"], out, err, around=around) == 0
     assert out.getvalue() == "/tmp/kc\n"
     assert "5 times as fast as time" in err.getvalue() and "kubectl --kubeconfig /tmp/kc get nodes" in err.getvalue()
@@ -158,7 +158,7 @@ def test_serving_is_given_the_faults() -> None:
         asked.append(how)
 
     out, err = Terminal(), Terminal()
-    around = replace(Surroundings(out, err), serve=serve)
+    around = replace(CommandContext(out, err), serve=serve)
     argv = ["rehearse", "--serve", "--demo", "--fault", "throttled=2@5%", "--fault", "node-gone", "--fault-seed", "7"]
     assert run(argv, out, err, around=around) == 0
     assert asked[0].faults == Faults(("throttled=2@5%", "node-gone"), 7)

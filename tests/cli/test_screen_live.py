@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.screen import Pinned, at
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import ConfigError, Forbidden
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.journal import Entries, Note, Noted
-from kubectl_eksdoc.tui.opening import Live, Opening
+from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
+from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening
 from tests.builders import NOW
 from tests.cli.running import FakeRuns, FakeSource, Terminal
 from tests.embedded.clients import worlds
@@ -37,12 +37,12 @@ class Opened:
 
 def opened(
     config: str, home: Path, source: FakeSource | None = None, runs: FakeRuns | None = None
-) -> tuple[Opening, Live]:
+) -> tuple[Opening, LiveClusterAccess]:
     screens = Opened()
     environ = {"HOME": str(home), "TERM": "xterm", "USER": "jane", "XDG_CACHE_HOME": str(home / "cache")}
-    around = Surroundings(Terminal(), Terminal(), environ, stdin=Terminal(), open_screens=screens)
+    around = CommandContext(Terminal(), Terminal(), environ, stdin=Terminal(), open_screens=screens)
     around = around if source is None else replace(around, open_reader=source.open)
-    around = around if runs is None else replace(around, run_edges=Edges(open_runs=runs.open))
+    around = around if runs is None else replace(around, run_edges=DrainRunEdges(open_runs=runs.open))
     assert run(["--kubeconfig", config], around.stdout, around.stderr, around=around) == 0
     (opening,) = screens.openings
     assert opening.live is not None
@@ -54,7 +54,7 @@ def unheard(kind: str, count: int) -> None:
 
 
 def test_what_is_read_is_remembered_for_this_context_and_no_other(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
         there = {"server": server.url(worlds.ADMIN_TOKEN)}
         contexts = {"blue": ("lab", "me"), "green": ("lab", "me")}
         config = kubeconfigs.many(tmp_path / "config", {"lab": there}, {"me": {}}, contexts, "blue")
@@ -74,7 +74,7 @@ def test_what_is_read_is_remembered_for_this_context_and_no_other(tmp_path: Path
 
 def test_stop_times_are_those_of_the_journals_and_why_not_is_a_note_of_the_cluster(tmp_path: Path) -> None:
     config = kubeconfigs.one(tmp_path / "config", "https://a")
-    stopped = Entries((Note(1, NOW, Noted.STOPPED, "default/ReplicaSet/web", "3.0"),))
+    stopped = Entries((Note(1, NOW, JournalNote.STOPPED, "default/ReplicaSet/web", "3.0"),))
     opening, _ = opened(config, tmp_path, FakeSource(), FakeRuns({"20261120-0800-4f2a": stopped}))
     cluster = opening.read(unheard)
     assert (cluster.stops, cluster.notes) == ((("default/ReplicaSet/web", 3.0),), ())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from kubectl_eksdoc.cli.run_edges import Edges
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.model.journal import Entries, Note, Noted
+from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
 from tests.builders import NOW
 from tests.cli.running import FakeRuns, Ran, run_cli
 
@@ -14,11 +14,11 @@ HERE, THERE, OLDER, OLDEST = "20261120-0900-4f2a", "20261120-0800-4f2a", "202611
 
 
 def a_journal(*stops_s: float) -> Entries:
-    return Entries((Note(1, NOW, Noted.STOPPED, "default/ReplicaSet/web", " ".join(map(str, stops_s))),))
+    return Entries((Note(1, NOW, JournalNote.STOPPED, "default/ReplicaSet/web", " ".join(map(str, stops_s))),))
 
 
 def planned(runs: FakeRuns, here: dict[str, Entries] | None = None) -> Ran:
-    edges = Edges(open_runs=runs.open, earlier_journals=lambda environ, cluster: dict(here or {}))
+    edges = DrainRunEdges(open_runs=runs.open, earlier_journals=lambda environ, cluster: dict(here or {}))
     return run_cli("drain", "plan", "old-0", "-o", "json", edges=edges)
 
 

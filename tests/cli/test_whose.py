@@ -11,7 +11,7 @@ import pytest
 
 from kubectl_eksdoc.host.cache import view_content_of as content_of
 from kubectl_eksdoc.host.cache import view_in
-from kubectl_eksdoc.host.documents import Fields
+from kubectl_eksdoc.host.documents import DocumentFields
 from kubectl_eksdoc.host.saved import identity as saved
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.snapshots import LastView
@@ -102,4 +102,4 @@ def test_a_view_and_a_saved_answer_keep_the_mark() -> None:
     who = Identity("lab", "prod", region="eu-west-1", unverified=("cluster", "region"))
     view = view_in(content_of(LastView(who, NOW, (), {})))
     assert view is not None and view.identity == who
-    assert saved(Fields(printed(ClusterResult.of(who)))) == who
+    assert saved(DocumentFields(printed(ClusterResult.of(who)))) == who

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, PROPORTIONAL, DnsFacts, Inside
+from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, PROPORTIONAL, CorednsPodLogs, DnsFacts
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Container, Pod, Runs
+from kubectl_eksdoc.model.pods import Container, ContainerRunState, Pod
 from tests.builders import a_budget, a_cluster, a_node, a_pod
 
 COREFILE = """\
@@ -93,9 +93,9 @@ def a_side(values: Doc | Unknown) -> AddonSide:
     return AddonSide(Addon("coredns", VERSION, "ACTIVE"), version, version, values, True, (VERSION,))
 
 
-def inside_of(pods: Sequence[Pod], **container: Any) -> dict[str, Inside]:
-    made = Container("coredns", runs=Runs.RUNNING, ready=True, **container)
-    return {pod.key: Inside(made) for pod in pods}
+def inside_of(pods: Sequence[Pod], **container: Any) -> dict[str, CorednsPodLogs]:
+    made = Container("coredns", runs=ContainerRunState.RUNNING, ready=True, **container)
+    return {pod.key: CorednsPodLogs(made) for pod in pods}
 
 
 def facts(

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL, DnsFacts, Inside, Notices
+from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL, CorednsPodLogs, DnsFacts, InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.coredns_lameduck.shutdown import symptoms
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.network import EndpointSlice
 from kubectl_eksdoc.model.workloads import Autoscaler
@@ -44,7 +44,7 @@ def test_a_healthy_one_is_silent() -> None:
     assert (found.findings, found.outlook, found.steps) == ((), (), ())
 
 
-def on_spot(*, both: bool = False, notices: Notices | Unknown | None = None, **labels: str) -> DnsFacts:
+def on_spot(*, both: bool = False, notices: InterruptionNotices | Unknown | None = None, **labels: str) -> DnsFacts:
     labels = labels or SPOT
     nodes = (a_zoned("n-a", "a", **labels), a_zoned("n-b", "b", **(labels if both else {})))
     made = facts(nodes=nodes)
@@ -52,7 +52,7 @@ def on_spot(*, both: bool = False, notices: Notices | Unknown | None = None, **l
 
 
 MEND = "kubectl eksdoc interruption --print stack > interruption.yaml && aws cloudformation deploy"
-UNHEARD = Notices(False, "its queue does not exist", MEND)
+UNHEARD = InterruptionNotices(False, "its queue does not exist", MEND)
 
 FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
     "dns-lameduck-short none": (lambda: facts(text=lameduck("")), "there is no lameduck", Severity.HIGH),
@@ -172,7 +172,7 @@ FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
     ),
     "dns-failing printed": (
         lambda: replace(
-            facts(), inside={PODS[0].key: Inside(inside_of(PODS)[PODS[0].key].container, symptoms(TIMED_OUT))}
+            facts(), inside={PODS[0].key: CorednsPodLogs(inside_of(PODS)[PODS[0].key].container, symptoms(TIMED_OUT))}
         ),
         "who it forwards to does not answer in time (2 of the last lines)",
         Severity.MEDIUM,
@@ -260,7 +260,9 @@ UNKNOWN: dict[str, tuple[Callable[[], DnsFacts], str]] = {
     "dns-unread addon": (lambda: facts(addon=Unknown("denied", "eks:DescribeAddon")), "is an add-on of EKS"),
     "dns-unread values": (lambda: facts(addon=a_side(Unknown("no JSON"))), "the configuration of the add-on"),
     "dns-unread logs": (
-        lambda: replace(facts(), inside={pod.key: Inside(unread=(Unknown("no", "get pods/log"),) * 2) for pod in PODS}),
+        lambda: replace(
+            facts(), inside={pod.key: CorednsPodLogs(unread=(Unknown("no", "get pods/log"),) * 2) for pod in PODS}
+        ),
         "what 2 pods printed",
     ),
     "dns-unread logs of some": (
@@ -443,7 +445,7 @@ def test_managed_groups_drain_spot_nodes_themselves() -> None:
 def test_the_incident_is_told_in_order() -> None:
     """Spot, no queue, lameduck 5 s: what moves nothing first, then the pods, then the queue."""
     made = replace(on_spot(notices=UNHEARD), objects=facts(text=lameduck("5s")).objects)
-    found = plan_dns(made, Reach(("--context", "prod"), ("--context", "prod"), ("--context", "prod")))
+    found = plan_dns(made, CommandTarget(("--context", "prod"), ("--context", "prod"), ("--context", "prod")))
     assert [step.command for step in found.steps] == [
         "kubectl eksdoc coredns-lameduck --set lameduck=20s --apply --context prod",
         "kubectl eksdoc coredns-lameduck --place on-demand --context prod",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.deployed import Notices, inside, logs_of, notices_of
+from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices, inside, logs_of, notices_of
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.model.asked import Absent
 from kubectl_eksdoc.model.codes import Code
@@ -122,7 +122,7 @@ def test_what_the_fix_of_the_queue_restarts_depends_on_what_is_missing(version: 
         "rule": lambda: planned(an_install(version), rules=()),
     }[missing]()
     told = notices_of(plan)
-    assert isinstance(told, Notices) and not told.heard and told.moves == moves
+    assert isinstance(told, InterruptionNotices) and not told.heard and told.moves == moves
     assert plan_dns(on_spot(notices=told)).steps[-1].moves == moves
     keeps = "Karpenter keeps running" in " ".join(each.what for each in plan.links)
     assert keeps is (missing == "queue" and version == "1.5.0")

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.asker.__main__ import main
-from kubectl_eksdoc.asker.asked import KEPT, Stream
-from kubectl_eksdoc.asker.exchanges import Kept, ask
-from kubectl_eksdoc.asker.questions import Question
+from kubectl_eksdoc.asker.asked import KEPT, QueryStream
+from kubectl_eksdoc.asker.exchanges import PersistentSocket, ask
+from kubectl_eksdoc.asker.questions import DnsQuery
 from kubectl_eksdoc.host.asker_archive import MOST_BYTES, packed
 from tests.dns.askers import Asking, asking, plan
 from tests.dns.left import answering, responding, until
@@ -90,10 +90,10 @@ def test_questions_that_are_due_at_once_open_one_kept_socket() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
         bound.bind((HOSTS[0], 0))
         bound.settimeout(5)
-        stream, kept = Stream("it", KEPT, *bound.getsockname()), Kept()
+        stream, kept = QueryStream("it", KEPT, *bound.getsockname()), PersistentSocket()
 
         async def ask_at_once() -> None:
-            every = (ask(stream, Question("cluster.local.", False), 0.1, kept) for _ in range(3))
+            every = (ask(stream, DnsQuery("cluster.local.", False), 0.1, kept) for _ in range(3))
             await asyncio.gather(*every)
             kept.close()
 

@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of
-from kubectl_eksdoc.coredns_lameduck.measuring.plan import Happening, Manner
-from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import Happening, MeasurementSettings
+from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepared
 from kubectl_eksdoc.host.asker_archive import packed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
+from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from tests.dns.left import LONGEST_S, Leaving, several, until
 from tests.dns.responder import HOSTS
 from tests.dns.service import Service, serving
@@ -88,12 +88,12 @@ class Street:
     def pod_security(self) -> str | Unknown:
         return ""
 
-    def owners(self) -> tuple[Owner, ...] | Unknown:
+    def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
         return ()
 
-    def make_owner(self, doc: Doc, dry: bool = False) -> Owner | NotMade:
+    def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
         (self.folder / "asker.pyz").write_bytes(self.program)
-        return Owner("cafe", doc["metadata"]["name"], "u")
+        return ProbeOwner("cafe", doc["metadata"]["name"], "u")
 
     def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
         name, command = doc["metadata"]["name"], doc["spec"]["containers"][0]["command"]
@@ -110,7 +110,7 @@ class Street:
     def log(self, pod: str) -> str | Unknown:
         return (self.folder / f"{pod}.log").read_text(encoding="utf-8")
 
-    def remove(self, owner: Owner) -> Unknown | None:
+    def remove(self, owner: ProbeOwner) -> Unknown | None:
         for process in self.askers.values():
             process.kill()
             process.wait(LONGEST_S)
@@ -121,11 +121,11 @@ class Street:
 @pytest.mark.parametrize(("corefile", "scale", "status"), [(LAMEDUCK, 2.0, Status.PASS), (NONE, 1.0, Status.FAIL)])
 def test_one_of_two_is_evicted(tmp_path: Path, corefile: str, scale: float, status: Status) -> None:
     """Lameduck is ten seconds and propagation one or two, so that no machine turns their order round."""
-    manner = Manner(Happening.EVICTION, for_s=16, rate=20, timeout_s=1.5)
+    manner = MeasurementSettings(Happening.EVICTION, for_s=16, rate=20, timeout_s=1.5)
     with several(2, corefile, scale) as servers, serving([each.port for each in servers]) as service:
         street = Street(tmp_path, service, servers, program=packed())
         plan = prepared(NODES, street, street, "cafe", manner)
-        done = measured(plan, street.program, Edges(street, street, street, lambda: 0, str))
+        done = measured(plan, street.program, MeasurementEdges(street, street, street, lambda: 0, str))
     found = findings_of(plan, done)
     assert {each.status for each in found if each.code is Code.of("dns-answers-lost")} == {status}, [
         each.message for each in found

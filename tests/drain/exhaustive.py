@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.course import Move, Terms
+from kubectl_eksdoc.drain.course import DrainTerms, Move
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
 
@@ -35,7 +35,7 @@ class Search:
     def __init__(
         self,
         nodes: Sequence[tuple[str, Sequence[Move]]],
-        terms: Terms,
+        terms: DrainTerms,
         known: float = inf,
         every_second: bool = False,
     ) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.drain.course import Terms, Timeline
-from kubectl_eksdoc.drain.duration.clock import Clock, terms_of
+from kubectl_eksdoc.drain.course import DrainTerms, Timeline
+from kubectl_eksdoc.drain.duration.clock import EvictionTimes, terms_of
 from kubectl_eksdoc.drain.landing.new_nodes import copy, cordoned, surged
 from kubectl_eksdoc.drain.landing.places import adds
-from kubectl_eksdoc.drain.landing.reserving import Ground, Landing
-from kubectl_eksdoc.drain.order.strategies import Work, work_of
+from kubectl_eksdoc.drain.landing.reserving import PlacementReservations, ReplacementPlaces
+from kubectl_eksdoc.drain.order.strategies import NodeTasks, work_of
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.survey import Survey, survey
+from kubectl_eksdoc.drain.survey import DrainContext, survey
 from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
@@ -28,12 +28,12 @@ ADMITTED, RENEWED = "admitted", "renewed"
 class Drained:
     """One drain. `log`: (ADMITTED or RENEWED, node) as it happened; `going`: what needs a place, by node."""
 
-    world: Survey
-    work: Work
+    world: DrainContext
+    work: NodeTasks
     going: dict[str, list[Pod]]
-    terms: Terms
+    terms: DrainTerms
     timeline: Timeline
-    landing: Landing
+    landing: ReplacementPlaces
     log: tuple[tuple[str, str], ...]
 
     @property
@@ -42,9 +42,9 @@ class Drained:
 
 
 class _Noted:
-    """A `Ground` of the simulation that asks another one."""
+    """A `PlacementReservations` of the simulation that asks another one."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: PlacementReservations) -> None:
         self._ground = ground
         self.log: list[tuple[str, str]] = []
 
@@ -59,12 +59,14 @@ class _Noted:
         self.log.append((RENEWED, node))
 
 
-def prepared(cluster: Cluster, policy: DrainPolicy) -> tuple[Survey, Work, dict[str, list[Pod]], Ground]:
+def prepared(
+    cluster: Cluster, policy: DrainPolicy
+) -> tuple[DrainContext, NodeTasks, dict[str, list[Pod]], PlacementReservations]:
     """All that a drain of the nodes old-* begins with."""
     world = survey(cluster, targets_of(cluster), policy)
     work = work_of(world, judge_pods(world, world.targets))
     going = {node: [task.pod for task in given if task.comes_again] for node, given in work.tasks.items()}
-    ground = Ground(world, adds(world))
+    ground = PlacementReservations(world, adds(world))
     for node, pods in going.items():
         ground.expect(node, pods)
     return world, work, going, ground
@@ -76,7 +78,7 @@ def drained(cluster: Cluster, policy: DrainPolicy, again: int = 0) -> Drained:
     `again`: the ground was used so many times before, for the order from the last to the first.
     """
     world, work, going, ground = prepared(cluster, policy)
-    clock, terms = Clock(world), terms_of(world, work.per_round, {})
+    clock, terms = EvictionTimes(world), terms_of(world, work.per_round, {})
     nodes = [(name, clock.moves(work.tasks[name])) for name in sorted(going)]
     for _ in range(again):
         ground.begin()
@@ -89,7 +91,7 @@ def drained(cluster: Cluster, policy: DrainPolicy, again: int = 0) -> Drained:
     return Drained(world, work, going, terms, timeline, landing, tuple(noted.log))
 
 
-def as_it_begins(world: Survey, going: dict[str, list[Pod]]) -> tuple[dict[str, Node], Occupancy]:
+def as_it_begins(world: DrainContext, going: dict[str, list[Pod]]) -> tuple[dict[str, Node], Occupancy]:
     """The nodes by name, targets cordoned and those of the surge there, with all pods where they are."""
     known = {node.name: node for node in world.targets}
     nodes = {n.name: cordoned(n) if n.name in known else n for n in world.cluster.nodes}
@@ -98,6 +100,6 @@ def as_it_begins(world: Survey, going: dict[str, list[Pod]]) -> tuple[dict[str, 
     return nodes, Occupancy.of(nodes.values(), world.cluster.pods, {}, Storage.observed(world.cluster))
 
 
-def successor(world: Survey, name: str) -> Node:
+def successor(world: DrainContext, name: str) -> Node:
     """The new node that joins when the target of that name is drained."""
     return copy(next(node for node in world.targets if node.name == name), "new")

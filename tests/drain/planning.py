@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.drain.outcome import Left, PodVerdict, Target
+from kubectl_eksdoc.drain.outcome import DrainTarget, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
@@ -53,11 +53,11 @@ def verdict_of(plan: DrainPlan, name: str) -> PodVerdict:
     return verdicts[0]
 
 
-def left(plan: DrainPlan, name: str) -> Left:
+def left(plan: DrainPlan, name: str) -> NotEvictedPod:
     return next(x for x in plan.left if x.pod.name == name)
 
 
-def target(plan: DrainPlan, name: str = "old-0") -> Target:
+def target(plan: DrainPlan, name: str = "old-0") -> DrainTarget:
     return next(t for t in plan.targets if t.node.name == name)
 
 

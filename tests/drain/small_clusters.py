@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
-from kubectl_eksdoc.drain.choice import Chosen, choose
+from kubectl_eksdoc.drain.choice import OrderedPlan, choose
 from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ORDERS, ZONE, DrainPolicy
-from kubectl_eksdoc.drain.survey import Survey, survey
+from kubectl_eksdoc.drain.survey import DrainContext, survey
 from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.model.budgets import Amount, Budget
 from kubectl_eksdoc.model.cluster import Cluster
@@ -139,7 +139,7 @@ def targets_of(cluster: Cluster) -> tuple[Node, ...]:
     return tuple(node for node in cluster.nodes if node.name.startswith("old-"))
 
 
-def chosen_of(cluster: Cluster, policy: DrainPolicy) -> tuple[Survey, Chosen]:
+def chosen_of(cluster: Cluster, policy: DrainPolicy) -> tuple[DrainContext, OrderedPlan]:
     world = survey(cluster, targets_of(cluster), policy)
     return world, choose(world, judge_pods(world, world.targets))
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import Move, Terms
+from kubectl_eksdoc.drain.course import DrainTerms, Move
 from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, binding, bounds, gap
 from kubectl_eksdoc.drain.duration.slow_nodes import relaxations
-from kubectl_eksdoc.drain.duration.timing import Job, chain_s
+from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from tests.drain.exhaustive import Search
@@ -67,7 +67,7 @@ def test_the_search_finds_what_needs_waiting_on_purpose() -> None:
     """Taking the short pod at once would keep the slot from the long one that comes when its node's turn is there."""
     nodes = [("n1", [Move("a", stop_s=1), Move("c", ("x",), stop_s=9, start_s=9, critical=True)])]
     nodes += [("n2", [Move("b", ("x",), start_s=5)])]
-    terms = Terms({"x": 1})
+    terms = DrainTerms({"x": 1})
     assert soonest_simulated(nodes, terms) == 14
     assert Search(nodes, terms).optimum() == 10
     assert binding(bounds(nodes, terms)).seconds == 10
@@ -82,7 +82,7 @@ def test_beginning_something_while_nothing_ends_gains_nothing() -> None:
 
 
 @given(drains(), st.lists(st.integers(1, 3), min_size=5, max_size=5), st.booleans())
-def test_no_bound_exceeds_a_simulated_run(made: tuple[Nodes, Terms], waves: list[int], in_waves: bool) -> None:
+def test_no_bound_exceeds_a_simulated_run(made: tuple[Nodes, DrainTerms], waves: list[int], in_waves: bool) -> None:
     nodes, terms = made
     if in_waves:
         terms = replace(terms, waves={name: wave for (name, _), wave in zip(nodes, sorted(waves), strict=False)})
@@ -92,7 +92,7 @@ def test_no_bound_exceeds_a_simulated_run(made: tuple[Nodes, Terms], waves: list
 
 
 @given(drains(), st.sampled_from(LIMITS))
-def test_more_slots_never_raise_the_bound(made: tuple[Nodes, Terms], limit: str) -> None:
+def test_more_slots_never_raise_the_bound(made: tuple[Nodes, DrainTerms], limit: str) -> None:
     nodes, terms = made
     more = replace(terms, slots={**terms.slots, limit: terms.slots[limit] + 1})
     assert binding(bounds(nodes, more)).seconds <= binding(bounds(nodes, terms)).seconds + CLOSE
@@ -102,7 +102,7 @@ def test_more_slots_never_raise_the_bound(made: tuple[Nodes, Terms], limit: str)
 def test_equal_pods_of_a_budget_go_in_rounds(pods: int, slots: int) -> None:
     """ceil(pods / slots) rounds, of which the last ends when its pods are gone; such a run exists."""
     nodes = [(f"n{i}", [Move(f"p{i}", ("web",), stop_s=5, start_s=25)]) for i in range(pods)]
-    terms = Terms({"web": slots}, lag_s=1, settle_s=10)
+    terms = DrainTerms({"web": slots}, lag_s=1, settle_s=10)
     expected = (ceil(pods / slots) - 1) * 26 + 5 + 10
     found = bounds(nodes, terms)
     assert binding(found).seconds == expected == simulate(nodes, terms).makespan_s
@@ -111,21 +111,21 @@ def test_equal_pods_of_a_budget_go_in_rounds(pods: int, slots: int) -> None:
 
 def test_a_statefulset_holds_its_slot_while_it_stops() -> None:
     pods = [Move(x, ("db",), stop_s=30, start_s=20, after=Replacement.AFTER_GONE) for x in "abc"]
-    assert by_name(bounds([("n", pods)], Terms({"db": 1})))[Scarce.BUDGET_CHAIN] == 50 + 50 + 30
+    assert by_name(bounds([("n", pods)], DrainTerms({"db": 1})))[Scarce.BUDGET_CHAIN] == 50 + 50 + 30
 
 
 def test_unequal_pods_share_their_slots_at_best_evenly() -> None:
     """The area of the holds without the last on each slot; for three equal pods on two slots it is a whole turn."""
-    jobs = [Job(0, hold, 2) for hold in (10, 7, 6, 5, 5, 5)]
+    jobs = [TimedEviction(0, hold, 2) for hold in (10, 7, 6, 5, 5, 5)]
     assert chain_s(jobs, 2) == (38 - 17) / 2 + 2
-    assert chain_s([Job(0, 10, 2)] * 3, 2) == 12
+    assert chain_s([TimedEviction(0, 10, 2)] * 3, 2) == 12
 
 
 def test_pods_that_nothing_replaces_go_last() -> None:
     pods = [Move("a", ("web",), after=Replacement.NEVER), Move("b", ("web",), start_s=20)]
-    assert binding(bounds([("n", pods)], Terms({"web": 1}))).seconds == 20
+    assert binding(bounds([("n", pods)], DrainTerms({"web": 1}))).seconds == 20
     pods += [Move("c", ("web",), after=Replacement.NEVER)]
-    never = binding(bounds([("n", pods)], Terms({"web": 1})))
+    never = binding(bounds([("n", pods)], DrainTerms({"web": 1})))
     assert (never.name, never.subject, never.seconds) == (Scarce.BUDGET_CHAIN, "web", inf)
     assert gap(100.0, never) is None
 
@@ -134,7 +134,7 @@ def test_a_node_by_itself() -> None:
     """(ceil(4 / 2) - 1) rounds of 30 s, the stop, then the critical pod, then the settling."""
     pods = [Move(x, ("web",), stop_s=5, start_s=30) for x in "abcd"] + [Move("dns", stop_s=7, critical=True)]
     nodes = [("bad", pods), ("good", [Move("e")])]
-    node = next(b for b in bounds(nodes, Terms({"web": 2}, settle_s=10)) if b.name is Scarce.NODE)
+    node = next(b for b in bounds(nodes, DrainTerms({"web": 2}, settle_s=10)) if b.name is Scarce.NODE)
     assert (node.subject, node.seconds) == ("bad", 30 + 5 + 7 + 10)
     assert "web" in node.relax
 
@@ -144,41 +144,41 @@ def test_the_last_of_a_budget_is_followed_by_the_critical_pods_of_its_node() -> 
         (f"n{i}", [Move(f"p{i}", ("web",), stop_s=5, start_s=30), Move(f"dns{i}", stop_s=7, critical=True)])
         for i in range(4)
     ]
-    assert by_name(bounds(nodes, Terms({"web": 1}, settle_s=10)))[Scarce.BUDGET_CHAIN] == 3 * 30 + 5 + 7 + 10
+    assert by_name(bounds(nodes, DrainTerms({"web": 1}, settle_s=10)))[Scarce.BUDGET_CHAIN] == 3 * 30 + 5 + 7 + 10
 
 
 def test_a_critical_pod_waits_for_its_budget_and_for_the_pods_before_it() -> None:
-    jobs = [Job(0, 10, 1), Job(20, 10, 1), Job(25, 10, 1)]
+    jobs = [TimedEviction(0, 10, 1), TimedEviction(20, 10, 1), TimedEviction(25, 10, 1)]
     assert chain_s(jobs, 1) == 20 + 10 + 1
-    assert chain_s([Job(0, 1, 1), *[Job(20, 10, 12)] * 4], 2) == 20 + 10 + 12
+    assert chain_s([TimedEviction(0, 1, 1), *[TimedEviction(20, 10, 12)] * 4], 2) == 20 + 10 + 12
 
 
 def test_so_many_nodes_at_once() -> None:
     nodes = [(f"n{i}", [Move(f"p{i}", stop_s=50)]) for i in range(10)]
-    assert by_name(bounds(nodes, Terms(at_once={"": 4}, settle_s=10)))[Scarce.NODES_AT_ONCE] == 3 * 60
+    assert by_name(bounds(nodes, DrainTerms(at_once={"": 4}, settle_s=10)))[Scarce.NODES_AT_ONCE] == 3 * 60
     zone = {f"n{i}": ("a",) for i in range(5)}
-    found = bounds(nodes, Terms(at_once={"": 10, "a": 1}, domains=zone, settle_s=10))
+    found = bounds(nodes, DrainTerms(at_once={"": 10, "a": 1}, domains=zone, settle_s=10))
     assert (binding(found).subject, binding(found).seconds) == ("a", 300)
 
 
 def test_the_pace_of_evictions_and_the_slowest_pod_first() -> None:
     pods = [Move("slow", stop_s=60), *(Move(f"p{i}", stop_s=1) for i in range(99))]
-    assert by_name(bounds([("n", pods)], Terms(between_s=0.5)))[Scarce.RATE] == 60
-    assert by_name(bounds([("n", pods)], Terms(between_s=1)))[Scarce.RATE] == 99 + 1
+    assert by_name(bounds([("n", pods)], DrainTerms(between_s=0.5)))[Scarce.RATE] == 60
+    assert by_name(bounds([("n", pods)], DrainTerms(between_s=1)))[Scarce.RATE] == 99 + 1
 
 
 def test_evictions_that_may_be_requested_at_once_need_no_time_between_them() -> None:
     """Two a second, two at once: the fifth is requested after 1.5 s, not after 2 s; no chain or node takes longer."""
     nodes = [(f"n{i}", [Move(f"p{i}{x}", stop_s=3) for x in "ab"]) for i in range(2)] + [("n2", [Move("p2", stop_s=3)])]
-    terms = Terms(between_s=0.5, burst=2, settle_s=10)
+    terms = DrainTerms(between_s=0.5, burst=2, settle_s=10)
     assert by_name(bounds(nodes, terms)) == {Scarce.RATE: 1.5 + 13, Scarce.NODE: 13, Scarce.LONGEST_POD: 13}
     pods = [Move(x, ("web",), start_s=4) for x in "abc"]
-    assert by_name(bounds([("n", pods)], Terms({"web": 1}, between_s=0.5, burst=2)))[Scarce.BUDGET_CHAIN] == 8
+    assert by_name(bounds([("n", pods)], DrainTerms({"web": 1}, between_s=0.5, burst=2)))[Scarce.BUDGET_CHAIN] == 8
 
 
 def test_waves_add_up_and_inherit_taken_slots() -> None:
     nodes = [(f"n{i}", [Move(f"p{i}", ("web",), stop_s=5, start_s=60)]) for i in range(3)]
-    terms = Terms({"web": 1}, waves={"n0": 1, "n1": 2, "n2": 3}, settle_s=1)
+    terms = DrainTerms({"web": 1}, waves={"n0": 1, "n1": 2, "n2": 3}, settle_s=1)
     assert by_name(bounds(nodes, terms))[Scarce.WAVES] == 60 + 60 + 6
     quick = replace(terms, slots={"web": 3})
     assert by_name(bounds(nodes, quick))[Scarce.WAVES] == 6 + 6 + 6
@@ -187,19 +187,19 @@ def test_waves_add_up_and_inherit_taken_slots() -> None:
 
 def test_relaxing_what_binds_says_what_it_saves() -> None:
     nodes = [(f"n{i}", [Move(f"p{i}", ("web",), stop_s=5, start_s=20)]) for i in range(9)]
-    terms = Terms({"web": 1}, at_once={"": 8}, between_s=1)
+    terms = DrainTerms({"web": 1}, at_once={"": 8}, between_s=1)
     steps = relaxations(nodes, terms, bounds(nodes, terms))
     assert [(step.change, step.saved_s) for step in steps] == [
         ("web 1 → 2", 80.0),
         ("time between evictions 1 s → 0.5 s", 0.0),
         ("nodes at once 8 → 9", 0.0),
     ]
-    assert relaxations(nodes, Terms({"web": 9}), bounds(nodes, Terms({"web": 9}))) == ()
+    assert relaxations(nodes, DrainTerms({"web": 9}), bounds(nodes, DrainTerms({"web": 9}))) == ()
 
 
 def test_nothing_to_drain_binds_nothing() -> None:
-    assert bounds([], Terms()) == ()
-    assert gap(5.0, binding(bounds([("n", [])], Terms()))) is None
+    assert bounds([], DrainTerms()) == ()
+    assert gap(5.0, binding(bounds([("n", [])], DrainTerms()))) is None
 
 
 def test_the_gap_is_a_share_of_the_bound() -> None:

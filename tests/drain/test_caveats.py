@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.drain.duration.estimate import caveats
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.survey import Survey, survey
+from kubectl_eksdoc.drain.survey import DrainContext, survey
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
 from tests.builders import a_cluster, a_node, a_pod, pods
 from tests.drain.planning import plan_of
@@ -18,7 +18,7 @@ GATE = "target-health.elbv2.k8s.aws/k8s-web"
 WEB = Service("default", "web", "LoadBalancer", {"app": "web"}, ip_targets=True)
 
 
-def a_survey(**facts: Any) -> Survey:
+def a_survey(**facts: Any) -> DrainContext:
     return survey(a_cluster(**facts), (a_node(),), DrainPolicy())
 
 

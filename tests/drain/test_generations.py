@@ -6,15 +6,15 @@ from random import Random
 
 import pytest
 
-from kubectl_eksdoc.drain.duration.generations import Supply, generations, stream_s
+from kubectl_eksdoc.drain.duration.generations import NodeSupply, generations, stream_s
 from tests.for_each import for_each
 
 
-def a_supply(free: float, asked: list[float], given: list[float] | None = None) -> Supply:
+def a_supply(free: float, asked: list[float], given: list[float] | None = None) -> NodeSupply:
     """Nodes n0, n1 … that give back 10 each unless said otherwise."""
     names = [f"n{i}" for i in range(len(asked))]
     gives = given if given is not None else [10.0] * len(asked)
-    return Supply("cpu", free, dict(zip(names, asked, strict=True)), dict(zip(names, gives, strict=True)))
+    return NodeSupply("cpu", free, dict(zip(names, asked, strict=True)), dict(zip(names, gives, strict=True)))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_no_order_of_whole_nodes_is_faster(seed: int) -> None:
     assert 1 <= generations(supply) <= steps
 
 
-def _greedy(supply: Supply, seconds: dict[str, float], renewed: float, c: Random) -> tuple[float | None, int]:
+def _greedy(supply: NodeSupply, seconds: dict[str, float], renewed: float, c: Random) -> tuple[float | None, int]:
     """Until the last is done, None if room never suffices; and the longest chain of nodes that wait for others."""
     waiting = c.sample(sorted(supply.asked), len(supply.asked))
     free, now, end, depth = supply.free, 0.0, 0.0, 0

@@ -10,7 +10,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.order.rounds import Order, Task, Tier, Waves, arrange, in_waves, task_of
+from kubectl_eksdoc.drain.order.rounds import EvictionOrder, EvictionTier, NodeWaves, Task, arrange, in_waves, task_of
 from kubectl_eksdoc.drain.order.strategies import soonest_first
 from kubectl_eksdoc.drain.policy import ALL
 from kubectl_eksdoc.model.pods import SYSTEM_CRITICAL_PRIORITY
@@ -22,15 +22,17 @@ def a_task(name: str, *limits: str, node: str = "n", critical: bool = False, **m
     return task_of(a_pod(name, node=node, priority=priority), limits, **more)  # type: ignore[arg-type]
 
 
-def arranged(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], at_once: int | None = None) -> Order:
+def arranged(
+    tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], at_once: int | None = None
+) -> EvictionOrder:
     """The nodes that can be empty soonest first, at most `at_once` of them in a wave."""
     nodes = soonest_first(tasks, per_round)
     room = {} if at_once is None else {ALL: at_once}
     wave = in_waves(nodes, dict.fromkeys(nodes, (ALL,)), room, {})
-    return arrange(tasks, per_round, nodes, Waves(wave, gated=bool(room)))
+    return arrange(tasks, per_round, nodes, NodeWaves(wave, gated=bool(room)))
 
 
-def rounds(order: Order) -> dict[str, int]:
+def rounds(order: EvictionOrder) -> dict[str, int]:
     return {b.task.pod.name: b.round for b in order.bookings}
 
 
@@ -162,7 +164,7 @@ def test_system_critical_pods_are_never_before_the_others_of_their_node(
 ) -> None:
     order = arranged(*made)
     for node in order.nodes:
-        tiers = [[b.round for b in order.bookings if b.node == node and b.task.tier is tier] for tier in Tier]
+        tiers = [[b.round for b in order.bookings if b.node == node and b.task.tier is tier] for tier in EvictionTier]
         seen = [rounds for rounds in tiers if rounds]
         assert all(max(before) <= min(after) for before, after in itertools.pairwise(seen))
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.choice import Trial, Trials
-from kubectl_eksdoc.drain.duration.clock import Clock
+from kubectl_eksdoc.drain.choice import OrderTrial, Trials
+from kubectl_eksdoc.drain.duration.clock import EvictionTimes
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.order.rounds import at_once, domains_of, generations, in_waves
-from kubectl_eksdoc.drain.order.strategies import BY_NAME, Trait, given, soonest_first, varied, work_of
+from kubectl_eksdoc.drain.order.strategies import BY_NAME, NodeTraits, given, soonest_first, varied, work_of
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy
 from kubectl_eksdoc.drain.survey import survey
@@ -31,7 +31,7 @@ sampled = for_seeds(range(150), every=10)
 SECONDS = st.floats(0, 1000).map(float)
 TRAITS = st.lists(
     st.builds(
-        Trait,
+        NodeTraits,
         name=st.integers(0, 99).map("n-{}".format),
         evictions=st.integers(0, 3),
         chain_s=SECONDS,
@@ -48,7 +48,7 @@ TRAITS = st.lists(
 
 @pytest.mark.parametrize("name", BY_NAME)
 @hypothesis.given(TRAITS, st.randoms(use_true_random=False))
-def test_a_strategy_puts_every_node_once_and_empty_ones_first(name: str, traits: list[Trait], c: Random) -> None:
+def test_a_strategy_puts_every_node_once_and_empty_ones_first(name: str, traits: list[NodeTraits], c: Random) -> None:
     order = BY_NAME[name](traits)
     assert sorted(order) == sorted(trait.name for trait in traits)
     evictions = {trait.name: trait.evictions > 0 for trait in traits}
@@ -57,7 +57,7 @@ def test_a_strategy_puts_every_node_once_and_empty_ones_first(name: str, traits:
 
 
 @hypothesis.given(TRAITS)
-def test_strategies_do_what_they_are_called_after(traits: list[Trait]) -> None:
+def test_strategies_do_what_they_are_called_after(traits: list[NodeTraits]) -> None:
     busy = [trait for trait in traits if trait.evictions]
     of = {trait.name: trait for trait in busy}
     hardest = [of[name].chain_s for name in BY_NAME["chain"](busy)]
@@ -71,7 +71,7 @@ def test_strategies_do_what_they_are_called_after(traits: list[Trait]) -> None:
 
 
 @hypothesis.given(TRAITS, st.data())
-def test_nodes_that_are_given_go_first_in_that_order(traits: list[Trait], data: st.DataObject) -> None:
+def test_nodes_that_are_given_go_first_in_that_order(traits: list[NodeTraits], data: st.DataObject) -> None:
     names = [trait.name for trait in traits]
     first = data.draw(st.lists(st.sampled_from(names), unique=True)) if names else []
     order = given(first)(traits)
@@ -80,7 +80,7 @@ def test_nodes_that_are_given_go_first_in_that_order(traits: list[Trait], data: 
 
 
 @hypothesis.given(TRAITS, st.integers(1, 50))
-def test_a_variation_is_the_same_for_the_same_seed(traits: list[Trait], seed: int) -> None:
+def test_a_variation_is_the_same_for_the_same_seed(traits: list[NodeTraits], seed: int) -> None:
     order = [trait.name for trait in traits]
     once = varied(order, seed)(traits)
     assert once == varied(order, seed)(traits[::-1])
@@ -89,7 +89,7 @@ def test_a_variation_is_the_same_for_the_same_seed(traits: list[Trait], seed: in
 
 def test_a_variation_moves_nodes_a_little_and_otherwise_for_another_seed() -> None:
     order = [f"n-{i}" for i in range(40)]
-    traits = [Trait(name, 1, 0, 0, 0, 0, "a", None) for name in order]
+    traits = [NodeTraits(name, 1, 0, 0, 0, 0, "a", None) for name in order]
     made = [tuple(varied(order, seed)(traits)) for seed in range(1, 31)]
     assert len(set(made)) >= 27, "two seeds may move the same node alike"
     assert tuple(order) not in made[::2], "an odd seed moves one node"
@@ -241,7 +241,7 @@ def test_an_order_tried_again_gives_the_same_trial(seeds: Sequence[int]) -> None
         cluster, policy = small(seed), a_policy(seed)
         world = survey(cluster, targets_of(cluster), policy)
         work = work_of(world, judge_pods(world, world.targets))
-        trials = Trials(world, work, Clock(world))
+        trials = Trials(world, work, EvictionTimes(world))
         names = list(work.tasks)
         first = trials.run("first", names)
         landed = trials.landing()
@@ -251,7 +251,7 @@ def test_an_order_tried_again_gives_the_same_trial(seeds: Sequence[int]) -> None
         assert_covers(first, names)
 
 
-def assert_covers(trial: Trial, names: list[str]) -> None:
+def assert_covers(trial: OrderTrial, names: list[str]) -> None:
     assert trial.order == tuple(names)
     assert sorted((*trial.nodes, *trial.refused)) == sorted(names)
     assert [n for n in names if n in trial.nodes] == list(trial.nodes)

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import Move, Terms
+from kubectl_eksdoc.drain.course import DrainTerms, Move
 from kubectl_eksdoc.drain.duration.quantiles import (
     ALONE,
     FEWEST_RUNS,
     MOST_EVICTIONS,
     MOST_RUNS,
-    Pace,
     Quantiles,
+    RunPace,
     quantiles,
 )
 from kubectl_eksdoc.drain.policy import DrainPolicy, chance, two_normals
@@ -47,23 +47,25 @@ def slower(nodes: Nodes) -> Nodes:
     return [(node, [move.slowed for move in moves]) for node, moves in nodes]
 
 
-def of_all(nodes: Nodes, terms: Terms, most: int = MOST_EVICTIONS) -> Quantiles | None:
-    return quantiles(Pace(nodes, terms, terms), simulate(nodes, terms).makespan_s, {}, most)
+def of_all(nodes: Nodes, terms: DrainTerms, most: int = MOST_EVICTIONS) -> Quantiles | None:
+    return quantiles(RunPace(nodes, terms, terms), simulate(nodes, terms).makespan_s, {}, most)
 
 
-def sampled(nodes: Nodes, terms: Terms, stop: float = 3.0, start: float = 4.0) -> Quantiles:
+def sampled(nodes: Nodes, terms: DrainTerms, stop: float = 3.0, start: float = 4.0) -> Quantiles:
     found = of_all(varied(nodes, stop, start), terms)
     assert found is not None
     return found
 
 
-def a_chain(length: int, stop_s: float = 10.0, start_s: float = 30.0) -> tuple[Nodes, Terms]:
+def a_chain(length: int, stop_s: float = 10.0, start_s: float = 30.0) -> tuple[Nodes, DrainTerms]:
     """One pod after the other, each on a node of its own; a replacement starts when the old pod is gone."""
     moves = [Move(f"uid-{i}", ("web",), stop_s, start_s, Replacement.AFTER_GONE) for i in range(length)]
-    return [(f"old-{i}", [move]) for i, move in enumerate(moves)], Terms(slots={"web": 1}, lag_s=1.0, settle_s=10.0)
+    return [(f"old-{i}", [move]) for i, move in enumerate(moves)], DrainTerms(
+        slots={"web": 1}, lag_s=1.0, settle_s=10.0
+    )
 
 
-def other_runs(nodes: Nodes, terms: Terms, stop: float, start: float, count: int) -> list[float]:
+def other_runs(nodes: Nodes, terms: DrainTerms, stop: float, start: float, count: int) -> list[float]:
     """Makespans with times drawn by Python's own generator."""
     c = Random(7)
 
@@ -78,7 +80,7 @@ def other_runs(nodes: Nodes, terms: Terms, stop: float, start: float, count: int
 
 
 @given(drains(), st.floats(1, 9), st.floats(1, 9))
-def test_in_order_and_the_same_again(made: tuple[Nodes, Terms], stop: float, start: float) -> None:
+def test_in_order_and_the_same_again(made: tuple[Nodes, DrainTerms], stop: float, start: float) -> None:
     found = sampled(*made, stop, start)
     assert found.p50_s <= found.p95_s
     assert found.runs == MOST_RUNS
@@ -86,7 +88,7 @@ def test_in_order_and_the_same_again(made: tuple[Nodes, Terms], stop: float, sta
 
 
 @given(drains())
-def test_what_does_not_vary_takes_exactly_the_usual_time(made: tuple[Nodes, Terms]) -> None:
+def test_what_does_not_vary_takes_exactly_the_usual_time(made: tuple[Nodes, DrainTerms]) -> None:
     usual_s = simulate(*made).makespan_s
     assert sampled(*made, 1.0, 1.0) == (usual_s, usual_s, MOST_RUNS, 0)
 
@@ -112,19 +114,19 @@ def test_a_long_chain_takes_longer_than_its_usual_run() -> None:
 
 def test_no_stop_takes_longer_than_the_slow_one() -> None:
     nodes: Nodes = [("old-0", [Move(f"uid-{i}", (), 10.0) for i in range(200)])]
-    found = sampled(nodes, Terms(), stop=3.0)
+    found = sampled(nodes, DrainTerms(), stop=3.0)
     assert found.p95_s == 30.0
 
 
 def test_the_order_of_pods_does_not_change_their_luck() -> None:
     nodes: Nodes = [("old-0", [Move(f"uid-{i}", (), 10.0) for i in range(3)])]
     turned: Nodes = [("old-0", nodes[0][1][::-1])]
-    assert sampled(nodes, Terms(), stop=9.0) == sampled(turned, Terms(), stop=9.0)
+    assert sampled(nodes, DrainTerms(), stop=9.0) == sampled(turned, DrainTerms(), stop=9.0)
 
 
 def test_new_nodes_vary_too() -> None:
-    nodes, terms = [("old-0", [Move("a")]), ("old-1", [Move("b")])], Terms(renewed_after_s=100.0)
-    pace = Pace(nodes, terms, replace(terms, renewed_after_s=300.0))
+    nodes, terms = [("old-0", [Move("a")]), ("old-1", [Move("b")])], DrainTerms(renewed_after_s=100.0)
+    pace = RunPace(nodes, terms, replace(terms, renewed_after_s=300.0))
     found = quantiles(pace, 100.0, {"old-1": ("old-0",)})
     assert found is not None and 60 < found.p50_s < 160 and 180 < found.p95_s < 500
 
@@ -150,8 +152,8 @@ class TestOfAPart:
         moves = [Move(f"{name}-{i}", (name,), 10.0, start_s, Replacement.AFTER_GONE) for i in range(length)]
         return [(move.uid, [move]) for move in moves]
 
-    def terms(self, *names: str) -> Terms:
-        return Terms(slots=dict.fromkeys(names, 1), lag_s=1.0, settle_s=10.0)
+    def terms(self, *names: str) -> DrainTerms:
+        return DrainTerms(slots=dict.fromkeys(names, 1), lag_s=1.0, settle_s=10.0)
 
     def test_it_tells_what_sampling_all_would(self) -> None:
         nodes, terms = varied([*self.chain("web", 20), *self.crowd(400)], 3.0, 4.0), self.terms("web")
@@ -207,7 +209,7 @@ def test_what_does_not_come_to_its_end_has_none() -> None:
     nodes, terms = a_chain(2)
     stuck = [(node, [move._replace(after=Replacement.NEVER) for move in moves]) for node, moves in nodes]
     for most in (0, 40_000):
-        assert quantiles(Pace(stuck, terms, terms), 0.0, {}, most) is None
+        assert quantiles(RunPace(stuck, terms, terms), 0.0, {}, most) is None
 
 
 def test_a_plan_says_how_its_times_came_about() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.choice import Chosen
+from kubectl_eksdoc.drain.choice import OrderedPlan
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import AUTO, DrainPolicy
 from kubectl_eksdoc.drain.verdicts.assuming import with_assumed_budgets
@@ -21,7 +21,7 @@ from tests.examples import for_seeds
 sampled = for_seeds(range(120), every=8)
 
 
-def loosened(seed: int) -> Iterator[tuple[Chosen, Cluster, DrainPolicy]]:
+def loosened(seed: int) -> Iterator[tuple[OrderedPlan, Cluster, DrainPolicy]]:
     """A plan, and what to plan for with one more for the first of its budgets, where that changes nothing but time."""
     cluster = small(seed)
     policy = a_policy(seed, partial=False, order=AUTO, effort=2000, soft_budget=None)

@@ -9,15 +9,15 @@ from functools import cache
 
 import pytest
 
-from kubectl_eksdoc.drain.choice import Chosen
+from kubectl_eksdoc.drain.choice import OrderedPlan
 from kubectl_eksdoc.drain.course import Reserved, Timeline
-from kubectl_eksdoc.drain.duration.clock import NEW_NODE_S, Clock, terms_of
+from kubectl_eksdoc.drain.duration.clock import NEW_NODE_S, EvictionTimes, terms_of
 from kubectl_eksdoc.drain.landing.reserving import TOO_LATE
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placement import Placement, PodTerm, Requests
@@ -54,7 +54,7 @@ def surging(seed: int) -> tuple[Cluster, DrainPolicy]:
 
 
 @cache
-def chosen(seed: int) -> tuple[Survey, Chosen]:
+def chosen(seed: int) -> tuple[DrainContext, OrderedPlan]:
     return chosen_of(*crowded(seed))
 
 
@@ -241,7 +241,7 @@ def test_the_same_ground_gives_the_same_places_again(seeds: Sequence[int]) -> No
 class Plain:
     """The rule itself: every question looks at every node, and the emptiest one that takes a pod has it."""
 
-    def __init__(self, world: Survey, going: dict[str, list[Pod]]) -> None:
+    def __init__(self, world: DrainContext, going: dict[str, list[Pod]]) -> None:
         self.world, self.going = world, going
         self.occupancy = as_it_begins(world, going)[1]
         self.log: list[tuple[str, str]] = []
@@ -290,13 +290,13 @@ def test_nodes_are_drained_when_the_plain_rule_drains_them(
 ) -> None:
     for seed in seeds:
         run = drained(made(seed), DrainPolicy(surge=seed % 3))
-        plain, clock = Plain(run.world, run.going), Clock(run.world)
+        plain, clock = Plain(run.world, run.going), EvictionTimes(run.world)
         nodes = [(name, clock.moves(run.work.tasks[name])) for name in sorted(run.going)]
         assert simulate(nodes, run.terms, plain) == run.timeline, seed
         assert tuple(plain.log) == run.log, seed
 
 
-def final(world: Survey, chosen: Chosen) -> dict[str, list[Pod]]:
+def final(world: DrainContext, chosen: OrderedPlan) -> dict[str, list[Pod]]:
     """The pods on every node at the end: those that stay, and replacements where their places are."""
     going = {booking.task.pod.uid for booking in chosen.order.bookings}
     on: dict[str, list[Pod]] = defaultdict(list)
@@ -308,7 +308,7 @@ def final(world: Survey, chosen: Chosen) -> dict[str, list[Pod]]:
     return on
 
 
-def _all_nodes(world: Survey, on: Iterable[str]) -> list[Node]:
+def _all_nodes(world: DrainContext, on: Iterable[str]) -> list[Node]:
     """Those of the cluster, and the new ones among `on`, each as what it is a copy of."""
     known = {node.name: node for node in world.cluster.nodes}
     surged, _ = as_it_begins(world, {node.name: [] for node in world.targets if node.name not in world.refused})
@@ -316,7 +316,7 @@ def _all_nodes(world: Survey, on: Iterable[str]) -> list[Node]:
     return list((new | known).values())
 
 
-def _slow(world: Survey, chosen: Chosen) -> Timeline:
+def _slow(world: DrainContext, chosen: OrderedPlan) -> Timeline:
     nodes = [
         (node, [move.slowed for move in chosen.clock.moves(chosen.work.tasks[node])]) for node in chosen.activation
     ]
@@ -325,7 +325,7 @@ def _slow(world: Survey, chosen: Chosen) -> Timeline:
     return simulate(nodes, terms, Reserved(chosen.landing.needs))
 
 
-def _waits_for_needs(timeline: Timeline, chosen: Chosen, renewed_after_s: float) -> int:
+def _waits_for_needs(timeline: Timeline, chosen: OrderedPlan, renewed_after_s: float) -> int:
     """How many nodes waited for another one; each until that one was renewed."""
     spans = {span.node: span for span in timeline.nodes}
     waited = 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from kubectl_eksdoc.drain.landing.emptiest import LOOKED_AT, Emptiest
-from kubectl_eksdoc.drain.landing.room import Room
+from kubectl_eksdoc.drain.landing.emptiest import LOOKED_AT, EmptiestNodes
+from kubectl_eksdoc.drain.landing.room import PlacementRoom
 from kubectl_eksdoc.drain.landing.why_not import WhyNot
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy, Seat
+from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placement import Requests
@@ -22,7 +22,7 @@ class Beside:
 
     def __init__(self, seed: int) -> None:
         self.world, _, self.going, _ = prepared(small(seed), DrainPolicy())
-        self.room = Room(self.world)
+        self.room = PlacementRoom(self.world)
         self.done: list[tuple[str, Pod | Node, str]] = []
         self.gone: set[str] = set()  # uids of pods that left
 
@@ -136,7 +136,7 @@ def test_the_most_frequent_reason_comes_first() -> None:
             assert list(found) == sorted(found, key=lambda item: (-item[1], item[0]))
 
 
-def some_seats(c: Random, count: int, name: str = "n") -> list[Seat]:
+def some_seats(c: Random, count: int, name: str = "n") -> list[NodeOccupancy]:
     nodes = [a_small_node(f"{name}-{i:02}", "a", "green", c.choice((2, 4, 8)), most_pods=20) for i in range(count)]
     seats = list(Occupancy(nodes, {}, Storage.of((), (), ())).seats.values())
     for seat in seats:
@@ -144,12 +144,12 @@ def some_seats(c: Random, count: int, name: str = "n") -> list[Seat]:
     return seats
 
 
-def fill(c: Random, seat: Seat) -> None:
+def fill(c: Random, seat: NodeOccupancy) -> None:
     if seat.room.cpu >= 500 and seat.room.memory >= 1 << 30:
         seat.room.take(Requests(c.choice((0, 500)), c.choice((0, 1 << 30))))
 
 
-def free(seat: Seat) -> float:
+def free(seat: NodeOccupancy) -> float:
     """The share that is left of what it has least of."""
     room = seat.room
     return min(room.cpu / room.allocatable["cpu"], room.memory / room.allocatable["memory"])
@@ -161,7 +161,7 @@ def test_the_emptiest_node_that_fits_is_found_while_nodes_fill_up_and_join() -> 
     for seed in range(150):
         c = Random(seed)
         seats = some_seats(c, c.randint(1, 3 * LOOKED_AT))
-        emptiest = Emptiest(seats)
+        emptiest = EmptiestNodes(seats)
         for step in range(20):
             likes = {seat.node.name for seat in seats if c.random() < c.choice((0.05, 0.4))}
             ranked = sorted(seats, key=lambda seat: (-free(seat), seat.node.name))
@@ -188,7 +188,7 @@ def test_nodes_that_got_room_back_have_their_places_again_once_settled() -> None
     for seed in range(50):
         c = Random(seed)
         seats = some_seats(c, 12)
-        emptiest = Emptiest(seats)
+        emptiest = EmptiestNodes(seats)
         asked = Requests(500, 1 << 30)
         for _ in range(10):
             seat = emptiest.first(lambda seat: True)

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.choice import choose, settled
-from kubectl_eksdoc.drain.course import Move, Terms
+from kubectl_eksdoc.drain.course import DrainTerms, Move
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Means
@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import HOSTNAME
 from kubectl_eksdoc.model.placement import HostPort, Placement, PodTerm, Requests
-from kubectl_eksdoc.model.pods import Owner, Pod
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.storage import Claim, StorageClass
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload, ago, pods
@@ -219,7 +219,10 @@ def with_deployments(seed: int) -> Cluster:
     cluster = small(seed)
     made = [w for w in cluster.workloads if w.kind == "ReplicaSet"]
     above = [a_workload(f"Deployment/{w.name}", w.namespace, replicas=w.replicas, surges=True) for w in made]
-    below = [replace(w, owner=Owner("Deployment", w.name, top.uid, "apps")) for w, top in zip(made, above, strict=True)]
+    below = [
+        replace(w, owner=ControllerOwner("Deployment", w.name, top.uid, "apps"))
+        for w, top in zip(made, above, strict=True)
+    ]
     others = [w for w in cluster.workloads if w.kind != "ReplicaSet"]
     return replace(cluster, workloads=(*others, *below, *above))
 
@@ -256,7 +259,7 @@ def test_times_of_what_waits_and_of_what_starts_first(
     first = Move("first", stop_s=start + stop, start_s=start, after=Replacement.FIRST)
     waited = Move("waited", ("web",), stop_s=stop, start_s=start, waits_s=waits)
     rest = [Move(f"p{i}", ("web",), float(a), float(b)) for i, (a, b) in enumerate(others)]
-    timeline = simulate([("n", [first, waited, *rest])], Terms(slots={"web": 1}))
+    timeline = simulate([("n", [first, waited, *rest])], DrainTerms(slots={"web": 1}))
     moved = {each.uid: each for each in timeline.moves}
     assert moved["first"].ready_s is not None and moved["first"].gone_s == moved["first"].ready_s + stop
     assert moved["waited"].evicted_s >= waits

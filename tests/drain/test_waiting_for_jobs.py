@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.drain.outcome import PodVerdict
-from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, Manner, Means
+from kubectl_eksdoc.drain.policy import EVICTED, DrainPolicy, EvictionMode, Means
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Status
 from tests.builders import a_cluster, a_job, a_node, a_pod, pods
@@ -16,7 +16,7 @@ ETL = a_pod("etl-x", owner="Job/etl")
 def test_its_time_counts_in_full_and_is_said() -> None:
     plan = plan_of(pods=[ETL, *pods(1)], jobs=[a_job()], workloads=WEB, policy=WAITS)
     manners = {e.pod.name: e.manner for e in plan.evictions}
-    assert manners == {"etl-x": Manner(waits_s=1800.0), "web-0": EVICTED}
+    assert manners == {"etl-x": EvictionMode(waits_s=1800.0), "web-0": EVICTED}
     estimate = plan.estimate
     assert estimate is not None
     moved = {each.uid: each for each in estimate.moves}
@@ -37,7 +37,7 @@ def test_without_the_flag_nothing_waits_and_it_is_advised() -> None:
 def test_one_whose_job_would_fail_is_only_waited_for() -> None:
     plan = plan_of(pods=[ETL], jobs=[a_job(backoff_limit=0)], policy=WAITS)
     (eviction,) = plan.evictions
-    assert eviction.manner == Manner(Means.PATIENCE, 1800.0)
+    assert eviction.manner == EvictionMode(Means.PATIENCE, 1800.0)
     assert (eviction.limits, eviction.lands_on) == ((), "")
     found = finding(plan, "job-would-fail")
     assert found.status is Status.PASS and "never evicted" in found.message

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import Move, Reserved, Terms
+from kubectl_eksdoc.drain.course import DrainTerms, Move, Reserved
 from kubectl_eksdoc.drain.duration.bounds import bounds
 from kubectl_eksdoc.drain.duration.clock import LAG_S, SETTLE_S
 from kubectl_eksdoc.drain.plan import make_plan
@@ -100,7 +100,7 @@ def test_no_run_is_faster_than_its_bound(plans: Plans) -> None:
         assert least.seconds <= plan.estimate.p50_s, seed
 
 
-def _as_it_goes(c: Random, plan: DrainPlan, share: float) -> tuple[list[tuple[str, list[Move]]], Terms]:
+def _as_it_goes(c: Random, plan: DrainPlan, share: float) -> tuple[list[tuple[str, list[Move]]], DrainTerms]:
     """Nobody knows how long its pods take, and nothing is waited for but what a run insists on."""
     nodes: dict[str, list[Move]] = {t.node.name: [] for t in plan.targets if t.order}
     for each in plan.evictions:
@@ -110,7 +110,7 @@ def _as_it_goes(c: Random, plan: DrainPlan, share: float) -> tuple[list[tuple[st
     rate = plan.policy.evictions_per_second
     waves = {} if plan.in_generations else {t.node.name: t.wave for t in plan.targets if t.order}
     between_s = 1 / rate if rate else 0.0
-    terms = Terms(plan.slots, waves, between_s=between_s, settle_s=SETTLE_S, renewed_after_s=of_new_nodes)
+    terms = DrainTerms(plan.slots, waves, between_s=between_s, settle_s=SETTLE_S, renewed_after_s=of_new_nodes)
     return list(nodes.items()), terms
 
 
@@ -162,7 +162,7 @@ def test_the_same_facts_give_the_same_plan(plans: Plans) -> None:
 
 @given(drains(), st.data(), st.sampled_from((0.0, 9.0)))
 def test_no_bound_exceeds_a_run_with_needs(
-    made: tuple[list[tuple[str, list[Move]]], Terms], data: st.DataObject, renewed_after_s: float
+    made: tuple[list[tuple[str, list[Move]]], DrainTerms], data: st.DataObject, renewed_after_s: float
 ) -> None:
     nodes, terms = made
     names = [name for name, _ in nodes]

@@ -6,14 +6,14 @@ from itertools import permutations
 from math import inf
 from random import Random
 
-from kubectl_eksdoc.drain.course import Move, Terms
+from kubectl_eksdoc.drain.course import DrainTerms, Move
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
 Nodes = list[tuple[str, list[Move]]]
 
 
-def tiny(seed: int) -> tuple[Nodes, Terms]:
+def tiny(seed: int) -> tuple[Nodes, DrainTerms]:
     """At most 4 nodes, 7 pods and 2 limits, whole seconds; some cannot be drained to the end."""
     c = Random(seed)
     slots = {limit: c.randint(1, 2) for limit in "xy"[: c.randint(0 if c.random() < 0.3 else 1, 2)]}
@@ -28,7 +28,7 @@ def tiny(seed: int) -> tuple[Nodes, Terms]:
                 left[x] -= 1
         move = Move(f"p{p}", limits, float(c.randint(0, 4)), float(c.randint(0, 6)), after, c.random() < 0.2)
         c.choice(nodes)[1].append(move)
-    terms = Terms(
+    terms = DrainTerms(
         slots=slots,
         waves={name: c.randint(1, 3) for name, _ in nodes} if c.random() < 0.25 else {},
         at_once={d: c.randint(1, 2 + (not d)) for d in ("", "zone") if c.random() < 0.4},
@@ -40,7 +40,7 @@ def tiny(seed: int) -> tuple[Nodes, Terms]:
     return nodes, terms
 
 
-def soonest_simulated(nodes: Nodes, terms: Terms) -> float:
+def soonest_simulated(nodes: Nodes, terms: DrainTerms) -> float:
     """The least makespan over all orders of nodes, infinite where none comes to its end."""
     best = inf
     for order in permutations(nodes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from kubectl_eksdoc.drain.course import Move, Terms
+from kubectl_eksdoc.drain.course import DrainTerms, Move
 from kubectl_eksdoc.drain.duration.bounds import binding, bounds
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
@@ -34,7 +34,7 @@ def lower_bound_s(plan: DrainPlan, shape: Shape, lag_s: float) -> float:
         pod = each.pod
         times = shape.stop_s(pod), shape.start_s(pod)
         nodes[each.node].append(Move(pod.uid, each.limits, *times, replacement(pod), each.tier > 0))
-    found = bounds(list(nodes.items()), Terms(plan.slots, lag_s=lag_s))
+    found = bounds(list(nodes.items()), DrainTerms(plan.slots, lag_s=lag_s))
     return binding(found).seconds
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
+from kubectl_eksdoc.embedded.serving.access import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.plane import ControlPlane, Lags
+from kubectl_eksdoc.simulator.plane import ControlPlane, ControlPlaneLags
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests import needed
 from tests.drains.shapes import OLD, Shape
@@ -30,8 +30,8 @@ from tests.kube.field.fields import serving_again
 ROOT = Path(__file__).parents[2]
 START = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 TOKEN = "admin-token"
-ADMINS: Mapping[str, User] = {TOKEN: ADMIN}
-LAGS = Lags(disruptions_s=0.1)
+ADMINS: Mapping[str, ServedUser] = {TOKEN: ADMIN}
+LAGS = ControlPlaneLags(disruptions_s=0.1)
 """The budgets' controller was up to a tenth of a second late in the recordings."""
 
 LONGEST_S = 900.0
@@ -45,7 +45,7 @@ class Served:
     api: Api
     watched: Watched
     counted: Counted
-    server: Server
+    server: SimulatedApiServer
     home: Path
 
     @property
@@ -71,9 +71,9 @@ def plane_of(shape: Shape) -> ControlPlane:
 
 
 @contextlib.contextmanager
-def served(shape: Shape, home: Path, speed: float = 1.0, users: Mapping[str, User] = ADMINS) -> Iterator[Served]:
+def served(shape: Shape, home: Path, speed: float = 1.0, users: Mapping[str, ServedUser] = ADMINS) -> Iterator[Served]:
     """`users` by their tokens. In the end nothing must have gone wrong in the server."""
-    api = Api(plane_of(shape), Setup(Access(users)), Scaled(time.monotonic, speed))
+    api = Api(plane_of(shape), Setup(TokenUsers(users)), Scaled(time.monotonic, speed))
     watched, counted = api.now(Watched), Counted(api)
     home.mkdir(exist_ok=True)
     with serving_again(counted, 0) as server:

@@ -12,8 +12,8 @@ from typing import Any
 
 import trustme
 
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.targets import Answering
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
+from kubectl_eksdoc.embedded.serving.targets import RequestHandler
 
 
 class _Peeked(ssl.SSLSocket):
@@ -28,7 +28,7 @@ class _Peeked(ssl.SSLSocket):
         return b""
 
 
-class _Secured(Server):
+class _Secured(SimulatedApiServer):
     """Hands are shaken by each connection's own thread: a slow one holds up nobody."""
 
     context: ssl.SSLContext
@@ -39,7 +39,7 @@ class _Secured(Server):
 
 
 @contextlib.contextmanager
-def secured(api: Answering) -> Iterator[tuple[str, bytes]]:
+def secured(api: RequestHandler) -> Iterator[tuple[str, bytes]]:
     """Its URL, and the certificate (PEM) of the authority that vouches for it."""
     authority = trustme.CA()
     with _Secured(api) as server:

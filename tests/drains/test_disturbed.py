@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Action, Rule, User
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Action, RbacRule, ServedUser
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
@@ -60,7 +60,7 @@ def untouched(world: Served) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class AllBut(Rule):
+class AllBut(RbacRule):
     """Everything but these verbs on these resources."""
 
     def allows(self, action: Action) -> bool:
@@ -80,7 +80,7 @@ LACKING = [
 
 @pytest.mark.parametrize(("verb", "resource"), LACKING)
 def test_a_right_that_is_missing_is_named_and_nothing_is_done(tmp_path: Path, verb: str, resource: str) -> None:
-    user = User("half", (AllBut((verb,), (resource,)),))
+    user = ServedUser("half", (AllBut((verb,), (resource,)),))
     with served(small(), tmp_path / "home", SPEED, {TOKEN: user}) as world:
         drained = ours(world)
         assert drained.codes == (3,), drained.err
@@ -103,15 +103,15 @@ def test_all_rights_that_a_reader_lacks_are_named(tmp_path: Path) -> None:
 
 def test_the_right_to_evict_is_needed_where_the_pods_are(tmp_path: Path) -> None:
     """And nowhere else."""
-    here = Rule(("create",), ("pods/eviction",), ("",), namespaces=("default",))
-    user = User("half", (AllBut(("create",), ("pods/eviction",)), here))
+    here = RbacRule(("create",), ("pods/eviction",), ("",), namespaces=("default",))
+    user = ServedUser("half", (AllBut(("create",), ("pods/eviction",)), here))
     with served(small(), tmp_path / "home", 10.0, {TOKEN: user}) as world:
         assert ours(world).codes == (0,)
         assert world.watched.empty() == world.shape.old_nodes
 
 
 def test_a_right_without_which_something_is_unknown_is_not_asked_for(tmp_path: Path) -> None:
-    user = User("half", (AllBut(("list",), ("horizontalpodautoscalers",)),))
+    user = ServedUser("half", (AllBut(("list",), ("horizontalpodautoscalers",)),))
     with served(small(), tmp_path / "home", 10.0, {TOKEN: user}) as world:
         drained = ours(world)
         assert "the cluster does not let you" not in drained.err

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Scribe
-from kubectl_eksdoc.drain.run.seen import Seen
-from kubectl_eksdoc.drain.run.standing import Standing
+from kubectl_eksdoc.drain.run.journal import JournalWriter
+from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.standing import RunProgress
 from kubectl_eksdoc.flows.run.draining import Draining
 from kubectl_eksdoc.model.pods import Pod
 from tests.drains import virtual
@@ -36,15 +36,15 @@ class Steady(World):
         return Shape.start_s(self, pod)
 
 
-def shown(shape: Shape, stops: tuple[tuple[str, float], ...] = ()) -> tuple[list[Standing], float]:
+def shown(shape: Shape, stops: tuple[tuple[str, float], ...] = ()) -> tuple[list[RunProgress], float]:
     """Whatever was shown of the run, and how long it took."""
     stage, _, cluster, plan = virtual.planned(shape, stops=stops)
     stage.start(shape)
     journal = KeptJournal()
-    engine, found = Engine(plan, Seen(cluster)), list[Standing]()
+    engine, found = Engine(plan, ObservedState(cluster)), list[RunProgress]()
     field, clock = StageField(stage, journal), StageClock(stage)
     ended = Draining(
-        engine, field, journal, OwnLock(), clock, Scribe(), lambda moments: None, show=found.append
+        engine, field, journal, OwnLock(), clock, JournalWriter(), lambda moments: None, show=found.append
     ).to_the_end()
     assert ended.whole
     return found, ended.record.drain_s

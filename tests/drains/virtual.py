@@ -7,18 +7,18 @@ from typing import NamedTuple
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Scribe
+from kubectl_eksdoc.drain.run.journal import JournalWriter
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.run.draining import Draining, Ended
+from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.simulator.mishaps import Trouble
-from kubectl_eksdoc.simulator.plane import Lags
+from kubectl_eksdoc.simulator.mishaps import TimedMishap
+from kubectl_eksdoc.simulator.plane import ControlPlaneLags
 from tests.drains.drainers import LAGS, START
 from tests.drains.shapes import OLD, Shape
 from tests.drains.watched import Watched
@@ -29,7 +29,7 @@ TARGETS = Targeting(nodegroups=(OLD,))
 
 class Run(NamedTuple):
     plan: DrainPlan
-    ended: Ended
+    ended: DrainRunEnd
     watched: Watched
 
     @property
@@ -49,8 +49,8 @@ def planned(shape: Shape, policy: DrainPolicy = DrainPolicy(), stops: tuple[tupl
     reads = tuple(KindRead(resource, ReadState.READ) for resource in kinds.ALL)
     observed = Cluster(Identity("lab", "lab"), Source.SNAPSHOT, START, reads=reads)
     plane = load(shape.docs(), START, seed=7).plane
-    late_s = LAGS.disruptions_s - Lags().disruptions_s
-    stage = EmbeddedStage(plane, observed, [Trouble(late_s=lambda: late_s)])
+    late_s = LAGS.disruptions_s - ControlPlaneLags().disruptions_s
+    stage = EmbeddedStage(plane, observed, [TimedMishap(late_s=lambda: late_s)])
     return Staged(stage, Watched(plane), *plan_drain(stage, TARGETS, policy, stops=lambda _: stops))
 
 
@@ -65,7 +65,7 @@ def carried_out(shape: Shape, staged: Staged) -> Run:
     stage.start(shape)
     journal = KeptJournal()
     field, clock = StageField(stage, journal), StageClock(stage)
-    engine = Engine(plan, Seen(cluster))
-    ended = Draining(engine, field, journal, OwnLock(), clock, Scribe(), lambda moments: None).to_the_end()
+    engine = Engine(plan, ObservedState(cluster))
+    ended = Draining(engine, field, journal, OwnLock(), clock, JournalWriter(), lambda moments: None).to_the_end()
     watched.settled()
     return Run(plan, ended, watched)

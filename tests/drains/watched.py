@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from statistics import median
 
-from kubectl_eksdoc.embedded.serving.targets import Answering, Reply, Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import Change, What
+from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 
 PODS, NODES, BUDGETS = kinds.PODS.full_name, kinds.NODES.full_name, kinds.BUDGETS.full_name
 UNSCHEDULED_S = 2.0
@@ -83,7 +83,7 @@ class Watched:
         for name, since_s in self._waiting.values():
             self._had_none(name, since_s)
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: StoreChange) -> None:
         resource, doc = change.item.resource, change.item.doc
         if resource == NODES:
             if self.cordoned_s is None and at(doc, "spec", "unschedulable"):
@@ -97,9 +97,9 @@ class Watched:
     def _now_s(self) -> float:
         return self._plane.agenda.seconds
 
-    def _pod(self, change: Change) -> None:
+    def _pod(self, change: StoreChange) -> None:
         item, doc = change.item, change.item.doc
-        if change.what is What.DELETED:
+        if change.what is StoreChangeKind.DELETED:
             self._waiting.pop(item.uid, None)
             if item.uid in self.evicted:
                 self.gone_s = self._now_s
@@ -120,7 +120,7 @@ class Watched:
         if self._now_s - since_s > UNSCHEDULED_S:
             self.unscheduled[name] = self._now_s - since_s
 
-    def _budget(self, change: Change) -> None:
+    def _budget(self, change: StoreChange) -> None:
         status = change.item.doc.get("status") or {}
         before = at(change.before.doc, "status") or {} if change.before is not None else {}
         if status.get("disruptionsAllowed", 0) < 0:
@@ -146,11 +146,11 @@ def _counts(doc: Doc) -> bool:
 class Counted:
     """In front of an API: how often evictions were answered with which code."""
 
-    def __init__(self, api: Answering) -> None:
+    def __init__(self, api: RequestHandler) -> None:
         self._api = api
         self.answers: Counter[int] = Counter()
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         reply = self._api.handle(request)
         if request.method == "POST" and request.path.endswith("/eviction") and not request.dry_run:
             self.answers[reply.status] += 1

@@ -11,15 +11,15 @@ import pytest
 from kubectl_eksdoc.changes.dns_change import config_map
 from kubectl_eksdoc.coredns_lameduck.run import Logged, Metrics, logged, metrics_of
 from kubectl_eksdoc.embedded.probed import Resolvers
-from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.kube.core_dns import ResolverPods
 from kubectl_eksdoc.kubernetes.corefile.edits import sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.model.api_objects import Applied, Conflict, Conflicting, Doc
+from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import Corefile
@@ -32,14 +32,14 @@ NEW = COREFILE.replace("5s", "20s")
 USERS = {
     "admin": ADMIN,
     "viewer": VIEWER,
-    "blind": restricted("blind", (Rule(("get", "list"), ("pods",), ("",)),)),
+    "blind": restricted("blind", (RbacRule(("get", "list"), ("pods",), ("",)),)),
 }
 
 
 class World:
     """A server whose time passes when it is told to."""
 
-    def __init__(self, server: Server, api: Api, resolvers: Resolvers, home: Path) -> None:
+    def __init__(self, server: SimulatedApiServer, api: Api, resolvers: Resolvers, home: Path) -> None:
         self.api, self.resolvers, self._server, self._home = api, resolvers, server, home
         self.pods = api.now(
             lambda plane: sorted(
@@ -58,7 +58,7 @@ class World:
     def passes(self, seconds: float) -> None:
         self.api.now(lambda plane: plane.agenda.run_until(plane.agenda.seconds + seconds))
 
-    def sets(self, text: str, force: bool = True) -> Applied | Conflicting:
+    def sets(self, text: str, force: bool = True) -> AppliedObject | Conflicting:
         return maps_of(self.connection()).apply(config_map(text), force)
 
     def metrics(self, pod: str) -> Metrics | None:
@@ -77,13 +77,13 @@ class World:
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     plane = worlds.plane_of("rich", None)
-    first = Api(plane, Setup(Access(USERS)), ByHand())
+    first = Api(plane, Setup(TokenUsers(USERS)), ManualTime())
     with serving(first) as server:
         connection = Connection(kubeconfig=kubeconfigs.one(tmp_path / "first", server.url("admin"), name="lab"))
-        assert isinstance(maps_of(connection).apply(config_map(COREFILE), True), Applied)
+        assert isinstance(maps_of(connection).apply(config_map(COREFILE), True), AppliedObject)
     resolvers = Resolvers(plane)
-    setup = Setup(Access(USERS), logs=PodLogs(aged=resolvers.lines), ports=resolvers.answer)
-    with serving(Api(plane, setup, ByHand())) as server:
+    setup = Setup(TokenUsers(USERS), logs=PodLogs(aged=resolvers.lines), ports=resolvers.answer)
+    with serving(Api(plane, setup, ManualTime())) as server:
         yield World(server, first, resolvers, tmp_path)
 
 
@@ -171,6 +171,6 @@ def test_a_map_is_applied_or_it_is_said_who_has_it(world: World) -> None:
     with pytest.raises(Drifted):
         maps_of(world.connection()).apply(old, True)
     dry = maps_of(world.connection()).apply(config_map(NEW), True, dry=True)
-    assert isinstance(dry, Applied) and dry.doc["data"]["Corefile"] == NEW
+    assert isinstance(dry, AppliedObject) and dry.doc["data"]["Corefile"] == NEW
     now = world.api.now(lambda plane: plane.store.get("configmaps", ("kube-system", "coredns")))
     assert now is not None and now.doc["data"] == before["data"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
 
-from kubectl_eksdoc.kubernetes.drain_filters import Decision, Outcome
+from kubectl_eksdoc.kubernetes.drain_filters import Decision, DrainFilterOutcome
 from kubectl_eksdoc.kubernetes.replacement import NoScale
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
@@ -164,13 +164,17 @@ def after_patch(node: Node, unschedulable: bool, accepted: bool) -> Node:
 def warning_of(decision: Decision) -> str:
     """What is printed after ``Warning:`` for this pod, "" for nothing."""
     said = decision.decisive
-    return said.message if said is not None and said.outcome in (Outcome.DELETE, Outcome.SKIP) else ""
+    return (
+        said.message
+        if said is not None and said.outcome in (DrainFilterOutcome.DELETE, DrainFilterOutcome.SKIP)
+        else ""
+    )
 
 
 def error_of(decision: Decision) -> str:
     """The error for which the node is not drained, "" for none."""
     said = decision.decisive
-    return said.message if said is not None and said.outcome is Outcome.ERROR else ""
+    return said.message if said is not None and said.outcome is DrainFilterOutcome.ERROR else ""
 
 
 def warning_text(decisions: Iterable[Decision]) -> str:

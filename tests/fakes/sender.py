@@ -10,10 +10,10 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from kubectl_eksdoc.embedded.serving.targets import Answering, ConnectionLost, Request, Unanswered
+from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, NoAnswer, RequestHandler, ServedRequest
 from kubectl_eksdoc.kube.answers import http_date
-from kubectl_eksdoc.kube.sent import JSON, Clock, Sent
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Lost, Status
+from kubectl_eksdoc.kube.sent import JSON, Clock, SentRequest
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=timezone.utc)
 
@@ -46,7 +46,7 @@ class HttpSender:
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: dict[str, Any] | None, content_type: str = JSON
-    ) -> Sent:
+    ) -> SentRequest:
         url = urlsplit(self.url)
         target = f"{url.path}{path}" + (f"?{urlencode(query)}" if query else "")
         data = None if body is None else json.dumps(body).encode()
@@ -59,7 +59,7 @@ class HttpSender:
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             self.sent.append((method, path, 0))
-            return Sent(Lost(f"{type(error).__name__}: {error}"), {})
+            return SentRequest(LostAnswer(f"{type(error).__name__}: {error}"), {})
         self._connection = connection
         self.sent.append((method, path, response.status))
         date = http_date(response.headers.get("date", "")) if self.dates is None else self.dates()
@@ -74,32 +74,32 @@ class HttpSender:
 class DirectSender:
     """The same without a port between."""
 
-    api: Answering
+    api: RequestHandler
     token: str
     dates: Callable[[], datetime | None]
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: dict[str, Any] | None, content_type: str = JSON
-    ) -> Sent:
+    ) -> SentRequest:
         headers = {"authorization": f"Bearer {self.token}", "content-type": content_type}
         data = b"" if body is None else json.dumps(body).encode()
         words = {name: (value,) for name, value in query.items()}
         try:
-            reply = self.api.handle(Request(method, path, words, headers, data))
-        except (ConnectionLost, Unanswered) as error:
-            return Sent(Lost(type(error).__name__), {})
+            reply = self.api.handle(ServedRequest(method, path, words, headers, data))
+        except (ConnectionLost, NoAnswer) as error:
+            return SentRequest(LostAnswer(type(error).__name__), {})
         return sent_of(reply.status, reply.body, reply.headers.get("Retry-After", ""), self.dates())
 
 
-def sent_of(code: int, text: bytes, retry_after: str, date: datetime | None) -> Sent:
+def sent_of(code: int, text: bytes, retry_after: str, date: datetime | None) -> SentRequest:
     try:
         doc = json.loads(text)
     except ValueError:
         doc = {"kind": "Status", "message": text.decode(errors="replace").strip()}
     if doc.get("kind") != "Status":
-        return Sent(Status(code), doc, date)
+        return SentRequest(ApiStatus(code), doc, date)
     given = doc.get("details") or {}
-    causes = tuple(Cause(each.get("reason", ""), each.get("message", "")) for each in given.get("causes") or ())
+    causes = tuple(StatusCause(each.get("reason", ""), each.get("message", "")) for each in given.get("causes") or ())
     retry_s = int(retry_after or given.get("retryAfterSeconds") or 0)
     details = Details(given.get("name", ""), given.get("group", ""), given.get("kind", ""), "", causes, retry_s)
-    return Sent(Status(code, doc.get("reason", ""), doc.get("message", ""), details), {}, date)
+    return SentRequest(ApiStatus(code, doc.get("reason", ""), doc.get("message", ""), details), {}, date)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import Answered, Figure, Member, Said, Unanswered
+from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, MemberFinding, UnjudgedMember
 
 SEEN = "2026-11-20T08:51:00Z"
 
@@ -16,24 +16,26 @@ def a_finding(
     gate: str = "",
     missing: str = "",
     title: str = "",
-) -> Said:
-    return Said(code, title or f"About {code}", severity, status, "Nodegroup blue", f"{code} is so", gate, missing)
+) -> MemberFinding:
+    return MemberFinding(
+        code, title or f"About {code}", severity, status, "Nodegroup blue", f"{code} is so", gate, missing
+    )
 
 
 def an_answer(
-    *findings: Said, exit_code: int | None = None, uid: str = "", figures: tuple[Figure, ...] = ()
-) -> Answered:
+    *findings: MemberFinding, exit_code: int | None = None, uid: str = "", figures: tuple[FleetFigure, ...] = ()
+) -> JudgedMember:
     """Its exit code follows from its findings."""
     statuses = {each.status for each in findings}
     usual = 1 if Status.FAIL in statuses else 5 if Status.UNKNOWN in statuses else 0
     who = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", uid)
-    return Answered(
+    return JudgedMember(
         usual if exit_code is None else exit_code, who, "live", SEEN, "Nothing to do.", findings, figures, {}
     )
 
 
-def refused(exit_code: int = 3, reason: str = "no answer within 3 min") -> Unanswered:
-    return Unanswered(exit_code, reason, "Give it longer: --fleet-timeout.")
+def refused(exit_code: int = 3, reason: str = "no answer within 3 min") -> UnjudgedMember:
+    return UnjudgedMember(exit_code, reason, "Give it longer: --fleet-timeout.")
 
 
 def a_member(name: str) -> Member:

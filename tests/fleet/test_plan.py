@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.fleet import FleetPlan, Lacking, Row, Shared, Standing, summed
+from kubectl_eksdoc.fleet import FleetPlan, MissingRight, Row, SharedFinding, Standing, summed
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import Outcome
 from tests.fleet.answers import a_finding, a_member, an_answer, refused
@@ -63,7 +63,7 @@ def test_what_clusters_share_is_counted_with_its_worst_severity() -> None:
         a=an_answer(a_finding(severity=Severity.HIGH), a_finding("dns-on-spot", status=Status.PASS)),
         c=an_answer(a_finding("dns-on-spot", status=Status.PASS)),
     )
-    assert plan.shared == (Shared("ami-al2", "About ami-al2", Severity.HIGH, Status.FAIL, ("a", "b")),)
+    assert plan.shared == (SharedFinding("ami-al2", "About ami-al2", Severity.HIGH, Status.FAIL, ("a", "b")),)
 
 
 def test_what_fails_comes_before_what_is_unknown_and_what_most_have_first() -> None:
@@ -85,7 +85,7 @@ def test_rights_that_several_lack_are_named_and_other_reasons_are_not() -> None:
     plan = a_plan(
         a=unknown(), b=unknown(), c=facts, d=facts, e=unknown("x", "list leases.coordination.k8s.io"), f=an_answer()
     )
-    assert plan.lacking == (Lacking("eks:ListInsights", ("a", "b")),)
+    assert plan.lacking == (MissingRight("eks:ListInsights", ("a", "b")),)
 
 
 def test_what_blocks_the_first_step_is_first_in_the_way() -> None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.probed import AskedDns, WithProbes
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
+from kubectl_eksdoc.embedded.serving.access import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.coredns import MEASURE_LABEL
@@ -91,13 +91,13 @@ class DnsLab:
 
     nodes: Sequence[Doc] = (a_zoned("n0", "a"), a_zoned("n1", "a"), a_zoned("n2", "b"))
     objects: Mapping[str, Doc] = field(default_factory=a_dns)
-    users: Mapping[str, User] = field(default_factory=dict)
+    users: Mapping[str, ServedUser] = field(default_factory=dict)
     pulling: Pulling = every_image
     speed: float = 1.0
     start_s: float = 0.2
 
     @contextlib.contextmanager
-    def served(self) -> Iterator[tuple[Server, Api]]:
+    def served(self) -> Iterator[tuple[SimulatedApiServer, Api]]:
         plane = ControlPlane(START, StoredFacts(), seed=7)
         plane.load("nodes", self.nodes)
         plane.load("namespaces", [a_namespace("default"), a_namespace(_SYSTEM)])
@@ -107,7 +107,7 @@ class DnsLab:
         plane.start(WithProbes(Kubelet(self.start_s), dns), every_controller, pulling=self.pulling)
         api = Api(
             plane,
-            Setup(Access({TOKEN: ADMIN, **self.users}), logs=PodLogs(dns.logs)),
+            Setup(TokenUsers({TOKEN: ADMIN, **self.users}), logs=PodLogs(dns.logs)),
             Scaled(time.monotonic, self.speed),
         )
         with serving(api) as server:

@@ -11,7 +11,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
+from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from tests.builders import a_node
 
 START = datetime(2026, 1, 1, 10, 0, 0, tzinfo=timezone.utc)
@@ -50,7 +50,7 @@ class World:
     starts_s: float = 4.0
     stands: Mapping[str, str] = field(default_factory=dict)
     says: list[NotMade | None] = field(default_factory=list)
-    owners_are: tuple[Owner, ...] | Unknown = ()
+    owners_are: tuple[ProbeOwner, ...] | Unknown = ()
     refuses: Mapping[str, NotMade] = field(default_factory=dict)
     unseen: str = ""
     busy: Callable[[int], bool] = lambda second: False
@@ -122,16 +122,16 @@ class World:
     def pod_security(self) -> str | Unknown:
         return ""
 
-    def owners(self) -> tuple[Owner, ...] | Unknown:
+    def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
         return self.owners_are
 
-    def make_owner(self, doc: Doc, dry: bool = False) -> Owner | NotMade:
+    def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
         if "owner" in self.refuses:
             return self.refuses["owner"]
         name = doc["metadata"]["name"]
         if not dry:
             self.made[name] = doc
-        return Owner(next(iter(doc["metadata"]["labels"].values())), name, "uid-of-owner")
+        return ProbeOwner(next(iter(doc["metadata"]["labels"].values())), name, "uid-of-owner")
 
     def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
         if "pod" in self.refuses:
@@ -183,7 +183,7 @@ class World:
     def _answers(self, pod: DnsPod, when: float) -> bool:
         return when < self.told_at.get(pod.uid, 1e9) + min(self.lame_s, self.grace_s)
 
-    def remove(self, owner: Owner) -> Unknown | None:
+    def remove(self, owner: ProbeOwner) -> Unknown | None:
         if "remove" in self.refuses:
             return Unknown(self.refuses["remove"].why, self.refuses["remove"].missing)
         self.done.append(f"remove {owner.name}")

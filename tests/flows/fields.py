@@ -10,7 +10,7 @@ from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, News
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Change, Delete, Evict
-from kubectl_eksdoc.model.journal import Entries, Entry, Intent, Phase
+from kubectl_eksdoc.model.journal import Entries, Entry, JournalIntent, RunPhase
 from tests.flows.stages import NOW
 
 
@@ -35,7 +35,7 @@ class KeptJournal:
     def __init__(self, dies_at: int = -1, *, kept: bool = True) -> None:
         self.entries: list[Entry] = []
         self.writings = 0
-        self.told: list[tuple[Phase, str]] = []
+        self.told: list[tuple[RunPhase, str]] = []
         self._dies_at = dies_at
         self._kept = kept
 
@@ -47,7 +47,7 @@ class KeptJournal:
         if dies:
             raise Killed
 
-    def tell(self, phase: Phase, said: str) -> None:
+    def tell(self, phase: RunPhase, said: str) -> None:
         self.told.append((phase, said))
 
     def read(self) -> Entries:
@@ -55,7 +55,9 @@ class KeptJournal:
 
     def intends(self, act: Change) -> bool:
         verb, uid = type(act).__name__.lower(), act.pod.uid if isinstance(act, (Evict, Delete)) else act.uid
-        return any(isinstance(each, Intent) and (each.verb.value, each.uid) == (verb, uid) for each in self.entries)
+        return any(
+            isinstance(each, JournalIntent) and (each.verb.value, each.uid) == (verb, uid) for each in self.entries
+        )
 
 
 class OwnLock:

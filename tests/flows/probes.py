@@ -10,9 +10,9 @@ from pathlib import Path
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.probed import MetadataServices
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
+from kubectl_eksdoc.embedded.serving.access import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.validation import ENFORCED
 from kubectl_eksdoc.model.api_objects import Doc
@@ -68,12 +68,12 @@ class Lab:
     services: MetadataServices = MetadataServices()
     level: str = ""
     pulling: Pulling = every_image
-    users: Mapping[str, User] = field(default_factory=dict)
+    users: Mapping[str, ServedUser] = field(default_factory=dict)
     pace: Kubelet = Kubelet()
     objects: Mapping[str, Sequence[Doc]] = field(default_factory=dict)  # more of them, by their resources
 
     @contextlib.contextmanager
-    def served(self) -> Iterator[tuple[Server, Api]]:
+    def served(self) -> Iterator[tuple[SimulatedApiServer, Api]]:
         plane = ControlPlane(START, StoredFacts(), seed=7)
         plane.load("nodes", self.nodes)
         plane.load("namespaces", [a_namespace("default", self.level), a_namespace("kube-system")])
@@ -81,13 +81,13 @@ class Lab:
             plane.load(resource, docs)
         plane.start(self.pace, every_controller, pulling=self.pulling)
         users = {TOKEN: ADMIN, **self.users}
-        api = Api(plane, Setup(Access(users), logs=PodLogs(self.services.logs)), Scaled(time.monotonic, SPEED))
+        api = Api(plane, Setup(TokenUsers(users), logs=PodLogs(self.services.logs)), Scaled(time.monotonic, SPEED))
         with serving(api) as server:
             yield server, api
         assert list(api.faults) == []
 
 
-def connection(server: Server, folder: Path, token: str = TOKEN) -> Connection:
+def connection(server: SimulatedApiServer, folder: Path, token: str = TOKEN) -> Connection:
     path = kubeconfigs.one(folder / f"config-{token}", server.url(token), name="lab")
     return replace(Connection(), kubeconfig=path)
 

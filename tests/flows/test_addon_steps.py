@@ -6,14 +6,14 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.read import plan_steps
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import VersionSide
-from kubectl_eksdoc.model.aws.configuration import Broken
+from kubectl_eksdoc.model.aws.configuration import SchemaViolation
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.render.addon.commands import next_update
 from kubectl_eksdoc.render.addon.update import in_short
@@ -30,7 +30,7 @@ def side(name: str) -> VersionSide:
 
 def steps(*names: str, mode: Mode = Mode.OVERWRITE, **more: Any) -> tuple[AddonPlan, ...]:
     """From v1.11.0 on."""
-    whole = planned(facts(now=version("v1.11.0"), target=version(names[-1]), **more), Asked(mode))
+    whole = planned(facts(now=version("v1.11.0"), target=version(names[-1]), **more), AddonUpdateRequest(mode))
     return plan_steps(whole, [side(name) for name in names])
 
 
@@ -68,7 +68,8 @@ def test_values_that_eks_refuses_are_not_said_to_keep_anything() -> None:
     first, _ = steps("v1.15.1", "v1.16.0")
     assert first.way_out is not None and "which these values keep" in in_short(first)
     refused = replace(
-        first, way_out=replace(first.way_out, broken=(Broken(("init",), "is not allowed", "additionalProperties"),))
+        first,
+        way_out=replace(first.way_out, broken=(SchemaViolation(("init",), "is not allowed", "additionalProperties"),)),
     )
     assert "EKS refuses the values that would keep them" in in_short(refused) and next_update(refused) == ""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.pods import LogOf
 from kubectl_eksdoc.session.session import Observed
-from kubectl_eksdoc.snapshot.recording import Recording
+from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
 from tests.builders import a_cluster
 
-WEB, API = Named("v1", "ConfigMap", "shop", "web"), Named("v1", "ConfigMap", "shop", "api")
+WEB, API = ObjectName("v1", "ConfigMap", "shop", "web"), ObjectName("v1", "ConfigMap", "shop", "api")
 ONE, OTHER = LogOf("shop", "web-0", "web"), LogOf("shop", "web-1", "web")
 
 
@@ -22,7 +22,7 @@ class Cluster:
     def __init__(self) -> None:
         self.asked: list[object] = []
 
-    def one(self, of: Named) -> dict[str, Any]:
+    def one(self, of: ObjectName) -> dict[str, Any]:
         self.asked.append(of)
         return {"of": of.name}
 
@@ -42,7 +42,7 @@ class Cluster:
 class Keeper:
     """Keeps nothing of a text."""
 
-    def document(self, of: Named, doc: dict[str, Any]) -> dict[str, Any]:
+    def document(self, of: ObjectName, doc: dict[str, Any]) -> dict[str, Any]:
         return {"kept": of.name}
 
     def text(self, text: str) -> str:
@@ -52,7 +52,7 @@ class Keeper:
 def test_nothing_is_asked_twice_and_the_answer_stays_whole() -> None:
     cluster: Any = Cluster()
     keeper: Any = Keeper()
-    recording = Recording(Observed(a_cluster(), Unknown("not asked"), cluster), keeper)  # type: ignore[arg-type]
+    recording = SnapshotRecorder(Observed(a_cluster(), Unknown("not asked"), cluster), keeper)  # type: ignore[arg-type]
     for _ in range(2):
         assert [recording.one(of) for of in (WEB, API)] == [{"of": "web"}, {"of": "api"}]
         assert recording.logs([ONE]) == {ONE: "secret of web-0"}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.model.api_objects import Doc, Named
-from kubectl_eksdoc.model.api_usage import KindTold, Release
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
+from kubectl_eksdoc.model.api_usage import HelmRelease, KindUsage
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.changes import ReportedChanges
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import PODS, REPLICA_SETS, Resource
 from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.session.session import Observed
-from kubectl_eksdoc.snapshot.recording import Recording
+from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
 from tests.builders import a_cluster
 
 
@@ -25,7 +25,7 @@ def no(right: str) -> Unknown:
 class Nobody:
     """Answers nothing, and says which right would."""
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         return no("get configmaps")
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
@@ -46,18 +46,18 @@ class Nobody:
     def requested(self) -> tuple[str, ...] | Unknown:
         return no("get /metrics")
 
-    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
-        return tuple(KindTold(each, (), no(f"list {each.full_name}")) for each in resources)
+    def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
+        return tuple(KindUsage(each, (), no(f"list {each.full_name}")) for each in resources)
 
-    def releases(self) -> tuple[Release, ...] | Unknown:
-        return (Release("shop", "web", 1, "deployed", no("get secrets")),)
+    def releases(self) -> tuple[HelmRelease, ...] | Unknown:
+        return (HelmRelease("shop", "web", 1, "deployed", no("get secrets")),)
 
-    def told(self) -> ChangesTold:
-        return ChangesTold({"Deployment": no("list controllerrevisions.apps")}, no("list events"))
+    def told(self) -> ReportedChanges:
+        return ReportedChanges({"Deployment": no("list controllerrevisions.apps")}, no("list events"))
 
 
 class KeepsAll:
-    def document(self, of: Named, doc: Doc) -> Doc | Unknown:
+    def document(self, of: ObjectName, doc: Doc) -> Doc | Unknown:
         return doc
 
     def history(self, resource: Resource, doc: Doc) -> Doc | Unknown:
@@ -69,9 +69,9 @@ class KeepsAll:
 
 def test_each_missing_right_is_named_once() -> None:
     nobody = Nobody()
-    recording = Recording(Observed(a_cluster(), Unknown("not asked"), nobody), KeepsAll())
+    recording = SnapshotRecorder(Observed(a_cluster(), Unknown("not asked"), nobody), KeepsAll())
     assert recording.refused() == {}
-    recording.one(Named("v1", "ConfigMap", "kube-system", "coredns"))
+    recording.one(ObjectName("v1", "ConfigMap", "kube-system", "coredns"))
     recording.listed(REPLICA_SETS, "kube-system")
     recording.logs([LogOf("shop", "web", "app")])
     recording.metrics("shop/web", 8080)

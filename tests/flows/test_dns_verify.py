@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.coredns_lameduck.read import Verifying, failed_before, verified
-from kubectl_eksdoc.coredns_lameduck.run import Taken, Verified, Wanted
+from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, failed_before, verified
+from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Taken, Verified
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.pods import Pod
@@ -56,11 +56,13 @@ class Case:
         self.resolvers = FakeResolvers(self.time)
 
     @property
-    def world(self) -> Verifying:
-        return Verifying(self.resolvers, 9153, self.time, self.time.sleep, lambda: self.told(), self.said.append)
+    def world(self) -> VerificationEdges:
+        return VerificationEdges(
+            self.resolvers, 9153, self.time, self.time.sleep, lambda: self.told(), self.said.append
+        )
 
     def seen(self, watch_s: float = 180.0, begun_s: float = 0.0) -> Verified:
-        wanted = Wanted((NEW,), {ONE.key: 0.0, TWO.key: 0.0})
+        wanted = ExpectedReload((NEW,), {ONE.key: 0.0, TWO.key: 0.0})
         return verified(wanted, begun_s, self.world, watch_s)
 
 

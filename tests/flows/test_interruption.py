@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from kubectl_eksdoc.interruption.plan import Wish
+from kubectl_eksdoc.interruption.plan import InterruptionOptions
 from kubectl_eksdoc.interruption.read import interruption_facts, look_at_interruption
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.queues import InterruptionKeys, InterruptionTold
+from kubectl_eksdoc.model.aws.queues import InterruptionAnswers, InterruptionKeys
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import KarpenterInstall, SpotEvent
 from kubectl_eksdoc.model.pods import Container, LogOf
@@ -38,12 +38,12 @@ class Everybody:
     """Whoever is asked: objects by kind, logs and counters of the pod, and AWS. Mutable: `asked` is what was."""
 
     objects: Mapping[str, Any]
-    aws: InterruptionTold = field(default_factory=told)
+    aws: InterruptionAnswers = field(default_factory=told)
     ended: bool = False
     ready: bool = False
     asked: list[Any] = field(default_factory=list)
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         self.asked.append(of.kind)
         found: Doc | Absent | Unknown = self.objects.get(of.kind, Absent(f"there is no {of}"))
         return found
@@ -67,7 +67,7 @@ class Everybody:
         self.asked.append((pod, port))
         return ""
 
-    def tell(self, keys: InterruptionKeys) -> InterruptionTold:
+    def tell(self, keys: InterruptionKeys) -> InterruptionAnswers:
         self.asked.append(keys)
         wanted = {
             "queue": bool(keys.queue),
@@ -79,7 +79,7 @@ class Everybody:
             "figures": keys.figures is not None,
             "notices": bool(keys.instances),
         }
-        return InterruptionTold(**{name: getattr(self.aws, name) for name, yes in wanted.items() if yes})
+        return InterruptionAnswers(**{name: getattr(self.aws, name) for name, yes in wanted.items() if yes})
 
     def session(self, cluster: Cluster) -> Answered:
         return Answered(cluster, self.tell, self)
@@ -167,6 +167,6 @@ def test_a_second_karpenter_is_named() -> None:
     labels = {**LABELS}
     other = a_pod("k-abc-1", "infra", owner="ReplicaSet/k-abc", labels=labels)
     who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")})
-    plan = look_at_interruption(who.session(a_cluster(pods=[other, KARPENTER])), Wish())
+    plan = look_at_interruption(who.session(a_cluster(pods=[other, KARPENTER])), InterruptionOptions())
     (finding,) = (each for each in plan.findings if each.code.name == "interruption-karpenter")
     assert finding.subject.name == "karpenter" and finding.status.value == "unknown"

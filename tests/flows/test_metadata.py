@@ -9,13 +9,13 @@ import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.imds_probe.read import Scope, metadata_facts, plan_imds
+from kubectl_eksdoc.imds_probe.read import ProbeScope, metadata_facts, plan_imds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
+    MachineFacts,
     MachineKeys,
-    MachinesTold,
     MetadataOptions,
     NodeGroup,
     SaidOptions,
@@ -54,7 +54,7 @@ class Account:
     def __init__(self, refuse: str = "") -> None:
         self.asked: list[MachineKeys] = []
         self._refuse = refuse
-        self._whole = MachinesTold(
+        self._whole = MachineFacts(
             {ident(n): Instance(ident(n), f"ami-{n}", options=ONE, scaling_group="asg") for n in range(3)},
             {"green": NodeGroup("green", "AL2023_x86_64_STANDARD"), "own": NodeGroup("own", "AL2023_x", template=OWN)},
             {"asg": ScalingGroup("asg", ASG)},
@@ -67,7 +67,7 @@ class Account:
             frozenset(),
         )
 
-    def tell(self, keys: MachineKeys) -> MachinesTold:
+    def tell(self, keys: MachineKeys) -> MachineFacts:
         self.asked.append(keys)
         given: dict[str, Any] = {}
         for name in ("instances", "node_groups", "scaling_groups", "templates", "images"):
@@ -75,7 +75,7 @@ class Account:
             given[name] = {key: self._one(name, held.get(key, Absent("gone"))) for key in getattr(keys, name)}
         if keys.account:
             given |= {name: self._one(name, getattr(self._whole, name)) for name in ("account", "identities")}
-        return MachinesTold(**given)
+        return MachineFacts(**given)
 
     def session(self, of: Cluster | None = None) -> Answered:
         return Answered(of or cluster(), self.tell, Nowhere())
@@ -138,23 +138,23 @@ def test_what_is_refused_is_unknown_and_leaves_the_rest(refused: str) -> None:
 
 
 def test_what_is_asked_about_is_all_that_is_judged() -> None:
-    assert [each.name for each in Scope().of(cluster()).nodes] == ["n0", "n1", "n2"]
-    kept = Scope(nodes=("n0",), groups=("old",)).of(cluster())
+    assert [each.name for each in ProbeScope().of(cluster()).nodes] == ["n0", "n1", "n2"]
+    kept = ProbeScope(nodes=("n0",), groups=("old",)).of(cluster())
     assert [each.name for each in kept.nodes] == ["n0", "n2"] and [each.name for each in kept.pods] == ["p0", "p2"]
-    alone = Scope(pod="p1").of(cluster())
+    alone = ProbeScope(pod="p1").of(cluster())
     assert [each.name for each in alone.pods] == ["p1"] and [each.name for each in alone.nodes] == ["n1"]
 
 
 @pytest.mark.parametrize(
     ("scope", "said"),
     [
-        (Scope(pod="p9"), "there is no pod 'p9' in namespace default"),
-        (Scope(pod="p1", namespace="shop"), "there is no pod 'p1' in namespace shop"),
-        (Scope(nodes=("n9",)), "there is no node 'n9'"),
-        (Scope(groups=("gren",)), "did you mean green?"),
+        (ProbeScope(pod="p9"), "there is no pod 'p9' in namespace default"),
+        (ProbeScope(pod="p1", namespace="shop"), "there is no pod 'p1' in namespace shop"),
+        (ProbeScope(nodes=("n9",)), "there is no node 'n9'"),
+        (ProbeScope(groups=("gren",)), "did you mean green?"),
     ],
 )
-def test_what_is_not_there_is_said(scope: Scope, said: str) -> None:
+def test_what_is_not_there_is_said(scope: ProbeScope, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         scope.of(cluster())
     assert said in str(caught.value)
@@ -162,7 +162,7 @@ def test_what_is_not_there_is_said(scope: Scope, said: str) -> None:
 
 def test_a_pod_of_that_name_elsewhere_is_named() -> None:
     with pytest.raises(UsageError) as caught:
-        Scope(pod="p1", namespace="shop").of(cluster())
+        ProbeScope(pod="p1", namespace="shop").of(cluster())
     assert "is in default" in caught.value.hint
 
 

@@ -6,16 +6,16 @@ from collections.abc import Collection, Mapping
 
 from kubectl_eksdoc.imds_probe.affected import Effect
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
-from kubectl_eksdoc.imds_probe.programs import Started
+from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.imds_probe.read import with_pods
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.machines import Instance, MachinesTold, MetadataOptions
-from kubectl_eksdoc.model.pods import Calls, Container, LogOf, Pod, Runs
+from kubectl_eksdoc.model.aws.machines import Instance, MachineFacts, MetadataOptions
+from kubectl_eksdoc.model.pods import Calls, Container, ContainerRunState, LogOf, Pod
 from tests.builders import a_cluster, a_node, a_pod
 
 ID = "i-0123456789abcdef0"
-CUT = MachinesTold(instances={ID: Instance(ID, options=MetadataOptions("required", 1))})
+CUT = MachineFacts(instances={ID: Instance(ID, options=MetadataOptions("required", 1))})
 DENIED = Unknown("no", "get pods")
 LINE = "failed to introspect region from EC2Metadata"
 LBC = "eks/aws-load-balancer-controller:v2.13.0"
@@ -30,8 +30,8 @@ class Pods:
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         self.looked += pods
-        crashing = Container("app", LBC, ("--x",), runs=Runs.WAITING, ended_before=True)
-        known = {"shop/a": (crashing,), "shop/b": (Container("app", runs=Runs.WAITING),)}
+        crashing = Container("app", LBC, ("--x",), runs=ContainerRunState.WAITING, ended_before=True)
+        known = {"shop/a": (crashing,), "shop/b": (Container("app", runs=ContainerRunState.WAITING),)}
         return {pod: known.get(pod, DENIED) for pod in pods}
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
@@ -51,7 +51,7 @@ def test_each_pod_has_what_was_found_of_it() -> None:
     assert pods.looked == ["shop/a", "shop/b", "shop/c"], "each once, and none that runs well and is not known"
     assert pods.asked == [LogOf("shop", "a", "app", previous=True)]
     found = facts.inside["shop/a"]
-    assert found.seen is not None and found.seen.line == LINE and found.started == Started(("--x",))
+    assert found.seen is not None and found.seen.line == LINE and found.started == ContainerCommand(("--x",))
     assert facts.inside["shop/b"].seen is None and facts.inside["shop/c"].unknown == (DENIED,)
     assert facts.not_looked_into == 0
     (group,) = plan_metadata(facts, 2).groups

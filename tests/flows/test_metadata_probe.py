@@ -11,20 +11,20 @@ import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.embedded.probed import MetadataServices
-from kubectl_eksdoc.embedded.serving.access import Rule, restricted
+from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
-from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause
-from kubectl_eksdoc.imds_probe.probing.pods import Manner, owner_manifest
+from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings, owner_manifest
 from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.metadata import Report
-from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
+from kubectl_eksdoc.model.metadata import ProbeReport
+from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from kubectl_eksdoc.wiring.changes import open_ground
 from tests.flows import probes
 from tests.flows.probes import Kubelet, Lab, Quick, a_node, connection, nodes_of, there
@@ -38,10 +38,10 @@ def services(**of: MetadataOptions) -> MetadataServices:
 
 
 def run(
-    server: Server,
+    server: SimulatedApiServer,
     api: Api,
     folder: Path,
-    manner: Manner = Manner(),
+    manner: ProbeSettings = ProbeSettings(),
     token: str = probes.TOKEN,
     told: Callable[[], int] = probes.never_told,
     tell: Callable[[str], object] = str,
@@ -107,7 +107,7 @@ def test_an_image_that_cannot_be_pulled_is_unknown(tmp_path: Path) -> None:
         return f"{image}: not found" if image.startswith("example.org/") else ""
 
     with Lab(services=services(n0=TWO, n1=TWO), pulling=pulling).served() as (server, api):
-        done = run(server, api, tmp_path, Manner(image="example.org/no:1"))
+        done = run(server, api, tmp_path, ProbeSettings(image="example.org/no:1"))
         for each in done.nodes:
             assert each.v4.reach is Reach.UNKNOWN
             assert "cannot be pulled (ImagePullBackOff" in each.v4.why and "example.org/no:1" in each.v4.why
@@ -116,7 +116,7 @@ def test_an_image_that_cannot_be_pulled_is_unknown(tmp_path: Path) -> None:
 
 def test_a_kubelet_that_does_not_begin_is_unknown(tmp_path: Path) -> None:
     with Lab(pace=Kubelet(start=1e6)).served() as (server, api):
-        done = run(server, api, tmp_path, Manner(wait_s=3))
+        done = run(server, api, tmp_path, ProbeSettings(wait_s=3))
         assert all("has not begun with it after" in each.v4.why for each in done.nodes)
         nothing_left(api, done)
 
@@ -129,15 +129,15 @@ def test_a_namespace_that_allows_no_host_network(tmp_path: Path, level: str) -> 
         n0, n1 = by_name(done)["n0"], by_name(done)["n1"]
         assert n0.v4.cause is Cause.HOP_LIMIT and f"enforces pod security {level}" in n0.v4.doubt
         assert n1.v4.reach is Reach.REACHABLE
-        assert isinstance(n1.host, Unknown) and isinstance(n1.own, Report)
+        assert isinstance(n1.host, Unknown) and isinstance(n1.own, ProbeReport)
         nothing_left(api, done)
 
 
 def test_a_level_that_nobody_may_read_is_found_out(tmp_path: Path) -> None:
     mine = (
-        Rule(("create", "list", "delete"), ("configmaps",), ("",), ("default",)),
-        Rule(("create", "list"), ("pods",), ("",), ("default",)),
-        Rule(("get",), ("pods/log",), ("",), ("default",)),
+        RbacRule(("create", "list", "delete"), ("configmaps",), ("",), ("default",)),
+        RbacRule(("create", "list"), ("pods",), ("",), ("default",)),
+        RbacRule(("get",), ("pods/log",), ("",), ("default",)),
     )
     lab = Lab(services=services(n0=ONE, n1=TWO), level="baseline", users={probes.OTHER: restricted("me", mine)})
     with lab.served() as (server, api):
@@ -148,11 +148,11 @@ def test_a_level_that_nobody_may_read_is_found_out(tmp_path: Path) -> None:
         nothing_left(api, done)
 
 
-def rules(without: str) -> tuple[Rule, ...]:
+def rules(without: str) -> tuple[RbacRule, ...]:
     """All that a probe needs, in its namespace, but one right."""
     needed = ("get namespaces", "list configmaps", "create configmaps", "delete configmaps", "create pods", "list pods")
     held = [each.split() for each in (*needed, "get pods/log") if each != without]
-    return tuple(Rule((verb,), (resource,), ("",)) for verb, resource in held)
+    return tuple(RbacRule((verb,), (resource,), ("",)) for verb, resource in held)
 
 
 @pytest.mark.parametrize("right", ["create pods", "list pods", "get pods/log"])
@@ -199,7 +199,7 @@ def test_a_dry_run_of_the_server_finds_refusals_and_makes_nothing(tmp_path: Path
     lab = Lab(level="baseline", users={probes.OTHER: restricted("me", rules("get namespaces"))})
     with lab.served() as (server, api):
         ground = open_ground(connection(server, tmp_path, probes.OTHER), "default")
-        what = prepared(nodes_of(api), ground, "cafe", Manner(), every=True)
+        what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
         refused = tried(what, ground)
         assert [name.rpartition("-")[2] for name in refused] == ["host", "host"]
         assert all("violates PodSecurity" in why.why for why in refused.values())
@@ -228,7 +228,7 @@ def test_whoever_insists_leaves_nothing_either(tmp_path: Path) -> None:
 
 
 def test_what_killed_probes_left_is_removed_and_a_running_one_is_not(tmp_path: Path) -> None:
-    manner = Manner()
+    manner = ProbeSettings()
 
     def left(probe: str, age: timedelta) -> Doc:
         """By the server's Date, which is the wall's."""
@@ -253,22 +253,22 @@ def test_a_node_that_is_not_there(tmp_path: Path) -> None:
 class Ground:
     """Mutable. A ground of which the test says how it answers; `acts` are kept."""
 
-    made: Owner | NotMade = Owner("cafe", "owner", "uid")
+    made: ProbeOwner | NotMade = ProbeOwner("cafe", "owner", "uid")
     refuses: NotMade | None = None
     seen: Callable[[int], Mapping[str, PodStand] | Unknown] = lambda count: {}
     printed: str | Unknown = ""
     removal: Unknown | None = None
-    there: tuple[Owner, ...] | Unknown = ()
+    there: tuple[ProbeOwner, ...] | Unknown = ()
     acts: list[str] = field(default_factory=list)
     looks: int = 0
 
     def pod_security(self) -> str | Unknown:
         return ""
 
-    def owners(self) -> tuple[Owner, ...] | Unknown:
+    def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
         return self.there
 
-    def make_owner(self, doc: Doc, dry: bool = False) -> Owner | NotMade:
+    def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
         self.acts.append(f"owner {doc['metadata']['name']}")
         return self.made
 
@@ -283,7 +283,7 @@ class Ground:
     def log(self, pod: str) -> str | Unknown:
         return self.printed
 
-    def remove(self, owner: Owner) -> Unknown | None:
+    def remove(self, owner: ProbeOwner) -> Unknown | None:
         self.acts.append(f"remove {owner.name} {owner.uid}")
         return self.removal
 
@@ -301,10 +301,10 @@ class Steps:
         self.seconds += seconds
 
 
-def _prepared(ground: ProbeGround, names: Sequence[str] = ("n0",)) -> ProbePlan:
+def _prepared(ground: ProbeNamespace, names: Sequence[str] = ("n0",)) -> ProbePlan:
     from tests.builders import a_node as a_fact
 
-    return prepared([a_fact(name) for name in names], ground, "cafe", Manner(), every=True)
+    return prepared([a_fact(name) for name in names], ground, "cafe", ProbeSettings(), every=True)
 
 
 def test_an_owner_of_which_nobody_knows_is_removed_by_its_name() -> None:
@@ -337,7 +337,7 @@ def test_pods_that_do_not_go_are_named() -> None:
 
 
 def test_stale_ones_go_first() -> None:
-    old, young = Owner("dead", "old", "u1", 1e6), Owner("beef", "young", "u2", 10.0)
+    old, young = ProbeOwner("dead", "old", "u1", 1e6), ProbeOwner("beef", "young", "u2", 10.0)
     ground = Ground(there=(old, young))
     what = _prepared(ground)
     assert (what.stale, what.others) == ((old,), (young,))

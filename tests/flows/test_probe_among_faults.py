@@ -10,16 +10,16 @@ import pytest
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server, serving
-from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, Request
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, ServedRequest
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed
-from kubectl_eksdoc.imds_probe.probing.pods import Manner
+from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings
 from kubectl_eksdoc.imds_probe.probing.result import Probed
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.inside_pods import ProbeGround
-from kubectl_eksdoc.kube.sending import Tries
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
+from kubectl_eksdoc.kube.sending import RetryLimits
 from kubectl_eksdoc.kube.sent import real_clock
 from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.model.asked import Unknown
@@ -32,8 +32,8 @@ from tests.flows.probes import Lab, Quick, connection, nodes_of, there
 TWO = MetadataOptions("required", 2)
 SERVICES = MetadataServices({"n0": TWO, "n1": TWO})
 
-Fault = Callable[[Request], bool]
-QUICK = Tries(patience_s=10.0, first_pause_s=0.01, longest_pause_s=0.02)
+Fault = Callable[[ServedRequest], bool]
+QUICK = RetryLimits(patience_s=10.0, first_pause_s=0.01, longest_pause_s=0.02)
 
 
 class Unlucky:
@@ -44,7 +44,7 @@ class Unlucky:
         self._api = api
         self._fault, self._times, self._done, self._code = fault, times, done, code
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         if not self._times or not self._fault(request):
             return self._api.handle(request)
         self._times -= 1
@@ -59,11 +59,11 @@ def of(method: str, part: str) -> Fault:
     return lambda request: request.method == method and part in request.path
 
 
-def run(server: Server, api: Api, folder: Path) -> Probed:
+def run(server: SimulatedApiServer, api: Api, folder: Path) -> Probed:
     access = connect(connection(server, folder), of_this_process())
-    patience = Patience(first_pause=0.01, longest_pause=0.02)
-    ground = ProbeGround(access, patience, "default", real_clock(), MARKS, QUICK)
-    what = prepared(nodes_of(api), ground, "cafe", Manner(), every=True)
+    patience = RetryPolicy(first_pause=0.01, longest_pause=0.02)
+    ground = LiveProbeNamespace(access, patience, "default", real_clock(), MARKS, QUICK)
+    what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
     return probed(what, ground, Quick(), probes.never_told, str)
 
 
@@ -118,8 +118,8 @@ def test_an_owner_that_cannot_be_removed_is_named(tmp_path: Path) -> None:
     tries = 10**6
     with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, tries, code=503)) as server:
         access = connect(connection(server, tmp_path), of_this_process())
-        ground = ProbeGround(access, Patience(), "default", real_clock(), MARKS, Tries(0.1, 0.01, 0.02))
-        what = prepared(nodes_of(api), ground, "cafe", Manner(), every=True)
+        ground = LiveProbeNamespace(access, RetryPolicy(), "default", real_clock(), MARKS, RetryLimits(0.1, 0.01, 0.02))
+        what = prepared(nodes_of(api), ground, "cafe", ProbeSettings(), every=True)
         found = probed(what, ground, Quick(), probes.never_told, str)
         assert found.nodes[0].v4.reach is Reach.REACHABLE
         assert "answered 503" in found.not_removed and there(api, "configmaps") == [found.owner]

@@ -13,8 +13,8 @@ from kubectl_eksdoc.embedded.faults import registry
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
-from kubectl_eksdoc.kubernetes.api.statuses import Status
-from kubectl_eksdoc.kubernetes.news import Answered, News
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.api_objects import with_value, without
@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import Change
+from kubectl_eksdoc.simulator.store import StoreChange
 from tests.flows.stages import CLUSTERS, made, recorded, staged, web, with_group
 from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
 
@@ -33,7 +33,7 @@ def lowest_headroom(plane: ControlPlane) -> list[int]:
     """Every number of allowed disruptions that is written from now on."""
     seen: list[int] = []
 
-    def note(change: Change) -> None:
+    def note(change: StoreChange) -> None:
         if change.item.resource == BUDGETS:
             seen.append(int(change.item.doc["status"]["disruptionsAllowed"]))
 
@@ -156,7 +156,9 @@ def test_what_is_refused_every_time_is_given_up() -> None:
     class Refusing(EmbeddedStage):
         def do(self, act: Act) -> News:
             said = 'admission webhook "w" denied the request: not today'
-            return Answered(act, Status(403, "Forbidden", said)) if isinstance(act, Evict) else super().do(act)
+            return (
+                RequestAnswered(act, ApiStatus(403, "Forbidden", said)) if isinstance(act, Evict) else super().do(act)
+            )
 
     refusing = Refusing(plane, stage.read(kinds.ALL))
     rehearsal = tried(refusing, DrainPolicy())

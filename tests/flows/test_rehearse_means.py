@@ -9,22 +9,22 @@ import pytest
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Scribe, aims_of, replay
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.journal import JournalWriter, aims_of, replay
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.replanning import Replanning
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import rehearse
-from kubectl_eksdoc.flows.run.draining import Draining, Ended
+from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd
 from kubectl_eksdoc.flows.run.resuming import engine_again
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Delete, Restart
 from kubectl_eksdoc.model.api_objects import at, with_value
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import Intent, Outcome, Result, Verb
+from kubectl_eksdoc.model.journal import IntentOutcome, JournalIntent, Result, Verb
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import Change, What
+from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
 from tests.flows.singles import a_job, nodes, single
 from tests.flows.stages import NOW, made, web
@@ -39,11 +39,11 @@ def ready_pods(plane: ControlPlane, app: str = "web") -> list[int]:
     """How many pods of `app` are Ready and not leaving, after every change from now on."""
     seen: list[int] = []
 
-    def note(change: Change) -> None:
+    def note(change: StoreChange) -> None:
         if change.item.resource != "pods":
             return
         there = [item for item in plane.store.list("pods") if at(item.doc, "metadata", "labels").get("app") == app]
-        gone = change.item.uid if change.what is What.DELETED else ""
+        gone = change.item.uid if change.what is StoreChangeKind.DELETED else ""
         conditions = [
             (each["type"], each["status"])
             for item in there
@@ -56,7 +56,7 @@ def ready_pods(plane: ControlPlane, app: str = "web") -> list[int]:
     return seen
 
 
-def subjects(moments: tuple[Moment, ...] | list[Moment], what: Happened) -> list[str]:
+def subjects(moments: tuple[RunMoment, ...] | list[RunMoment], what: Happened) -> list[str]:
     return [moment.subject for moment in moments if moment.what is what]
 
 
@@ -86,28 +86,28 @@ class Run:
         self.stage = stage
         self.policy = policy
         self.journal = KeptJournal()
-        self.moments: list[Moment] = []
+        self.moments: list[RunMoment] = []
         self.waits: dict[str, str] = {}  # the last word on each pod
         cluster, self.plan = plan_drain(stage, BLUE, policy)
         stage.start(pace)
         self.field = StageField(stage, self.journal, dies_at)
-        scribe = Scribe()
+        scribe = JournalWriter()
         self.journal.entries.append(_first(scribe, self.plan))
-        self._draining = self._made(Engine(self.plan, Seen(cluster)), scribe, cluster)
+        self._draining = self._made(Engine(self.plan, ObservedState(cluster)), scribe, cluster)
 
-    def to_the_end(self) -> Ended:
+    def to_the_end(self) -> DrainRunEnd:
         return self._draining.to_the_end()
 
-    def go_on(self) -> Ended:
+    def go_on(self) -> DrainRunEnd:
         """Somebody else does."""
         journaled = replay(self.journal.read())
         cluster = self.stage.read(kinds.ALL)
         engine = engine_again(cluster, journaled, self.policy)
         self.stage.news()
         self.field = StageField(self.stage, self.journal)
-        return self._made(engine, Scribe(journaled.next_number), cluster).to_the_end()
+        return self._made(engine, JournalWriter(journaled.next_number), cluster).to_the_end()
 
-    def _made(self, engine: Engine, scribe: Scribe, cluster: Cluster) -> Draining:
+    def _made(self, engine: Engine, scribe: JournalWriter, cluster: Cluster) -> Draining:
         return Draining(
             engine,
             self.field,
@@ -120,14 +120,14 @@ class Run:
             replanning=Replanning(engine, cluster),
         )
 
-    def intents(self, verb: Verb) -> list[Intent]:
-        return [e for e in self.journal.entries if isinstance(e, Intent) and e.verb is verb]
+    def intents(self, verb: Verb) -> list[JournalIntent]:
+        return [e for e in self.journal.entries if isinstance(e, JournalIntent) and e.verb is verb]
 
-    def results(self) -> list[Outcome]:
+    def results(self) -> list[IntentOutcome]:
         return [e.outcome for e in self.journal.entries if isinstance(e, Result)]
 
 
-def _first(scribe: Scribe, plan: DrainPlan) -> Any:
+def _first(scribe: JournalWriter, plan: DrainPlan) -> Any:
     return scribe.begun(
         "r1", NOW, plan="digest", tool="0", who="me", host="here", leader="here", aims=aims_of(plan), asked=()
     )
@@ -145,7 +145,7 @@ def test_a_restart_is_written_down_first() -> None:
         "default",
         "old-0",
     )
-    assert set(run.results()) == {Outcome.DONE}
+    assert set(run.results()) == {IntentOutcome.DONE}
 
 
 @pytest.mark.parametrize("dies_at", [1, 2])

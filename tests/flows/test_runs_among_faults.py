@@ -16,14 +16,14 @@ from kubectl_eksdoc.drain.run.record import Record
 from kubectl_eksdoc.embedded.faults import registry
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
-from kubectl_eksdoc.kubernetes.api.statuses import Details, Lost, Status
-from kubectl_eksdoc.kubernetes.news import Answered, News
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer
+from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import Change, What
+from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.examples import one_in
 from tests.flows.stages import made, recorded, web
 from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc
@@ -31,17 +31,17 @@ from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc
 BLUE = Targeting(nodegroups=("blue",))
 
 BEFORE = {
-    "reset": Lost("connection reset by peer"),
-    "conflict": Status(409, "Conflict", "the object has been modified"),
-    "throttled": Status(429, "TooManyRequests", "try again later", Details(retry_after_s=2)),
-    "leader": Status(500, "InternalError", "etcdserver: leader changed"),
-    "stopping": Status(503, "ServiceUnavailable", "apiserver not ready"),
-    "webhook": Status(500, "InternalError", 'Internal error occurred: failed calling webhook "w": no endpoints'),
-    "denied": Status(403, "Forbidden", 'admission webhook "w" denied the request: not now'),
+    "reset": LostAnswer("connection reset by peer"),
+    "conflict": ApiStatus(409, "Conflict", "the object has been modified"),
+    "throttled": ApiStatus(429, "TooManyRequests", "try again later", Details(retry_after_s=2)),
+    "leader": ApiStatus(500, "InternalError", "etcdserver: leader changed"),
+    "stopping": ApiStatus(503, "ServiceUnavailable", "apiserver not ready"),
+    "webhook": ApiStatus(500, "InternalError", 'Internal error occurred: failed calling webhook "w": no endpoints'),
+    "denied": ApiStatus(403, "Forbidden", 'admission webhook "w" denied the request: not now'),
 }
 AFTER = {
-    "answer lost": Lost("connection reset by peer"),
-    "late": Status(504, "Timeout", "Timeout: request did not complete within the allotted duration"),
+    "answer lost": LostAnswer("connection reset by peer"),
+    "late": ApiStatus(504, "Timeout", "Timeout: request did not complete within the allotted duration"),
 }
 
 
@@ -61,14 +61,19 @@ class Bad(EmbeddedStage):
             fault = self._chance.choice(self._faults)
             self.answered[fault] += 1
             if fault in BEFORE:
-                return Answered(act, BEFORE[fault])
+                return RequestAnswered(act, BEFORE[fault])
             self._done(act)
-            return Answered(act, AFTER[fault])
+            return RequestAnswered(act, AFTER[fault])
         return self._done(act)
 
     def _done(self, act: Act) -> News:
         news = super().do(act)
-        if isinstance(act, Evict) and isinstance(news, Answered) and isinstance(news.answer, Status) and news.answer.ok:
+        if (
+            isinstance(act, Evict)
+            and isinstance(news, RequestAnswered)
+            and isinstance(news.answer, ApiStatus)
+            and news.answer.ok
+        ):
             self.evicted[act.pod.uid] += 1
         return news
 
@@ -84,7 +89,7 @@ class Swallowing(EmbeddedStage):
     def do(self, act: Act) -> News:
         if isinstance(act, Evict) and act.pod.key == self._pod:
             self.times[act.pod.uid] += 1
-            return Answered(act, Status(201))
+            return RequestAnswered(act, ApiStatus(201))
         return super().do(act)
 
 
@@ -92,8 +97,8 @@ def stretched(plane: ControlPlane) -> list[str]:
     """Budgets that are written with less than they have, from now on."""
     found: list[str] = []
 
-    def note(change: Change) -> None:
-        if change.item.resource == BUDGETS and change.what is not What.DELETED:
+    def note(change: StoreChange) -> None:
+        if change.item.resource == BUDGETS and change.what is not StoreChangeKind.DELETED:
             status = change.item.doc["status"]
             if status["disruptionsAllowed"] < 0 or status["currentHealthy"] < status["desiredHealthy"]:
                 found.append("/".join(change.item.key))
@@ -192,7 +197,12 @@ class Counting(EmbeddedStage):
             node = self._store.get(kinds.NODES.full_name, ("", act.pod.node))
             assert node is None or node.doc["spec"].get("unschedulable"), "only from cordoned nodes"
         news = super().do(act)
-        if isinstance(act, Evict) and isinstance(news, Answered) and isinstance(news.answer, Status) and news.answer.ok:
+        if (
+            isinstance(act, Evict)
+            and isinstance(news, RequestAnswered)
+            and isinstance(news.answer, ApiStatus)
+            and news.answer.ok
+        ):
             self.evicted[act.pod.uid] += 1
         return news
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen, kinds_of
-from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
@@ -62,8 +62,8 @@ def read(path: Path, *codes: Code) -> Cluster:
 
 def judged(cluster: Cluster, *codes: Code) -> tuple[Finding, ...]:
     names = [code.name for code in codes]
-    facts = CheckFacts(cluster, Way(Version(1, 33), Version(1, 34), (Version(1, 34),), "as told"))
-    return plan_check(facts, chosen(names), Wish(frozenset(names))).findings
+    facts = CheckFacts(cluster, UpgradePath(Version(1, 33), Version(1, 34), (Version(1, 34),), "as told"))
+    return plan_check(facts, chosen(names), CheckWish(frozenset(names))).findings
 
 
 def subjects(findings: tuple[Finding, ...]) -> set[tuple[str, str, str]]:

@@ -13,19 +13,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.baseline.changes import outline_of
-from kubectl_eksdoc.check.plan import Wish
+from kubectl_eksdoc.check.plan import CheckWish
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.saved import is_snapshot, read_earlier
 from kubectl_eksdoc.model.documents import IMDS_PROBE, UPGRADE_CHECK
-from kubectl_eksdoc.model.earlier import Earlier
+from kubectl_eksdoc.model.earlier import SavedResult
 from kubectl_eksdoc.render.look import Look
 from tests.render.check.checked import SKEW, STUCK, accepted, usual, view
 
-SEEN = view(usual(SKEW, STUCK), Wish(suppressions=(accepted(STUCK),)))
+SEEN = view(usual(SKEW, STUCK), CheckWish(suppressions=(accepted(STUCK),)))
 TEXT = SEEN.render("json", Look())
 
 
-def read(text: str | bytes, folder: Path, kind: str = UPGRADE_CHECK) -> Earlier:
+def read(text: str | bytes, folder: Path, kind: str = UPGRADE_CHECK) -> SavedResult:
     path = folder / "answer.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return read_earlier(str(path), kind, "check")

@@ -10,15 +10,15 @@ import pytest
 
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Scribe
-from kubectl_eksdoc.drain.run.limits import Limits
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.journal import JournalWriter
+from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.replanning import Replanning
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.run.draining import Draining, Ended
+from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd
 from kubectl_eksdoc.host.hooks import HookedField
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE
@@ -57,11 +57,11 @@ class Coming:
     """Makes a pod on the first node that is begun, past the scheduler."""
 
     def __init__(self, api: Api) -> None:
-        self.moments: list[Moment] = []
+        self.moments: list[RunMoment] = []
         self._api = api
         self._made = False
 
-    def listen(self, moments: list[Moment]) -> None:
+    def listen(self, moments: list[RunMoment]) -> None:
         self.moments += moments
         begun = next((moment.subject for moment in moments if moment.what is Happened.BEGUN), None)
         if begun is not None and not self._made:
@@ -75,20 +75,20 @@ class Coming:
             self._api.now(make)
 
 
-def drain(api: Api, folder: Path, after: str) -> tuple[Ended, list[Moment]]:
+def drain(api: Api, folder: Path, after: str) -> tuple[DrainRunEnd, list[RunMoment]]:
     coming, journal = Coming(api), KeptJournal()
     with among(api) as server, field_on(connection(server, folder)) as live:
         cluster, plan = plan_drain(LiveReader(connection(server, folder)), Targeting(nodegroups=("blue",)), POLICY)
         log = f'echo "$EKSDOC_WHEN $EKSDOC_WAVE $EKSDOC_NODES" >> {folder}/log'
         field = HookedField(live, {BEFORE_WAVE: log, AFTER_WAVE: f"{log}; {after}"}, "r1")
-        engine = Engine(plan, Seen(cluster), Limits(soak_s=20), HOOKS)
+        engine = Engine(plan, ObservedState(cluster), RunLimits(soak_s=20), HOOKS)
         draining = Draining(
             engine,
             field,
             journal,
             OwnLock(),
             FastClock(),
-            Scribe(),
+            JournalWriter(),
             coming.listen,  # type: ignore[arg-type]
             replanning=Replanning(engine, cluster),
         )
@@ -97,7 +97,7 @@ def drain(api: Api, folder: Path, after: str) -> tuple[Ended, list[Moment]]:
     return ended, coming.moments
 
 
-def waves(moments: list[Moment], what: Happened) -> list[float]:
+def waves(moments: list[RunMoment], what: Happened) -> list[float]:
     return [moment.at_s for moment in moments if moment.what is what]
 
 

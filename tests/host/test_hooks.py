@@ -11,8 +11,8 @@ from time import monotonic, sleep
 import pytest
 
 from kubectl_eksdoc.host.hooks import LONGEST_SAID, HookedField
-from kubectl_eksdoc.kubernetes.api.statuses import Status
-from kubectl_eksdoc.kubernetes.news import Answered, HookEnded, News
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.news import HookEnded, News, RequestAnswered
 from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Act, Cordon, Hook
 
 HOOK = Hook(BEFORE_WAVE, 3, ("old-0", "old-1"))
@@ -26,7 +26,7 @@ class Echo:
         self.closed = False
 
     def do(self, act: Act) -> None:
-        self.answers.append(Answered(act, Status(200)))
+        self.answers.append(RequestAnswered(act, ApiStatus(200)))
 
     def news(self, wait_s: float) -> Sequence[News]:
         found, self.answers = self.answers, []
@@ -161,13 +161,13 @@ def test_everything_else_is_the_inner_fields() -> None:
     inner = Echo()
     field = HookedField(inner, {BEFORE_WAVE: "true"}, "r1")
     field.do(Cordon("old-0", "u"))
-    assert field.news(0.0) == [Answered(Cordon("old-0", "u"), Status(200))]
+    assert field.news(0.0) == [RequestAnswered(Cordon("old-0", "u"), ApiStatus(200))]
     field.do(HOOK)
     field.do(Cordon("old-1", "u"))
     found = [*news(field)]
     while len(found) < 2:
         found += news(field)
-    assert {type(each) for each in found} == {Answered, HookEnded}
+    assert {type(each) for each in found} == {RequestAnswered, HookEnded}
     field.close()
     assert inner.closed
 

@@ -13,11 +13,11 @@ import pytest
 
 from kubectl_eksdoc.errors import JournalError
 from kubectl_eksdoc.host.journals import JournalFile, read_run, runs, runs_folder, to_the_disk
-from kubectl_eksdoc.model.journal import Note, Noted
+from kubectl_eksdoc.model.journal import JournalNote, Note
 from kubectl_eksdoc.objects.journal_lines import line
 from tests.builders import NOW
 
-NOTES = [Note(number, NOW, Noted.PAUSED) for number in range(9)]
+NOTES = [Note(number, NOW, JournalNote.PAUSED) for number in range(9)]
 ROOT = Path(__file__).parents[2]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.snapshot import KeptReader, file_in, snapshot_at
+from kubectl_eksdoc.host.archives.snapshot import SnapshotFileReader, file_in, snapshot_at
 from kubectl_eksdoc.host.archives.snapshot_file import MANIFEST, SnapshotFile
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.connection import Connection
@@ -55,10 +55,10 @@ def made(path: Path, manifest: bytes | None = None) -> Path:
     return path
 
 
-def reader(path: Path, scene: str = "") -> KeptReader:
+def reader(path: Path, scene: str = "") -> SnapshotFileReader:
     snapshot = snapshot_at(str(path))
     assert snapshot is not None
-    return KeptReader(str(path), scene, snapshot.scenes[scene])
+    return SnapshotFileReader(str(path), scene, snapshot.scenes[scene])
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from kubectl_eksdoc.host.cache import (
     LARGEST,
     LONGEST_S,
     MOST,
-    Known,
+    CachedNames,
     KnownNames,
     content_of,
     known_in,
@@ -24,7 +24,7 @@ from kubectl_eksdoc.host.cache import (
 from kubectl_eksdoc.model.names import Name
 
 KEY = "ab" * 20
-KNOWN = Known((Name("blue", "8 nodes"), Name("é ü")), asked=1000.5, seen=1000.5)
+KNOWN = CachedNames((Name("blue", "8 nodes"), Name("é ü")), asked=1000.5, seen=1000.5)
 FAILED = replace(KNOWN, seen=900.0)
 
 
@@ -53,7 +53,7 @@ def test_they_age() -> None:
     assert not KNOWN.fresh(1000), "the clock was put back"
     assert FAILED.fresh(1000.5 + FAILED_S - 1) and not FAILED.fresh(1000.5 + FAILED_S)
     assert FAILED.usable(900 + LONGEST_S - 1) == KNOWN.names and FAILED.usable(900 + LONGEST_S) == ()
-    assert Known((), float("nan"), float("nan")).usable(5) == () and not Known((), float("nan"), 0).fresh(5)
+    assert CachedNames((), float("nan"), float("nan")).usable(5) == () and not CachedNames((), float("nan"), 0).fresh(5)
 
 
 def test_there_are_never_many(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_since_when_they_are_asked_for(tmp_path: Path) -> None:
     names.begin(KEY, 1000)
     assert names.asked_for(KEY, 1005) == 5 and names.asked_for(KEY, 1100) == 100
     assert names.asked_for(KEY, 900) == math.inf, "the clock was put back"
-    names.keep(KEY, Known((), 1001, 1001))
+    names.keep(KEY, CachedNames((), 1001, 1001))
     assert names.asked_for(KEY, 1005) == math.inf, "there was an answer"
     for damaged in (b"soon", b"nan", b"inf", b""):
         (tmp_path / f"{KEY}.asking").write_bytes(damaged)
@@ -89,4 +89,4 @@ FORM = st.fixed_dictionaries(
 @given(FORM)
 def test_any_json_is_read(document: object) -> None:
     found = known_in(json.dumps(document).encode())
-    assert found is None or isinstance(found, Known)
+    assert found is None or isinstance(found, CachedNames)

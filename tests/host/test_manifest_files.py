@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.manifest_files import Bounds, read_documents, read_manifests
-from kubectl_eksdoc.model.api_usage import Manifest
+from kubectl_eksdoc.host.manifest_files import ManifestLimits, read_documents, read_manifests
+from kubectl_eksdoc.model.api_usage import ManifestText
 
 PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
 
@@ -24,7 +24,7 @@ def made(folder: Path, **files: str | bytes) -> str:
     return str(folder)
 
 
-def whys(found: tuple[Manifest, ...]) -> list[str]:
+def whys(found: tuple[ManifestText, ...]) -> list[str]:
     return [each.why for manifest in found for each in manifest.unread]
 
 
@@ -89,7 +89,7 @@ def test_a_kustomization_that_takes_more_than_was_read_is_unknown(
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     folder = made(tmp_path, a_yaml=b"\xff\xfe", b_yaml="a: [", c_yaml=PDB * 30)
     (tmp_path / "d.yaml").symlink_to(tmp_path / "nowhere")
-    found = read_manifests([folder], Bounds(size=len(PDB) * 20))
+    found = read_manifests([folder], ManifestLimits(size=len(PDB) * 20))
     assert [each.path.rpartition("/")[2] for each in found] == ["a.yaml", "b.yaml", "c.yaml", "d.yaml"]
     assert all(len(each.unread) == 1 for each in found)
     assert "UTF-8" in whys(found)[0] and "No such file" in whys(found)[3]
@@ -97,7 +97,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_too_many_files_are_said(tmp_path: Path) -> None:
     folder = made(tmp_path, a_yaml=PDB, b_yaml=PDB, c_yaml=PDB)
-    assert whys(read_manifests([folder], Bounds(files=2))) == ["more than 2 files are not read"]
+    assert whys(read_manifests([folder], ManifestLimits(files=2))) == ["more than 2 files are not read"]
 
 
 @pytest.mark.parametrize("path", ["nowhere.yaml", "a\0b", ""])

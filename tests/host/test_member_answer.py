@@ -13,7 +13,7 @@ from kubectl_eksdoc.host.fleet.member import outcome
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.documents import ADDON_DIFF, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import Answered, Figure, Outcome, Said, Unanswered
+from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, MemberFinding, Outcome, UnjudgedMember
 
 FINDING = {
     "code": "ami-al2",
@@ -44,14 +44,14 @@ def of(document: object, status: int = 1, complaint: str = "", kind: str = UPGRA
 
 
 def test_an_answer() -> None:
-    assert of(DOCUMENT, 5) == Answered(
+    assert of(DOCUMENT, 5) == JudgedMember(
         5,
         Identity("prod", "shop", "", "eu-west-1", "", "u"),
         "live",
         "2026-11-20T08:51:00Z",
         "Not yet.",
         (
-            Said(
+            MemberFinding(
                 "ami-al2",
                 "Nodes of Amazon Linux 2",
                 Severity.HIGH,
@@ -62,7 +62,7 @@ def test_an_answer() -> None:
                 "eks:ListInsights",
             ),
         ),
-        (Figure("TARGET", "1.34"),),
+        (FleetFigure("TARGET", "1.34"),),
         DOCUMENT,
     )
 
@@ -70,11 +70,11 @@ def test_an_answer() -> None:
 @pytest.mark.parametrize("status", [2, 3, 4, 70])
 def test_a_refusal_says_why_and_what_to_try(status: int) -> None:
     said = "context prod\nerror: old\nerror: nobody answers at https://x\nTry again.\n    kubectl get nodes\n"
-    assert outcome(status, b"", said, UPGRADE_CHECK) == Unanswered(
+    assert outcome(status, b"", said, UPGRADE_CHECK) == UnjudgedMember(
         status, "nobody answers at https://x", "Try again. kubectl get nodes"
     )
-    assert outcome(status, b"", "first\nlast words\n", UPGRADE_CHECK) == Unanswered(status, "last words")
-    assert outcome(status, b"", "", UPGRADE_CHECK) == Unanswered(
+    assert outcome(status, b"", "first\nlast words\n", UPGRADE_CHECK) == UnjudgedMember(status, "last words")
+    assert outcome(status, b"", "", UPGRADE_CHECK) == UnjudgedMember(
         status, f"its process ended with exit code {status} and said nothing"
     )
 
@@ -89,7 +89,7 @@ def test_a_refusal_says_why_and_what_to_try(status: int) -> None:
 )
 def test_what_neither_answers_nor_refuses_is_a_bug(status: int, reason: str) -> None:
     found = of(DOCUMENT, status, "last words")
-    assert isinstance(found, Unanswered)
+    assert isinstance(found, UnjudgedMember)
     assert (found.exit_code, found.reason) == (70, reason)
     assert ("--parallel" in found.hint) is (status == -9)
 
@@ -97,19 +97,19 @@ def test_what_neither_answers_nor_refuses_is_a_bug(status: int, reason: str) -> 
 @pytest.mark.parametrize("findings", [None, "none", {}])
 def test_an_answer_without_findings_is_not_clean(findings: object) -> None:
     found = of(DOCUMENT | {"findings": findings}, 0)
-    assert found == Unanswered(70, "its process ended with exit code 0 and printed no UpgradeCheck")
+    assert found == UnjudgedMember(70, "its process ended with exit code 0 and printed no UpgradeCheck")
     without = {key: value for key, value in DOCUMENT.items() if key != "findings"}
     assert of(without, 0) == found
 
 
 def test_what_could_not_be_printed_again_is_not_read() -> None:
-    assert isinstance(of(DOCUMENT | {"more": float("nan")}), Unanswered)
+    assert isinstance(of(DOCUMENT | {"more": float("nan")}), UnjudgedMember)
 
 
 @pytest.mark.parametrize("printed", [b"", b"{", b"[]", b"\xff", b'{"kind": "DrainPlan"}', b"[" * 100_000])
 def test_an_answer_that_is_none_is_a_bug(printed: bytes) -> None:
     found = outcome(1, printed, "", UPGRADE_CHECK)
-    assert found == Unanswered(70, "its process ended with exit code 1 and printed no UpgradeCheck")
+    assert found == UnjudgedMember(70, "its process ended with exit code 1 and printed no UpgradeCheck")
 
 
 def test_what_only_add_ons_have() -> None:
@@ -118,8 +118,8 @@ def test_what_only_add_ons_have() -> None:
         {"name": "coredns", "fields": []},
     ]
     found = of(DOCUMENT | {"kind": ADDON_DIFF, "addons": addons}, kind=ADDON_DIFF)
-    assert isinstance(found, Answered)
-    assert found.figures == (Figure("ADD-ONS", "2"), Figure("AT RISK", "vpc-cni (2)"))
+    assert isinstance(found, JudgedMember)
+    assert found.figures == (FleetFigure("ADD-ONS", "2"), FleetFigure("AT RISK", "vpc-cni (2)"))
 
 
 def test_what_only_the_metadata_service_has() -> None:
@@ -133,7 +133,7 @@ def test_what_only_the_metadata_service_has() -> None:
         {"nodes": ["fargate"], "now": {"verdict": "unreachable", "service": False}, "pods": {}},
     ]
     found = of(DOCUMENT | {"kind": IMDS_PROBE, "groups": groups}, kind=IMDS_PROBE)
-    assert isinstance(found, Answered)
+    assert isinstance(found, JudgedMember)
     assert [each.text for each in found.figures] == ["2 of 4", "3", "2"]
 
 
@@ -148,12 +148,12 @@ def test_a_figure_says_what_it_does_not_count() -> None:
         },
     ]
     found = of(DOCUMENT | {"kind": IMDS_PROBE, "groups": groups}, kind=IMDS_PROBE)
-    assert isinstance(found, Answered)
+    assert isinstance(found, JudgedMember)
     assert [each.text for each in found.figures] == ["1 of 3, 2 unknown", "1 ?", "0 ?"]
     unread = [{"code": "addon-object-unread", "status": "unknown"}]
     found = of(DOCUMENT | {"kind": ADDON_DIFF, "addons": [{"name": "coredns"}], "findings": unread}, kind=ADDON_DIFF)
-    assert isinstance(found, Answered)
-    assert found.figures == (Figure("ADD-ONS", "1"), Figure("AT RISK", "?"))
+    assert isinstance(found, JudgedMember)
+    assert found.figures == (FleetFigure("ADD-ONS", "1"), FleetFigure("AT RISK", "?"))
 
 
 WORDS = ["findings", "metadata", "cluster", "subject", "groups", "nodes", "now", "pods", "addons", "fields", "name"]
@@ -167,13 +167,13 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(WORDS), JSON), st.sampled_from([UPGRADE_CHECK, ADDON_DIFF, IMDS_PROBE]))
 def test_whatever_an_answer_holds_it_is_read(more: dict[str, Any], kind: str) -> None:
     found = of(DOCUMENT | more | {"kind": kind}, kind=kind)
-    assert isinstance(found, Answered if isinstance(more.get("findings", []), list) else Unanswered)
+    assert isinstance(found, JudgedMember if isinstance(more.get("findings", []), list) else UnjudgedMember)
 
 
 @given(st.integers(-70, 255), st.binary(max_size=40), st.text(max_size=40))
 def test_whatever_a_process_says_is_an_outcome(status: int, printed: bytes, complaint: str) -> None:
     found = outcome(status, printed, complaint, UPGRADE_CHECK)
-    assert isinstance(found, Unanswered) and found.reason and found.exit_code in (2, 3, 4, 70)
+    assert isinstance(found, UnjudgedMember) and found.reason and found.exit_code in (2, 3, 4, 70)
 
 
 def test_names_that_nothing_confirmed() -> None:

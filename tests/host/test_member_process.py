@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.host.fleet.member import Asked, MemberProcesses, environment_of, own_program
-from kubectl_eksdoc.model.fleet import Answered, Member, Outcome, Unanswered
+from kubectl_eksdoc.host.fleet.member import MemberProcess, MemberProcesses, environment_of, own_program
+from kubectl_eksdoc.model.fleet import JudgedMember, Member, Outcome, UnjudgedMember
 
 LONGEST_S = 30.0
 ANSWER = json.dumps({"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck", "findings": [], "verdict": "fine"})
@@ -25,7 +25,7 @@ def members(
 ) -> MemberProcesses:
     """`program`: Python, with the name of the member in ``sys.argv[1]``."""
     around = dict(os.environ) if environ is None else environ
-    asked = Asked(
+    asked = MemberProcess(
         lambda member: (member.name,),
         "UpgradeCheck",
         lambda member: environment_of(member, around),
@@ -77,7 +77,7 @@ def gone(number: int) -> bool:
 
 def test_an_answer_is_read() -> None:
     found = answer(members(f"{PRINTS}; sys.exit(1)"))
-    assert isinstance(found, Answered)
+    assert isinstance(found, JudgedMember)
     assert (found.exit_code, found.verdict) == (1, "fine")
 
 
@@ -89,12 +89,14 @@ def test_one_that_fails_takes_nobody_with_it() -> None:
         f"if name == 'bug': raise ValueError('a bug')\n{PRINTS}"
     )
     found = answers(members(program), "killed", "refused", "bug", "fine")
-    assert isinstance(found.pop("fine"), Answered)
+    assert isinstance(found.pop("fine"), JudgedMember)
     killed = found.pop("killed")
-    assert isinstance(killed, Unanswered) and killed.reason == "its process was killed by signal 9"
+    assert isinstance(killed, UnjudgedMember) and killed.reason == "its process was killed by signal 9"
     assert found == {
-        "refused": Unanswered(3, "no such context"),
-        "bug": Unanswered(70, "its process ended with exit code 1 and printed no UpgradeCheck", "ValueError: a bug"),
+        "refused": UnjudgedMember(3, "no such context"),
+        "bug": UnjudgedMember(
+            70, "its process ended with exit code 1 and printed no UpgradeCheck", "ValueError: a bug"
+        ),
     }
 
 
@@ -104,20 +106,20 @@ def test_nobody_can_be_asked_there() -> None:
         "try: open('/dev/tty'); sys.exit('error: a terminal')\nexcept OSError: pass\n"
         f"sys.exit('error: stdin') if sys.stdin.read() else {PRINTS}"
     )
-    assert isinstance(answer(members(program)), Answered)
+    assert isinstance(answer(members(program)), JudgedMember)
 
 
 @pytest.mark.long
 def test_however_much_it_prints_it_does_not_hang() -> None:
     both = "for _ in range(200): sys.stdout.write(' ' * 4000); sys.stderr.write('x' * 4000)"
     found = answer(members(f"{both}\nsys.stdout.flush(); {PRINTS}", largest=1 << 21))
-    assert isinstance(found, Answered)
+    assert isinstance(found, JudgedMember)
     assert answer(members(f"{both}\nsys.exit(3)", largest=1 << 21)).exit_code == 3
 
 
 def test_an_answer_that_is_too_large_is_none() -> None:
     found = answer(members("while True: sys.stdout.write(' ' * 100_000)"))
-    assert found == Unanswered(70, "its answer is larger than 1 MiB")
+    assert found == UnjudgedMember(70, "its answer is larger than 1 MiB")
 
 
 @pytest.mark.long
@@ -133,7 +135,7 @@ def test_who_hangs_is_ended_with_all_that_was_started(tmp_path: Path) -> None:
     )
     begun_s = time.monotonic()
     found = answer(members(program, timeout_s=1.0))
-    assert isinstance(found, Unanswered)
+    assert isinstance(found, UnjudgedMember)
     assert (found.exit_code, found.reason) == (3, "no answer within 1 s: waiting for a login")
     assert time.monotonic() - begun_s < 15
     pids = [int(line) for line in noted.read_text().split()]
@@ -144,7 +146,7 @@ def test_who_hangs_is_ended_with_all_that_was_started(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_whom_it_leaves_behind_holds_nobody_up() -> None:
     found = answer(members(f"os.fork() or (os.setsid(), time.sleep(20), os._exit(0))\n{PRINTS}"))
-    assert isinstance(found, Answered)
+    assert isinstance(found, JudgedMember)
 
 
 @pytest.mark.long
@@ -164,13 +166,13 @@ def test_closing_ends_all_and_none_begins(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_not_there_is_a_row() -> None:
-    asked = Asked(lambda _: (), "UpgradeCheck", lambda _: {}, 5.0, ("/nowhere/python",))
+    asked = MemberProcess(lambda _: (), "UpgradeCheck", lambda _: {}, 5.0, ("/nowhere/python",))
     found = answers(MemberProcesses(asked), "a")["a"]
-    assert found == Unanswered(70, "its process cannot be begun: No such file or directory")
+    assert found == UnjudgedMember(70, "its process cannot be begun: No such file or directory")
 
 
 def test_words_that_no_process_takes_are_a_row() -> None:
-    asked = Asked(lambda _: ("\0",), "UpgradeCheck", lambda _: {}, 5.0, (sys.executable,))
+    asked = MemberProcess(lambda _: ("\0",), "UpgradeCheck", lambda _: {}, 5.0, (sys.executable,))
     assert answers(MemberProcesses(asked), "a")["a"].exit_code == 70
 
 
@@ -181,7 +183,7 @@ def test_it_is_this_program_wherever_somebody_works(tmp_path: Path) -> None:
     stranger.mkdir()
     (stranger / "__init__.py").write_text("raise SystemExit('error: a stranger')")
     words = f"import os; os.chdir({str(tmp_path)!r}); {own_program()[2]}"
-    asked = Asked(
+    asked = MemberProcess(
         lambda _: ("check", "--demo", "--only", "ami-al2", "-o", "json"),
         "UpgradeCheck",
         lambda _: dict(os.environ),
@@ -189,7 +191,7 @@ def test_it_is_this_program_wherever_somebody_works(tmp_path: Path) -> None:
         (own_program()[0], "-c", words),
     )
     found = answers(MemberProcesses(asked), "a")["a"]
-    assert isinstance(found, Answered), found
+    assert isinstance(found, JudgedMember), found
     assert found.who.cluster == "demo-shop"
 
 
@@ -206,4 +208,4 @@ def test_each_has_an_environment_of_its_own(profile: str) -> None:
         asking.begin(Member("a", "a", profile=profile, region="eu-west-1" if profile else ""))
         found: list[Outcome] = []
         until(lambda: bool(found.extend(outcome for _, outcome in asking.ended(0.2)) or found))
-    assert found[0] == Unanswered(3, "prod - eu-west-1 kept" if profile else "mine AKIA us-east-1 kept")
+    assert found[0] == UnjudgedMember(3, "prod - eu-west-1 kept" if profile else "mine AKIA us-east-1 kept")

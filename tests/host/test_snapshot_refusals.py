@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.archive import BOUNDS, Bounds
+from kubectl_eksdoc.host.archives.archive import BOUNDS, ArchiveLimits
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import ReadState
@@ -24,7 +24,7 @@ from tests.host import dumps
 SMALL = dumps.as_kubectl(dumps.a_small_dump())
 
 
-def refusal(path: Path | str, bounds: Bounds = BOUNDS) -> SnapshotError:
+def refusal(path: Path | str, bounds: ArchiveLimits = BOUNDS) -> SnapshotError:
     with pytest.raises(SnapshotError) as caught:
         SnapshotReader(str(path), bounds=bounds).read(kinds.ALL)
     error = caught.value
@@ -34,7 +34,7 @@ def refusal(path: Path | str, bounds: Bounds = BOUNDS) -> SnapshotError:
     return error
 
 
-def refused(data: bytes, tmp_path: Path, name: str = "dump.json", bounds: Bounds = BOUNDS) -> str:
+def refused(data: bytes, tmp_path: Path, name: str = "dump.json", bounds: ArchiveLimits = BOUNDS) -> str:
     target = tmp_path / name
     target.write_bytes(data)
     message = refusal(target, bounds).message
@@ -302,7 +302,7 @@ def test_a_header_that_claims_gigabytes(tmp_path: Path) -> None:
 
 
 def test_an_archive_that_unpacks_without_end(tmp_path: Path) -> None:
-    bounds = Bounds(ratio_from=4 << 20)
+    bounds = ArchiveLimits(ratio_from=4 << 20)
     bomb = gzip.compress(b'{"items":[' + b" " * (16 << 20) + b"]}", 9)
     assert len(bomb) < 20_000
     assert "times its size: no dump does" in refused(bomb, tmp_path, bounds=bounds)
@@ -311,7 +311,7 @@ def test_an_archive_that_unpacks_without_end(tmp_path: Path) -> None:
 
 def test_too_many_entries(tmp_path: Path) -> None:
     data = dumps.tar_of({f"{i}.txt": b"" for i in range(6)})
-    assert refused(data, tmp_path, "d.tar", Bounds(entries=5)).endswith("it has more than 5 entries")
+    assert refused(data, tmp_path, "d.tar", ArchiveLimits(entries=5)).endswith("it has more than 5 entries")
 
 
 def test_a_sparse_entry_of_terabytes(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.metadata_service import POD, Verdict, verdict
-from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, Inside, Judged, choose
+from kubectl_eksdoc.amazon.metadata_service import POD, ImdsVerdict, verdict
+from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, JudgedPods, PodEvidence, choose
 from kubectl_eksdoc.imds_probe.affected import inside as found_inside
-from kubectl_eksdoc.imds_probe.programs import Started, read
+from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions, PodIdentity
 from kubectl_eksdoc.model.pods import Calls, Container, Pod, RoleBy
@@ -36,16 +36,16 @@ def pod(image: str = "shop/cart:1", role: RoleBy = RoleBy.NOBODY, host: bool = F
     return a_pod("p", namespace="shop", calls=Calls(host, "cart", role, (image,)), **more)
 
 
-def inside(*arguments: str, log: str = "", unread: bool = False, **more: Any) -> Inside:
+def inside(*arguments: str, log: str = "", unread: bool = False, **more: Any) -> PodEvidence:
     told = read(log)
-    started = None if unread else Started(arguments, **more)
-    return Inside(started, told.symptom, (), told.another, told.weak)
+    started = None if unread else ContainerCommand(arguments, **more)
+    return PodEvidence(started, told.symptom, (), told.another, told.weak)
 
 
 def judged(
-    of: Pod, within: Inside = Inside(), here: Verdict = CUT, later: Verdict = CUT, **more: Any
+    of: Pod, within: PodEvidence = PodEvidence(), here: ImdsVerdict = CUT, later: ImdsVerdict = CUT, **more: Any
 ) -> AffectedPod | None:
-    return Judged(here, later, more.pop("identities", frozenset()), NOW).affected(of, within)
+    return JudgedPods(here, later, more.pop("identities", frozenset()), NOW).affected(of, within)
 
 
 def effect(*args: Any, **more: Any) -> Effect | None:
@@ -56,7 +56,7 @@ def effect(*args: Any, **more: Any) -> Effect | None:
 IRSA = RoleBy.IRSA
 BROKEN, WILL, POSSIBLE, NO_NEED = Effect
 
-WORLDS: list[tuple[str, Pod, Inside, Effect | None]] = [
+WORLDS: list[tuple[str, Pod, PodEvidence, Effect | None]] = [
     ("23 load balancer controller, its log", pod(LBC, ready=False), inside(log="failed to get VPC ID"), BROKEN),
     ("23 told all, with a role", pod(LBC, IRSA), inside(*WHOLE), None),
     ("23 a role, and no VPC", pod(LBC, IRSA), inside("--aws-region=x"), WILL),
@@ -127,7 +127,7 @@ WORLDS: list[tuple[str, Pod, Inside, Effect | None]] = [
 
 
 @pytest.mark.parametrize(("of", "within", "truth"), [row[1:] for row in WORLDS], ids=[row[0] for row in WORLDS])
-def test_each_world_has_its_truth(of: Pod, within: Inside, truth: Effect | None) -> None:
+def test_each_world_has_its_truth(of: Pod, within: PodEvidence, truth: Effect | None) -> None:
     assert effect(of, within) == truth
 
 

@@ -10,7 +10,7 @@ import pytest
 from kubectl_eksdoc.baseline.side import read_of
 from kubectl_eksdoc.imds_probe.plan import against
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from tests.render.metadata.made import plan
 
@@ -21,7 +21,7 @@ GONE = FindingOutline("imds-pods-broken", Subject("Deployment", "gone", "shop"),
 
 def changes(options: dict[str, Any], now: dict[str, Any], *found: Finding) -> list[str]:
     """What becomes of `GONE`."""
-    earlier = Earlier(
+    earlier = SavedResult(
         "x", CLUSTER.identity, CLUSTER.source, CLUSTER.observed_at, "1", options, read_of(CLUSTER), (GONE,)
     )
     told = against(earlier, CLUSTER, replace(PLAN, findings=found), now)

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from kubectl_eksdoc.amazon.metadata_service import NESTED, Reach
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts, nodes_alike
 from kubectl_eksdoc.model.asked import Absent
-from kubectl_eksdoc.model.aws.machines import Instance, MachinesTold, MetadataOptions, NodeGroup, SaidOptions
+from kubectl_eksdoc.model.aws.machines import Instance, MachineFacts, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.model.cluster import NodeClass
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Node, NodeOwner
 from tests.builders import a_cluster, a_node, with_classes
@@ -34,7 +34,7 @@ def groups(**of: str) -> dict[str, NodeGroup]:
 def facts_of(
     nodes: Sequence[Node], instances: Mapping[str, Instance], groups: Mapping[str, NodeGroup]
 ) -> MetadataFacts:
-    return MetadataFacts(a_cluster(nodes=nodes), MachinesTold(instances, groups))
+    return MetadataFacts(a_cluster(nodes=nodes), MachineFacts(instances, groups))
 
 
 def test_the_incident_is_one_line_for_each_group() -> None:
@@ -62,7 +62,7 @@ def test_where_there_is_no_service_comes_last() -> None:
     karpenter = node(1, "", **{NODE_POOL: "general", NODE_CLASS: "default"})
     facts = MetadataFacts(
         with_classes(a_cluster(nodes=[fargate, karpenter, node(2)]), NodeClass("default", SaidOptions("required", 1))),
-        MachinesTold({ident(1): Instance(ident(1), options=TWO), ident(2): Absent("gone")}),
+        MachineFacts({ident(1): Instance(ident(1), options=TWO), ident(2): Absent("gone")}),
     )
     first, unknown, last = nodes_alike(facts)
     assert first.owner is NodeOwner.KARPENTER and first.changes and first.later.why.startswith("the hop limit is 1")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.imds_probe.affected import Inside, choose, inside, logs_of, started_of
-from kubectl_eksdoc.imds_probe.programs import Started
+from kubectl_eksdoc.imds_probe.affected import PodEvidence, choose, inside, logs_of, started_of
+from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.pods import Calls, Container, LogOf, Owner, Pod, Runs
+from kubectl_eksdoc.model.pods import Calls, Container, ContainerRunState, ControllerOwner, LogOf, Pod
 from tests.builders import NOW, a_pod
 
 LBC = "eks/aws-load-balancer-controller:v2.13.0"
@@ -21,7 +21,7 @@ DENIED = Unknown("no", "get pods/log")
 
 
 def pod(name: str = "p", image: str = "shop/cart:1", owner: str = "", host: bool = False, **more: Any) -> Pod:
-    by = Owner("ReplicaSet", owner, owner, "apps") if owner else None
+    by = ControllerOwner("ReplicaSet", owner, owner, "apps") if owner else None
     return a_pod(name, namespace="shop", calls=Calls(host, images=(image,)), owner=by, **more)
 
 
@@ -58,9 +58,9 @@ def test_none_is_chosen_twice_or_lost(given_pods: list[tuple[str, bool]], most: 
     assert len({each.key for each in chosen.pods}) == len(chosen.pods)
 
 
-CRASHING = Container("app", runs=Runs.WAITING, ended_before=True)
-AGAIN = Container("app", runs=Runs.RUNNING, ended_before=True)
-GOOD = Container("mesh", runs=Runs.RUNNING, ready=True)
+CRASHING = Container("app", runs=ContainerRunState.WAITING, ended_before=True)
+AGAIN = Container("app", runs=ContainerRunState.RUNNING, ended_before=True)
+GOOD = Container("mesh", runs=ContainerRunState.RUNNING, ready=True)
 NOW_OF, BEFORE = LogOf("shop", "p", "app"), LogOf("shop", "p", "app", previous=True)
 
 
@@ -69,11 +69,11 @@ NOW_OF, BEFORE = LogOf("shop", "p", "app"), LogOf("shop", "p", "app", previous=T
     [
         ((CRASHING, GOOD), (BEFORE,)),
         ((AGAIN, GOOD), (NOW_OF, BEFORE)),
-        ((Container("app", runs=Runs.WAITING), GOOD), ()),
-        ((Container("app", runs=Runs.ENDED),), (NOW_OF,)),
+        ((Container("app", runs=ContainerRunState.WAITING), GOOD), ()),
+        ((Container("app", runs=ContainerRunState.ENDED),), (NOW_OF,)),
         ((GOOD,), (LogOf("shop", "p", "mesh"),)),
         ((replace(GOOD, name="app"), replace(CRASHING, name="first", init=True)), (LogOf("shop", "p", "first", True),)),
-        ((CRASHING, Container("first", runs=Runs.ENDED, ended_as="Completed", init=True)), (BEFORE,)),
+        ((CRASHING, Container("first", runs=ContainerRunState.ENDED, ended_as="Completed", init=True)), (BEFORE,)),
         ((), ()),
     ],
 )
@@ -82,35 +82,35 @@ def test_whose_log_is_read(containers: tuple[Container, ...], logs: tuple[LogOf,
 
 
 def test_one_that_has_run_well_for_long_is_not_judged_by_what_ended_before() -> None:
-    ready = Container("app", runs=Runs.RUNNING, ready=True, ended_before=True)
+    ready = Container("app", runs=ContainerRunState.RUNNING, ready=True, ended_before=True)
     assert logs_of(pod(ready_at=NOW - timedelta(hours=2), restarted=True), (ready,), NOW) == (NOW_OF,)
     assert logs_of(pod(ready_at=NOW - timedelta(minutes=1), restarted=True), (ready,), NOW) == (NOW_OF, BEFORE)
 
 
 def test_with_what_the_known_program_was_started() -> None:
     lbc = Container("controller", LBC, ("--aws-region=x",), ("A",), more_variables=True)
-    assert started_of((GOOD, lbc)) == Started(("--aws-region=x",), ("A",), True)
-    assert started_of((GOOD,)) == Started() and started_of(()) is None
+    assert started_of((GOOD, lbc)) == ContainerCommand(("--aws-region=x",), ("A",), True)
+    assert started_of((GOOD,)) == ContainerCommand() and started_of(()) is None
 
 
 def test_a_container_that_never_asks_says_nothing_of_those_beside_it() -> None:
     name = "AWS_EC2_METADATA_DISABLED"
-    mesh = Container("mesh", variables=(name,), runs=Runs.RUNNING, values=((name, "true"),))
+    mesh = Container("mesh", variables=(name,), runs=ContainerRunState.RUNNING, values=((name, "true"),))
     app = replace(CRASHING, name="app")
     mesh_log, lacks = LogOf("shop", "p", "mesh"), "no EC2 IMDS role found"
     found = inside((mesh, app), (mesh_log, BEFORE), {mesh_log: "fine", BEFORE: lacks})
-    assert found.seen is not None and found.started == Started()
+    assert found.seen is not None and found.started == ContainerCommand()
     assert inside((mesh, app), (mesh_log, BEFORE), {mesh_log: lacks, BEFORE: "fine"}).seen is None
-    assert started_of((mesh,)) == Started((), (name,), False, ((name, "true"),))
+    assert started_of((mesh,)) == ContainerCommand((), (name,), False, ((name, "true"),))
 
 
 def test_what_is_found() -> None:
     text = "all is well\nfailed to get VPC ID: timeout\n"
     found = inside((CRASHING,), (NOW_OF, BEFORE), {NOW_OF: "well", BEFORE: text})
     assert found.seen is not None and found.seen.line == "failed to get VPC ID: timeout" and not found.unknown
-    assert inside((CRASHING,), (BEFORE,), {BEFORE: DENIED}) == Inside(Started(), None, (DENIED,))
+    assert inside((CRASHING,), (BEFORE,), {BEFORE: DENIED}) == PodEvidence(ContainerCommand(), None, (DENIED,))
     assert inside((CRASHING,), (NOW_OF, BEFORE), {NOW_OF: text, BEFORE: DENIED}).unknown == (), "the other one tells"
     assert inside((CRASHING,), (BEFORE,), {}).unknown
-    assert inside(DENIED, (), {}) == Inside(unknown=(DENIED,))
+    assert inside(DENIED, (), {}) == PodEvidence(unknown=(DENIED,))
     (gone,) = inside(Absent("not found"), (), {}).unknown
     assert gone == Unknown("it is gone: not found")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
-from kubectl_eksdoc.imds_probe.affected import Inside
+from kubectl_eksdoc.imds_probe.affected import PodEvidence
 from kubectl_eksdoc.imds_probe.of_pod import of_pod
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
-from kubectl_eksdoc.imds_probe.programs import Started
+from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import Instance
 from kubectl_eksdoc.model.codes import Code
@@ -29,7 +29,7 @@ def breaking(*kinds: str, hops: int = 2) -> tuple[Finding, ...]:
     of = cloud(*kinds)
     calls = Calls(images=(AUTOSCALER,))
     of.pods = [a_pod(f"p{at}", node=node.name, calls=calls) for at, node in enumerate(of.nodes)]
-    of.inside = {pod.key: Inside(Started(("--cloud-provider=aws",))) for pod in of.pods}
+    of.inside = {pod.key: PodEvidence(ContainerCommand(("--cloud-provider=aws",))) for pod in of.pods}
     return tuple(
         each for each in plan_metadata(of.facts(), hops).findings if each.code is Code.of("imds-pods-will-break")
     )
@@ -91,7 +91,7 @@ def said_of(pod: Pod, kind: str = "managed", *beside: Pod, **more: Any) -> list[
     """On a node of that kind, of an image and a role that tell nothing."""
     of = cloud(kind, **more)
     pod = replace(pod, node=of.nodes[0].name, calls=replace(pod.calls, images=("own/app:1",), role=RoleBy.IRSA))
-    of.pods, of.inside = [pod, *beside], {pod.key: Inside(Started())}
+    of.pods, of.inside = [pod, *beside], {pod.key: PodEvidence(ContainerCommand())}
     return [(each.code, each.status) for each in plan_metadata(of.facts(), 2).findings if each.subject.name == pod.name]
 
 
@@ -140,6 +140,6 @@ def test_a_pod_on_no_node_that_was_read_is_unknown(node: str) -> None:
 def test_the_sentence_about_a_pod_that_fails_does_not_say_that_its_role_is_enough() -> None:
     of = cloud("managed")
     pod = a_pod(node=of.nodes[0].name, ready=False, calls=Calls(role=RoleBy.IRSA))
-    of.pods, of.inside = [pod], {pod.key: Inside(Started())}
+    of.pods, of.inside = [pod], {pod.key: PodEvidence(ContainerCommand())}
     sentence = of_pod(plan_metadata(of.facts(), 2), pod).sentence
     assert "whether for that reason is not known" in sentence and "role" not in sentence

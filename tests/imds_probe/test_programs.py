@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.imds_probe.programs import (
-    Need,
-    Needs,
-    Started,
+    ContainerCommand,
+    ImdsNeed,
+    ProgramNeeds,
     needs_nothing,
     needs_of,
     never_asks,
@@ -48,34 +48,36 @@ def pod(image: str, owner: str = "ReplicaSet/p-1") -> Pod:
     return a_pod("p", calls=Calls(images=(image,)), owner=owner)
 
 
-def needs(image: str, *arguments: str, role: bool = True, owner: str = "ReplicaSet/p-1", **more: object) -> Needs:
+def needs(
+    image: str, *arguments: str, role: bool = True, owner: str = "ReplicaSet/p-1", **more: object
+) -> ProgramNeeds:
     of = pod(image, owner)
     found = program_of(of)
     assert found is not None
-    return needs_of(found, of, Started(arguments, **more), role)  # type: ignore[arg-type]
+    return needs_of(found, of, ContainerCommand(arguments, **more), role)  # type: ignore[arg-type]
 
 
-BOTH = (Need.REGION, Need.VPC)
+BOTH = (ImdsNeed.REGION, ImdsNeed.VPC)
 
 
 def test_flags_and_variables_meet_a_need_if_they_have_a_value() -> None:
     assert needs(LBC, "--cluster-name=shop").surely == BOTH
     assert not needs(LBC, "--aws-vpc-tags=Name=shop", variables=("AWS_REGION",))
-    assert needs(LBC, "--aws-region", "eu-west-1").surely == (Need.VPC,)
+    assert needs(LBC, "--aws-region", "eu-west-1").surely == (ImdsNeed.VPC,)
     assert needs(LBC, "--aws-region=", "--aws-vpc-id=").surely == BOTH, "a template without a value"
     assert needs(LBC, "--aws-vpc-id=x", variables=("AWS_REGION",), values=(("AWS_REGION", ""),)).surely == (
-        Need.REGION,
+        ImdsNeed.REGION,
     )
 
 
 def test_a_role_meets_credentials_and_nothing_else() -> None:
-    assert needs(LBC, role=False).surely == (*BOTH, Need.CREDENTIALS) and needs(LBC).surely == BOTH
+    assert needs(LBC, role=False).surely == (*BOTH, ImdsNeed.CREDENTIALS) and needs(LBC).surely == BOTH
     assert needs(LBC, role=False, variables=("AWS_SHARED_CREDENTIALS_FILE",)).surely == BOTH
 
 
 def test_what_comes_as_a_whole_may_meet_what_a_variable_can() -> None:
     found = needs(LBC, more_variables=True)
-    assert (found.surely, found.may) == ((Need.VPC,), (Need.REGION,))
+    assert (found.surely, found.may) == ((ImdsNeed.VPC,), (ImdsNeed.REGION,))
 
 
 def test_what_was_not_read_is_not_known() -> None:
@@ -83,7 +85,7 @@ def test_what_was_not_read_is_not_known() -> None:
     found = program_of(of)
     assert found is not None
     unread = needs_of(found, of, None, has_role=False)
-    assert (unread.surely, unread.may) == ((Need.CREDENTIALS,), BOTH)
+    assert (unread.surely, unread.may) == ((ImdsNeed.CREDENTIALS,), BOTH)
 
 
 def test_who_speaks_with_another_cloud_needs_nothing() -> None:
@@ -95,24 +97,24 @@ def test_who_speaks_with_another_cloud_needs_nothing() -> None:
 
 
 def test_the_controller_of_a_csi_driver_calls_aws_and_its_agents_do_not() -> None:
-    assert needs(EBS, role=False).surely == (Need.CREDENTIALS,) and not needs(EBS)
+    assert needs(EBS, role=False).surely == (ImdsNeed.CREDENTIALS,) and not needs(EBS)
     assert not needs(EBS, role=False, owner="DaemonSet/ebs-csi-node")
     asking = needs(EBS, "--metadata-sources=imds", role=False, owner="DaemonSet/ebs-csi-node")
-    assert asking.surely == (Need.METADATA,)
+    assert asking.surely == (ImdsNeed.METADATA,)
 
 
 def test_a_termination_handler_with_a_queue_asks_for_no_metadata() -> None:
     handler, queue = "aws-node-termination-handler:v1.25.0", "ENABLE_SQS_TERMINATION_DRAINING"
-    assert Need.METADATA in needs(handler).surely
+    assert ImdsNeed.METADATA in needs(handler).surely
     found = needs(handler, variables=(queue, "AWS_REGION"), values=((queue, "true"),))
-    assert Need.METADATA not in (*found.surely, *found.may)
+    assert ImdsNeed.METADATA not in (*found.surely, *found.may)
 
 
 @pytest.mark.parametrize(("value", "never"), [("true", True), ("TRUE", True), ("false", False), ("", False)])
 def test_an_sdk_that_must_not_ask(value: str, never: bool) -> None:
     name = "AWS_EC2_METADATA_DISABLED"
-    assert never_asks(Started((), (name,), False, ((name, value),))) is never
-    assert not never_asks(Started((), (name,))) and not never_asks(None)
+    assert never_asks(ContainerCommand((), (name,), False, ((name, value),))) is never
+    assert not never_asks(ContainerCommand((), (name,))) and not never_asks(None)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +123,8 @@ def test_an_sdk_that_must_not_ask(value: str, never: bool) -> None:
 )
 def test_another_endpoint_is_none_of_the_service(value: str, never: bool) -> None:
     name = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
-    assert never_asks(Started((), (name,), False, ((name, value),))) is never
-    assert not never_asks(Started((), (name,))), "where it leads is not known"
+    assert never_asks(ContainerCommand((), (name,), False, ((name, value),))) is never
+    assert not never_asks(ContainerCommand((), (name,))), "where it leads is not known"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_another_endpoint_is_none_of_the_service(value: str, never: bool) -> Non
     ],
 )
 def test_flags_within_a_command_of_a_shell(arguments: tuple[str, ...], value: str | None, given: bool | None) -> None:
-    started = Started(arguments, ("REGION", "EMPTY"), False, (("EMPTY", ""),))
+    started = ContainerCommand(arguments, ("REGION", "EMPTY"), False, (("EMPTY", ""),))
     assert (started.flag("--region"), started.given("--region")) == (value, given)
 
 

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
-    MachinesTold,
+    MachineFacts,
     MetadataOptions,
     NodeGroup,
     SaidOptions,
@@ -44,7 +44,7 @@ def facts(**more: Any) -> MetadataFacts:
         "account": NOTHING,
         **more,
     }
-    return MetadataFacts(a_cluster(), MachinesTold(**given))
+    return MetadataFacts(a_cluster(), MachineFacts(**given))
 
 
 def group(template: TemplateRef | None = None, ami: str = "AL2023_x86_64_STANDARD") -> dict[str, Any]:

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
-from kubectl_eksdoc.imds_probe.affected import Effect, Inside
-from kubectl_eksdoc.imds_probe.assumed import AL2023, Assumed, Intent
+from kubectl_eksdoc.imds_probe.affected import Effect, PodEvidence
+from kubectl_eksdoc.imds_probe.assumed import AL2023, Assumed, IntendedOptions
 from kubectl_eksdoc.imds_probe.fixes.chooser import offered
 from kubectl_eksdoc.imds_probe.fixes.fix import CONTROLLER_FLAGS, INSTANCE_OPTIONS, OWN_ROLE
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
-from kubectl_eksdoc.imds_probe.programs import Started, read
+from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions
@@ -27,7 +27,7 @@ from tests.builders import a_pod
 from tests.imds_probe.fixes.nodes_of_all_kinds import Cloud, cloud, ident
 
 LBC = "eks/aws-load-balancer-controller:v2.13.0"
-WHOLE = Started(("--aws-region=x", "--aws-vpc-id=y"))
+WHOLE = ContainerCommand(("--aws-region=x", "--aws-vpc-id=y"))
 AL2 = NodeGroup("blue", "AL2_x86_64")
 OLD, TWO = MetadataOptions("optional", 2), MetadataOptions("required", 2)
 
@@ -58,12 +58,12 @@ def hardened() -> Cloud:
         pod("cache", "redis:7"),
         pod("web-2", "own/x:1"),
     ]
-    world.inside = {world.pods[0].key: Inside(WHOLE)}
+    world.inside = {world.pods[0].key: PodEvidence(WHOLE)}
     return world
 
 
 def meant(world: Cloud, hops: int = 1, tokens: str = "") -> MetadataPlan:
-    return plan_metadata(replace(of(world).facts, intent=Intent(hops, tokens)), 2)
+    return plan_metadata(replace(of(world).facts, intent=IntendedOptions(hops, tokens)), 2)
 
 
 def test_a_hop_limit_that_is_meant_and_met_is_no_finding() -> None:
@@ -95,7 +95,7 @@ def test_tokens_can_be_meant_and_an_endpoint_that_is_disabled_misses_nothing() -
 def test_where_one_hop_is_meant_the_pods_own_fixes_come_first() -> None:
     world = hardened()
     world.pods = [pod("lbc", LBC, ready=False, labels={"pod-template-hash": "1"})]
-    world.inside = {world.pods[0].key: Inside(Started(), read("failed to get VPC ID").symptom)}
+    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("failed to get VPC ID").symptom)}
     meant_first, else_first = (
         [fix.name for fix in offered(each, each.facts.cluster, "vpc-1")[0][1].fixes]
         for each in (meant(world), of(world))
@@ -149,7 +149,7 @@ def test_with_a_symptom_or_a_failure_it_is_no_pass(failing: bool) -> None:
     world.pods = [pod("web", "shop/web:1", ready=not failing), *world.pods[:1]]
     found = told(of(world))
     assert ("imds-pods-unread" in found) is failing
-    world.inside = {world.pods[0].key: Inside(Started(), read("no EC2 IMDS role found").symptom)}
+    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("no EC2 IMDS role found").symptom)}
     assert found.keys() != told(of(world)).keys() and "imds-pods-broken" in told(of(world))
 
 
@@ -157,7 +157,7 @@ def test_who_names_another_cause_of_its_failure_is_no_finding() -> None:
     world = hardened()
     world.pods = [pod("db", "own/db:1", RoleBy.IRSA, ready=False)]
     log = read("cloud detection of 169.254.169.254 skipped\nFATAL: password authentication failed for user app")
-    world.inside = {world.pods[0].key: Inside(Started(), log.symptom, (), log.another, log.weak)}
+    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), log.symptom, (), log.another, log.weak)}
     assert of(world).findings == ()
 
 
@@ -178,7 +178,7 @@ def test_what_was_read_of_one_replica_holds_in_other_groups() -> None:
         replace(pod("lbc", LBC, RoleBy.IRSA, node=f"n{at}"), name=f"lbc-{at}", ready=True, ready_at=None)
         for at in range(2)
     ]
-    world.inside = {world.pods[0].key: Inside(WHOLE)}
+    world.inside = {world.pods[0].key: PodEvidence(WHOLE)}
     assert of(world).findings == ()
 
 
@@ -187,7 +187,7 @@ def moving() -> Cloud:
     world = cloud("managed", options=OLD)
     world.groups["blue"] = AL2
     world.pods = [pod("lbc", LBC), pod("web", "shop/web:1")]
-    world.inside = {world.pods[0].key: Inside(Started())}
+    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand())}
     return world
 
 
@@ -197,7 +197,7 @@ def test_a_group_of_al2_says_whom_its_successor_cuts_off() -> None:
     found = told(of(world))["imds-successor"]
     assert (found.status, found.severity, found.subject.name) == (Status.FAIL, Severity.HIGH, "blue")
     assert "1 pod would break there (default/lbc-1)" in found.message or "lbc" in found.message
-    world.inside = {world.pods[0].key: Inside(WHOLE)}
+    world.inside = {world.pods[0].key: PodEvidence(WHOLE)}
     world.pods = [pod("lbc", LBC, RoleBy.IRSA)]
     assert of(world).findings == ()
 
@@ -219,7 +219,7 @@ def test_what_is_assumed_of_the_next_nodes_names_who_breaks(text: str) -> None:
 def test_what_is_broken_now_is_not_by_what_is_assumed() -> None:
     world = cloud("managed")
     world.pods = [pod("lbc", LBC, ready=False)]
-    world.inside = {world.pods[0].key: Inside(Started(), read("failed to get VPC ID").symptom)}
+    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("failed to get VPC ID").symptom)}
     found = told(of(world, Assumed(tokens="optional")))["imds-pods-broken"]
     assert "nodes: blue (1)" in found.evidence and "assumption" not in str(found)
 
@@ -228,7 +228,7 @@ def test_what_is_broken_now_is_not_by_what_is_assumed() -> None:
 def test_the_role_of_a_node_is_no_way_out_of_a_broken_role(role: RoleBy, commands: int) -> None:
     world = cloud("managed")
     world.pods = [pod("app", "own/app:1", role, ready=False)]
-    world.inside = {world.pods[0].key: Inside(Started(), read("no EC2 IMDS role found").symptom)}
+    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("no EC2 IMDS role found").symptom)}
     remedies = told(of(world))["imds-pods-broken"].remedy
     assert sum("instance-options" in each.command for each in remedies) == commands
     plan = of(world)
@@ -239,7 +239,7 @@ def test_the_role_of_a_node_is_no_way_out_of_a_broken_role(role: RoleBy, command
 def test_pods_that_could_not_be_read_for_one_reason_are_one_finding() -> None:
     world = cloud("managed")
     world.pods = [pod(name, "shop/web:1", ready=False) for name in ("one", "two")]
-    world.inside = {each.key: Inside(unknown=(Unknown(f"there is no log of {each.name}"),)) for each in world.pods}
+    world.inside = {each.key: PodEvidence(unknown=(Unknown(f"there is no log of {each.name}"),)) for each in world.pods}
     assert [each.code for each in of(world).findings if each.status is Status.UNKNOWN] == [Code.of("imds-pods-unread")]
     assert told(of(world))["imds-pods-unread"].message.startswith("2 pods could not be read")
 
@@ -282,7 +282,7 @@ def test_a_log_counts_where_ec2_says_nothing() -> None:
     world.groups = dict.fromkeys(world.groups, Unknown("IAM does not allow it", "eks:DescribeNodegroup"))
     world.pods = [pod("lbc", LBC, ready=False), pod("web", "shop/web:1", ready=False), pod("fine", "shop/web:1")]
     assert [each.name for each in worth_a_look(world.facts(), 2)] == ["lbc", "web"]
-    world.inside = {world.pods[0].key: Inside(Started(), read("failed to get VPC ID").symptom)}
+    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("failed to get VPC ID").symptom)}
     assert told(of(world))["imds-pods-broken"].status is Status.FAIL
 
 

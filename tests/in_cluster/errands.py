@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.in_cluster import Errand
+from kubectl_eksdoc.in_cluster import InClusterCommand
 
 
-def an_errand(**more: Any) -> Errand:
+def an_errand(**more: Any) -> InClusterCommand:
     fields: dict[str, Any] = {
         "name": "eksdoc-drain-r1",
         "component": "drain-run",
@@ -18,4 +18,4 @@ def an_errand(**more: Any) -> Errand:
         "args": ("drain", "run"),
         "final": (7, 1, 6),
     }
-    return Errand(**(fields | more))
+    return InClusterCommand(**(fields | more))

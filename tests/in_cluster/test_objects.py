@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.in_cluster import KINDS, Avoided, Errand, Fleet, When, is_ours, objects
+from kubectl_eksdoc.in_cluster import KINDS, AvoidedNodes, CronSchedule, Fleet, InClusterCommand, is_ours, objects
 from kubectl_eksdoc.kube.journal.runs import PART_LABEL, RUN_LABEL
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
@@ -13,11 +13,11 @@ RIGHTS = (Permission("list", kinds.NODES), Permission("get", kinds.CONFIG_MAPS, 
 FILES = {"plan.json.gz": "H4sI"}
 
 
-def made(errand: Errand, when: When | None = None) -> tuple[Doc, ...]:
-    return objects(errand, RIGHTS, Avoided(("old-1",)), when)
+def made(errand: InClusterCommand, when: CronSchedule | None = None) -> tuple[Doc, ...]:
+    return objects(errand, RIGHTS, AvoidedNodes(("old-1",)), when)
 
 
-def pod(errand: Errand) -> Doc:
+def pod(errand: InClusterCommand) -> Doc:
     found: Doc = made(errand)[-1]["spec"]["template"]
     return found
 
@@ -114,8 +114,8 @@ def test_a_fleet_is_an_indexed_job_with_one_kubeconfig_each() -> None:
 
 def test_a_schedule_makes_a_cron_job_with_the_same_pod() -> None:
     errand = an_errand(region="eu-west-1")
-    cron = made(errand, When("@daily", "Europe/Berlin"))[-1]
+    cron = made(errand, CronSchedule("@daily", "Europe/Berlin"))[-1]
     assert cron["kind"] == "CronJob" and cron["spec"]["timeZone"] == "Europe/Berlin"
     assert cron["spec"]["schedule"] == "@daily" and cron["spec"]["concurrencyPolicy"] == "Forbid"
     assert cron["spec"]["jobTemplate"]["spec"]["template"] == pod(errand)
-    assert "timeZone" not in made(errand, When("@daily"))[-1]["spec"]
+    assert "timeZone" not in made(errand, CronSchedule("@daily"))[-1]["spec"]

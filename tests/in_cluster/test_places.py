@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.in_cluster import Avoided, affinity, avoided, rooms
+from kubectl_eksdoc.in_cluster import AvoidedNodes, affinity, avoided, rooms
 from kubectl_eksdoc.model.nodes import Node, Taint
 from tests.builders import a_node
 
@@ -18,21 +18,21 @@ def node(name: str, group: str = "blue", **more: Any) -> Node:
 def test_targets_are_avoided_and_groups_that_go_as_a_whole() -> None:
     old, new = [node("old-1"), node("old-2")], [node("new-1", "green")]
     found = avoided(old, [*old, *new])
-    assert found == Avoided(("old-1", "old-2"), (("eks.amazonaws.com/nodegroup", ("blue",)),))
+    assert found == AvoidedNodes(("old-1", "old-2"), (("eks.amazonaws.com/nodegroup", ("blue",)),))
     assert rooms([*old, *new], found) == 1
 
 
 def test_a_group_of_which_some_stay_is_not_avoided() -> None:
     nodes = [node("old-1"), node("old-2")]
     found = avoided(nodes[:1], nodes)
-    assert found == Avoided(("old-1",)) and rooms(nodes, found) == 1
+    assert found == AvoidedNodes(("old-1",)) and rooms(nodes, found) == 1
 
 
 def test_hosts_are_known_by_their_label_whatever_the_node_is_called() -> None:
     odd = node("ip-10-0-0-1.ec2.internal", labels={"kubernetes.io/hostname": "ip-10-0-0-1"})
     assert avoided([odd], [odd]).hosts == ("ip-10-0-0-1",)
     bare = Node("n", "u", {})
-    assert avoided([bare], [bare]) == Avoided(bare=("n",)) and rooms([bare], avoided([bare], [bare])) == 0
+    assert avoided([bare], [bare]) == AvoidedNodes(bare=("n",)) and rooms([bare], avoided([bare], [bare])) == 0
 
 
 def test_a_pool_of_karpenters_counts_too() -> None:
@@ -41,7 +41,7 @@ def test_a_pool_of_karpenters_counts_too() -> None:
 
 
 def test_no_target_is_required_and_a_group_only_disliked_lest_nothing_is_left_for_ever() -> None:
-    found = affinity(Avoided(("old-1",), (("eks.amazonaws.com/nodegroup", ("blue",)),), ("bare",)))["nodeAffinity"]
+    found = affinity(AvoidedNodes(("old-1",), (("eks.amazonaws.com/nodegroup", ("blue",)),), ("bare",)))["nodeAffinity"]
     (term,) = found["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchFields"] == [{"key": "metadata.name", "operator": "NotIn", "values": ["bare"]}]
     (liked,) = found["preferredDuringSchedulingIgnoredDuringExecution"]
@@ -60,7 +60,7 @@ def test_a_new_node_of_the_only_pool_has_room() -> None:
 
 
 def test_what_cannot_take_it_is_no_room() -> None:
-    away = Avoided()
+    away = AvoidedNodes()
     unfit = [
         node("cordoned", unschedulable=True),
         node("down", ready="Unknown"),

@@ -10,15 +10,15 @@ from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.interruption.plan import InterruptionPlan, plan_interruption
 from kubectl_eksdoc.interruption.repair import allow_statement, pattern, rights_policy
-from kubectl_eksdoc.model.aws.queues import Figures, InterruptionTold, Queue, RolePolicies, Rule, Target
+from kubectl_eksdoc.model.aws.queues import EventRule, Figures, InterruptionAnswers, Queue, RolePolicies, RuleTarget
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.interruption import KarpenterInstall, Place, Setting
+from kubectl_eksdoc.model.interruption import AwsPlace, KarpenterInstall, Setting
 from kubectl_eksdoc.model.nodes import NODE_POOL, Node
 from kubectl_eksdoc.model.pods import SYSTEM_CRITICAL_PRIORITY, Pod
 from kubectl_eksdoc.model.versions import parse
 from tests.builders import a_cluster, a_node, a_pod
 
-PLACE = Place("111122223333", "eu-west-1", "aws", "prod")
+PLACE = AwsPlace("111122223333", "eu-west-1", "aws", "prod")
 ARN = PLACE.arn("sqs", "prod")
 ROLE = "arn:aws:iam::111122223333:role/karpenter"
 LEADER = "kube-system/karpenter-0"
@@ -42,25 +42,25 @@ def a_queue(**more: Any) -> Queue:
     return Queue("prod", "https://sqs.eu-west-1.amazonaws.com/111122223333/prod", ARN, **fields)
 
 
-def the_rules(version: str = "1.5.0") -> tuple[Rule, ...]:
+def the_rules(version: str = "1.5.0") -> tuple[EventRule, ...]:
     kinds = interruption.kinds_of(parse(version))
-    return tuple(Rule(kind.short, PLACE.arn("events", f"rule/{kind.short}"), pattern(kind)) for kind in kinds)
+    return tuple(EventRule(kind.short, PLACE.arn("events", f"rule/{kind.short}"), pattern(kind)) for kind in kinds)
 
 
-def told(install: KarpenterInstall | None = None, **more: Any) -> InterruptionTold:
+def told(install: KarpenterInstall | None = None, **more: Any) -> InterruptionAnswers:
     """AWS in which all is there for `install`."""
     given = install or an_install()
     rules = the_rules(given.tag)
     fields: dict[str, Any] = {
         "queue": a_queue(),
         "rules": rules,
-        "targets": {rule.name: (Target("1", ARN),) for rule in rules},
+        "targets": {rule.name: (RuleTarget("1", ARN),) for rule in rules},
         "identity": ROLE,
         "policies": RolePolicies(ROLE, (("own", rights_policy(ARN, given)),)),
         "figures": Figures(empty=60),
         "notices": {},
     } | more
-    return InterruptionTold(**fields)
+    return InterruptionAnswers(**fields)
 
 
 def facts(
@@ -105,5 +105,5 @@ def codes_of(plan: InterruptionPlan, status: str) -> list[str]:
     return sorted({each.code.name for each in plan.findings if each.status.value == status})
 
 
-def with_rule(name: str, rules: Iterable[Rule], **more: Any) -> tuple[Rule, ...]:
+def with_rule(name: str, rules: Iterable[EventRule], **more: Any) -> tuple[EventRule, ...]:
     return tuple(replace(rule, **more) if rule.name == name else rule for rule in rules)

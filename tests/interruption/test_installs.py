@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.interruption import installs
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.interruption import Setting
 from kubectl_eksdoc.model.pods import Calls, RoleBy
 from tests.builders import a_cluster, a_pod, a_workload
 
-OF = Named("apps/v1", "Deployment", "kube-system", "karpenter")
+OF = ObjectName("apps/v1", "Deployment", "kube-system", "karpenter")
 IMAGE = "public.ecr.aws/karpenter/controller:1.5.0@sha256:0123"
 LABEL = {"app.kubernetes.io/name": "karpenter"}
 NOTHING = Absent("there is none")

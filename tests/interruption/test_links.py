@@ -10,10 +10,10 @@ import pytest
 from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.interruption.installs import effective, upgrade
 from kubectl_eksdoc.interruption.links import Link
-from kubectl_eksdoc.interruption.plan import Wish, plan_interruption
+from kubectl_eksdoc.interruption.plan import InterruptionOptions, plan_interruption
 from kubectl_eksdoc.interruption.repair import allow_statement, key_statement, pattern, rights_policy
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.model.aws.queues import Figures, Key, RolePolicies, Rule, Target
+from kubectl_eksdoc.model.aws.queues import EventRule, Figures, KmsKey, RolePolicies, RuleTarget
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import EVENTS, Setting
@@ -136,7 +136,7 @@ def test_a_queue_of_an_unknown_name_is_nobodys_fault() -> None:
 
 
 def test_another_queue_than_the_wanted_one() -> None:
-    plan = plan_interruption(facts(), Wish("other"))
+    plan = plan_interruption(facts(), InterruptionOptions("other"))
     assert statuses(plan) == {"setting": "fail"}
     (said,) = [each for each in plan.findings if each.status is Status.FAIL]
     assert "Karpenter deletes every message that it reads: no other consumer may read or need other" in said.evidence
@@ -144,7 +144,7 @@ def test_another_queue_than_the_wanted_one() -> None:
 
 SPOT = "spot interruption"
 SPOT_LINK = f"rule: {SPOT}"
-ELSEWHERE = (Target("1", f"{ARN}-other"),)
+ELSEWHERE = (RuleTarget("1", f"{ARN}-other"),)
 
 
 def rules_with(**more: Any) -> dict[str, Any]:
@@ -182,7 +182,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "no target": (targets_with(()), {SPOT_LINK: "fail"}),
     "another target": (targets_with(ELSEWHERE), {SPOT_LINK: "fail"}),
     "targets not known": (targets_with(DENIED), {SPOT_LINK: "unknown"}),
-    "shaped": (targets_with((Target("1", ARN, True),)), {SPOT_LINK: "fail"}),
+    "shaped": (targets_with((RuleTarget("1", ARN, True),)), {SPOT_LINK: "fail"}),
     "deliveries failed": ({"figures": Figures(failed={SPOT: 3}, empty=1)}, {"deliveries": "fail"}),
     "no figures": ({"figures": DENIED}, {"deliveries": "unknown", "sign of life": "unknown"}),
     "never seen": ({"figures": Figures()}, {"sign of life": "unknown"}),
@@ -235,13 +235,13 @@ WITH_KEY = RolePolicies(ROLE, (("own", rights_policy(ARN, an_install(), KEY)),))
 @pytest.mark.parametrize(
     ("key", "policies", "expected"),
     [
-        (Key(KEY, "CUSTOMER", policy={"Statement": [DELEGATES, key_statement()]}), WITH_KEY, {}),
-        (Key(KEY, "CUSTOMER", policy={"Statement": [DELEGATES]}), WITH_KEY, {"queue key": "fail"}),
-        (Key(KEY, "CUSTOMER", policy={"Statement": [key_statement()]}), WITH_KEY, {"role's rights": "fail"}),
-        (Key(KEY, "CUSTOMER", policy={"Statement": [DELEGATES, key_statement()]}), None, {"role's rights": "fail"}),
-        (Key(KEY, "CUSTOMER", False, {"Statement": [DELEGATES, key_statement()]}), WITH_KEY, {"queue key": "fail"}),
-        (Key(KEY, "AWS"), WITH_KEY, {"queue key": "fail"}),
-        (Key(KEY, "CUSTOMER", policy=DENIED), WITH_KEY, {"queue key": "unknown", "role's rights": "unknown"}),
+        (KmsKey(KEY, "CUSTOMER", policy={"Statement": [DELEGATES, key_statement()]}), WITH_KEY, {}),
+        (KmsKey(KEY, "CUSTOMER", policy={"Statement": [DELEGATES]}), WITH_KEY, {"queue key": "fail"}),
+        (KmsKey(KEY, "CUSTOMER", policy={"Statement": [key_statement()]}), WITH_KEY, {"role's rights": "fail"}),
+        (KmsKey(KEY, "CUSTOMER", policy={"Statement": [DELEGATES, key_statement()]}), None, {"role's rights": "fail"}),
+        (KmsKey(KEY, "CUSTOMER", False, {"Statement": [DELEGATES, key_statement()]}), WITH_KEY, {"queue key": "fail"}),
+        (KmsKey(KEY, "AWS"), WITH_KEY, {"queue key": "fail"}),
+        (KmsKey(KEY, "CUSTOMER", policy=DENIED), WITH_KEY, {"queue key": "unknown", "role's rights": "unknown"}),
         (DENIED, WITH_KEY, {"queue key": "unknown"}),
         (Absent("gone"), WITH_KEY, {"queue key": "fail"}),
     ],
@@ -323,8 +323,8 @@ def test_a_queue_whose_name_is_not_known_has_a_subject_all_the_same() -> None:
 
 
 def test_a_rule_for_whatever_comes_delivers_too() -> None:
-    whole = Rule("all", PLACE.arn("events", "rule/all"), {"source": [{"prefix": "aws."}]})
-    assert statuses(planned(rules=(whole,), targets={"all": (Target("1", ARN),)})) == {}
+    whole = EventRule("all", PLACE.arn("events", "rule/all"), {"source": [{"prefix": "aws."}]})
+    assert statuses(planned(rules=(whole,), targets={"all": (RuleTarget("1", ARN),)})) == {}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.interruption.plan import Wish, plan_interruption, stack_name
+from kubectl_eksdoc.interruption.plan import InterruptionOptions, plan_interruption, stack_name
 from kubectl_eksdoc.interruption.repair import (
     allow_statement,
     helm_values,
@@ -19,7 +19,7 @@ from kubectl_eksdoc.interruption.repair import (
     template,
 )
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.queues import Key, RolePolicies, Target
+from kubectl_eksdoc.model.aws.queues import KmsKey, RolePolicies, RuleTarget
 from kubectl_eksdoc.render.interruption.printed import printed
 from tests.interruption.healthy import (
     ARN,
@@ -58,7 +58,7 @@ def test_each_thing_that_lacks_is_made_alone() -> None:
 
 
 def test_a_stack_that_is_there_is_never_updated_as_that_would_delete_the_rest_of_it() -> None:
-    plan = plan_interruption(facts(queue=GONE), Wish(again=("--context", "prod", "--profile", "sre")))
+    plan = plan_interruption(facts(queue=GONE), InterruptionOptions(again=("--context", "prod", "--profile", "sre")))
     (command,) = {
         remedy.command for finding in plan.findings for remedy in finding.remedy if " cloudformation " in remedy.command
     }
@@ -104,7 +104,7 @@ def test_a_rule_that_is_disabled_is_enabled_by_a_command_and_made_anew_by_a_stac
 
 
 def test_a_rule_of_somebody_else_is_left_alone() -> None:
-    targets = {**told().targets, "spot interruption": (Target("1", f"{ARN}-other"),)}
+    targets = {**told().targets, "spot interruption": (RuleTarget("1", f"{ARN}-other"),)}
     plan = planned(targets=targets)
     words = [step.words[:5] for step in steps(plan.missing, an_install())]  # type: ignore[arg-type]
     assert words[0] == ("aws", "events", "put-rule", "--name", "prod-SpotInterruptionRule")
@@ -132,14 +132,14 @@ def test_a_key_policy_that_names_the_rules_is_judged_by_them() -> None:
     }
     policy = {"Statement": [own, {**key_statement(), "Condition": named}]}
     rights = RolePolicies(ROLE, (("own", rights_policy(ARN, an_install(), key)),))
-    plan = planned(queue=a_queue(key=key), key=Key(key, "CUSTOMER", policy=policy), policies=rights)
+    plan = planned(queue=a_queue(key=key), key=KmsKey(key, "CUSTOMER", policy=policy), policies=rights)
     assert statuses(plan) == {}
 
 
 def test_the_policy_of_a_key_is_kept_whole() -> None:
     key = f"arn:aws:kms:{PLACE.region}:{PLACE.account}:key/k"
     own = {"Sid": "Root", "Effect": "Allow", "Principal": {"AWS": ROLE}, "Action": "kms:*", "Resource": "*"}
-    plan = planned(queue=a_queue(key=key), key=Key(key, "CUSTOMER", policy={"Id": "x", "Statement": own}))
+    plan = planned(queue=a_queue(key=key), key=KmsKey(key, "CUSTOMER", policy={"Id": "x", "Statement": own}))
     assert plan.missing is not None and plan.missing.key_policy is not None
     assert plan.missing.key_policy["Id"] == "x" and plan.missing.key_policy["Statement"][0] == own
     script = printed("commands", plan.stack, plan.missing, an_install())
@@ -179,7 +179,7 @@ def test_a_setting_is_merged_into_what_the_release_has() -> None:
     ],
 )
 def test_the_stack_has_a_name_of_its_own(queue: str, wish: str, name: str) -> None:
-    assert stack_name(replace(facts(), queue=queue), Wish(stack=wish)) == name
+    assert stack_name(replace(facts(), queue=queue), InterruptionOptions(stack=wish)) == name
 
 
 def test_without_a_role_that_is_known_the_rights_are_printed_only() -> None:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.archives.archive import BadArchive, Bounds, parts
+from kubectl_eksdoc.host.archives.archive import ArchiveLimits, BadArchive, parts
 from tests.krew.plugins import FILES, Packed, a_manifest, a_tar_gz, a_zip
 from tools.krew.lint.archives import read_archive
 from tools.krew.lint.command import page
@@ -65,7 +65,7 @@ def answered(content: bytes) -> None:
     assert "\n".join(page(lint))
 
 
-def archive_of(content: bytes, bounds: Bounds | None = None) -> PluginArchive | None:
+def archive_of(content: bytes, bounds: ArchiveLimits | None = None) -> PluginArchive | None:
     """None: it was refused, with a sentence."""
     path = in_file(content)
     try:
@@ -150,14 +150,14 @@ def test_any_bytes_as_an_archive(content: bytes) -> None:
 @pytest.mark.parametrize("pack", [a_tar_gz, a_zip])
 def test_a_bomb_is_not_unpacked(pack: Any) -> None:
     held = pack((Packed("zeros", bytes(8 << 20)),))
-    assert archive_of(held, Bounds(unpacked=1 << 20, ratio=500, ratio_from=1 << 20)) is None
+    assert archive_of(held, ArchiveLimits(unpacked=1 << 20, ratio=500, ratio_from=1 << 20)) is None
     assert archive_of(held) is not None
 
 
 @pytest.mark.parametrize("pack", [a_tar_gz, a_zip])
 def test_so_many_entries_are_no_plugin(pack: Any) -> None:
     held = pack(tuple(Packed(f"f{i}") for i in range(60)))
-    assert archive_of(held, Bounds(entries=59)) is None
+    assert archive_of(held, ArchiveLimits(entries=59)) is None
 
 
 @pytest.mark.parametrize("path", ["/nowhere/at.all", "nul\0", "/"])
@@ -209,6 +209,6 @@ def test_entries_of_a_zip_that_lie_over_each_other_are_a_bomb(tmp_path: Path) ->
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a", bytes(1 << 20))
         archive.filelist *= 1000
-    bounds = Bounds(unpacked=4 << 30, ratio=500, ratio_from=8 << 20)
+    bounds = ArchiveLimits(unpacked=4 << 30, ratio=500, ratio_from=8 << 20)
     with pytest.raises(UsageError, match="unpacks to more than any plugin does|Overlapped entries"):
         read_archive(str(tmp_path / "a.zip"), bounds)  # newer CPythons see it themselves

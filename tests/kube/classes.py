@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from kubectl_eksdoc.embedded.serving.access import Access, User
+from kubectl_eksdoc.embedded.serving.access import ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model.api_objects import at
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
@@ -17,7 +17,7 @@ _PLURAL = "ec2nodeclasses.karpenter.k8s.aws"
 
 
 @contextmanager
-def served_classes(users: Mapping[str, User] | None = None) -> Iterator[tuple[Server, ControlPlane]]:
+def served_classes(users: Mapping[str, ServedUser] | None = None) -> Iterator[tuple[SimulatedApiServer, ControlPlane]]:
     """`users`: more of them, by their tokens."""
     plane = worlds.plane_of("small-traps", pace=None)
     for doc in others():
@@ -25,8 +25,8 @@ def served_classes(users: Mapping[str, User] | None = None) -> Iterator[tuple[Se
             plane.load("customresourcedefinitions.apiextensions.k8s.io", [doc])
         elif doc["kind"] == "EC2NodeClass":
             plane.load(_PLURAL, [doc])
-    access = Access({**worlds.SETUP.access.users, **(users or {})})
-    with serving(Api(plane, Setup(access), ByHand())) as server:
+    access = TokenUsers({**worlds.SETUP.access.users, **(users or {})})
+    with serving(Api(plane, Setup(access), ManualTime())) as server:
         yield server, plane
 
 

@@ -13,9 +13,9 @@ import pytest
 import trustme
 
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Patience, Timing
+from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
@@ -68,8 +68,8 @@ def slept() -> Slept:
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
-    return Surroundings(environ={"PATH": "/usr/bin:/bin"}, home=str(tmp_path / "home"), now=lambda: NOW)
+def around(tmp_path: Path) -> CredentialContext:
+    return CredentialContext(environ={"PATH": "/usr/bin:/bin"}, home=str(tmp_path / "home"), now=lambda: NOW)
 
 
 @pytest.fixture
@@ -79,22 +79,22 @@ def config(server: ApiServer, authority: Authority, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def transport(around: Surroundings, slept: Slept) -> Callable[..., Transport]:
-    def make(connection: Connection, patience: Patience | None = None, **surroundings: Any) -> Transport:
-        chosen = Surroundings(**{**_fields(around), **surroundings})
+def transport(around: CredentialContext, slept: Slept) -> Callable[..., Transport]:
+    def make(connection: Connection, patience: RetryPolicy | None = None, **surroundings: Any) -> Transport:
+        chosen = CredentialContext(**{**_fields(around), **surroundings})
         return Transport(connect(connection, chosen), patience, slept.timing())
 
     return make
 
 
 @pytest.fixture
-def reader(around: Surroundings, slept: Slept) -> Callable[..., LiveReader]:
+def reader(around: CredentialContext, slept: Slept) -> Callable[..., LiveReader]:
     def make(connection: Connection, progress: Any = None, **surroundings: Any) -> LiveReader:
-        chosen = Surroundings(**{**_fields(around), **surroundings})
+        chosen = CredentialContext(**{**_fields(around), **surroundings})
         return LiveReader(connection, progress, around=chosen, timing=slept.timing())
 
     return make
 
 
-def _fields(around: Surroundings) -> dict[str, Any]:
-    return {name: getattr(around, name) for name in Surroundings.__dataclass_fields__}
+def _fields(around: CredentialContext) -> dict[str, Any]:
+    return {name: getattr(around, name) for name in CredentialContext.__dataclass_fields__}

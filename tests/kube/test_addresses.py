@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.target import ExecPlugin, Server, Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, ServerEntry
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.kube.whereabouts import whereabouts
 from kubectl_eksdoc.model.connection import Connection
@@ -59,7 +59,7 @@ def test_of_a_server_that_is_away(transport: MakeTransport, tmp_path: Path) -> N
     with pytest.raises(EksdocError, match="http://127.0.0.1:1 cannot be reached") as caught:
         transport(config).get("/version")
     assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
-    assert whereabouts(config, Surroundings()).server == "http://127.0.0.1:1"
+    assert whereabouts(config, CredentialContext()).server == "http://127.0.0.1:1"
 
 
 @pytest.mark.parametrize("url", ["http://admin:hunter2@:1", "http://admin:hunter2/x@h:1", "ftp://admin:hunter2@h"])
@@ -68,7 +68,7 @@ def test_of_an_address_that_is_none(url: str, field: str, tmp_path: Path) -> Non
     fields = {"proxy-url": url} if field == "proxy-url" else {}
     server = "http://h" if field == "proxy-url" else url
     with pytest.raises(EksdocError) as caught:
-        connect(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server, **fields)), Surroundings())
+        connect(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server, **fields)), CredentialContext())
     assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
 
 
@@ -84,4 +84,6 @@ def test_of_the_line_of_a_plugin() -> None:
     assert "hunter2" not in repr(plugin) and "a-token" not in repr(plugin)
     said = "unrecognized: --password=hunter2 hunter2 with a-token of profile ops; try get-token"
     assert plugin.without_secrets(said) == "unrecognized: … … with … of profile ops; try get-token"
-    assert "hunter2" not in repr(Server("http://admin:hunter2@h", proxy_url="http://hunter2@h", exec_config="hunter2"))
+    assert "hunter2" not in repr(
+        ServerEntry("http://admin:hunter2@h", proxy_url="http://hunter2@h", exec_config="hunter2")
+    )

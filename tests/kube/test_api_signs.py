@@ -10,16 +10,16 @@ import pytest
 from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
 from kubectl_eksdoc.amazon.upgrades.written_kinds import resource_of
 from kubectl_eksdoc.kube.api_signs import ApiSigns
-from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.single_objects import ACCEPT
-from kubectl_eksdoc.model.api_usage import KindTold, Manifest
+from kubectl_eksdoc.model.api_usage import KindUsage, ManifestText
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
 from tests.objects.test_held_apis import OLD, an_object, applied
 from tests.objects.test_helm_releases import TOKEN, a_secret
 
-QUICK = Patience(tries=2, first_pause=0.0)
+QUICK = RetryPolicy(tries=2, first_pause=0.0)
 TEXT = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
 ROW = removed_api("policy/v1beta1", "PodDisruptionBudget")
 assert ROW is not None
@@ -39,7 +39,7 @@ def a_list(*items: Any, token: str = "") -> Reply:
     return json_reply({**kind, "metadata": {"continue": token}, "items": list(items)})
 
 
-def written(config: str) -> KindTold:
+def written(config: str) -> KindUsage:
     (told,) = signs(config).written((PDB,))
     return told
 
@@ -91,7 +91,7 @@ def test_an_older_version_is_asked_for_where_the_newest_is_not_served(server: Ap
 
 def test_what_is_not_served_has_no_objects(server: ApiServer, config: str) -> None:
     server.lists.clear()
-    assert written(config) == KindTold(PDB, ())
+    assert written(config) == KindUsage(PDB, ())
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_only_the_secrets_of_the_revisions_that_count_are_read(server: ApiServer
     found = signs(config).releases()
     assert not isinstance(found, Unknown)
     (release,) = found
-    assert release.revision == 3 and isinstance(release.manifest, Manifest) and len(release.manifest.documents) == 2
+    assert release.revision == 3 and isinstance(release.manifest, ManifestText) and len(release.manifest.documents) == 2
     assert TOKEN not in repr(found)
     (listed,) = server.asked(SECRETS)
     assert listed.query["labelSelector"] == "owner=helm" and listed.header("Accept") == ACCEPT

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.errors import ConfigError
-from kubectl_eksdoc.kube.identity import AwsWanted, aws_access
-from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.identity import AwsRequest, aws_access
+from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.model.connection import Connection
 
@@ -20,7 +20,7 @@ ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"
 PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 
 
-def asked(folder: Path, plugin: Any, wanted: AwsWanted = AwsWanted(), name: str = ARN, **more: Any) -> AwsAccess:
+def asked(folder: Path, plugin: Any, wanted: AwsRequest = AwsRequest(), name: str = ARN, **more: Any) -> AwsAccess:
     server = {"server": SERVER, "certificate-authority-data": base64.b64encode(PEM.encode()).decode(), **more}
     config = {
         "apiVersion": "v1",
@@ -32,7 +32,7 @@ def asked(folder: Path, plugin: Any, wanted: AwsWanted = AwsWanted(), name: str 
     }
     path = folder / "config"
     path.write_text(json.dumps(config))
-    around = Surroundings({"AWS_REGION": "us-west-2", "AWS_PROFILE": "mine"}, str(folder))
+    around = CredentialContext({"AWS_REGION": "us-west-2", "AWS_PROFILE": "mine"}, str(folder))
     return aws_access(Connection(kubeconfig=str(path)), around, wanted)
 
 
@@ -61,7 +61,7 @@ def test_the_context_says_all_of_it(tmp_path: Path) -> None:
 
 
 def test_the_command_line_wins_and_a_profile_stands_for_itself(tmp_path: Path) -> None:
-    found = asked(tmp_path, GET_TOKEN, AwsWanted("other", "ap-northeast-2", "audit"))
+    found = asked(tmp_path, GET_TOKEN, AwsRequest("other", "ap-northeast-2", "audit"))
     assert (found.cluster, found.region, found.profile) == ("other", "ap-northeast-2", "audit")
     assert (found.role, found.settings, found.account) == ("", (), "111122223333")
 
@@ -108,7 +108,7 @@ def test_what_of_the_plugin_is_not_followed_is_refused_unless_a_profile_is_given
     with pytest.raises(ConfigError, match=f"has {name} in its own environment") as refused:
         asked(tmp_path, plugin)
     assert "--profile" in refused.value.hint
-    assert asked(tmp_path, plugin, AwsWanted(profile="audit")).profile == "audit"
+    assert asked(tmp_path, plugin, AwsRequest(profile="audit")).profile == "audit"
 
 
 @pytest.mark.parametrize("skips", [True, False])

@@ -13,15 +13,15 @@ from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
 from kubectl_eksdoc.kube.credentials import from_file
 from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import Impersonation, Surroundings, utc_now
+from kubectl_eksdoc.kube.target import CredentialContext, Impersonation, utc_now
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/"
 
 
-def places(tmp_path: Path, *listed: str, **environ: str) -> Surroundings:
-    return Surroundings(
+def places(tmp_path: Path, *listed: str, **environ: str) -> CredentialContext:
+    return CredentialContext(
         environ={"KUBECONFIG": os.pathsep.join(listed), **environ} if listed else environ,
         home=str(tmp_path),
         service_account=str(tmp_path / "sa"),
@@ -255,7 +255,7 @@ def test_a_secret_without_quotes_is_not_repeated(tmp_path: Path, user: Any) -> N
 def test_what_is_no_yaml_is_not_repeated(tmp_path: Path, text: str) -> None:
     (tmp_path / "config").write_text(text)
     with pytest.raises(ConfigError, match="is not YAML") as caught:
-        kubeconfig.load(str(tmp_path / "config"), Surroundings())
+        kubeconfig.load(str(tmp_path / "config"), CredentialContext())
     assert "hunter2" not in str(caught.value)
 
 
@@ -264,7 +264,7 @@ def test_a_kubeconfig_that_is_nested_too_deeply(tmp_path: Path, text: str) -> No
     """libyaml's loader ends the process."""
     (tmp_path / "config").write_text(text * 100_000)
     with pytest.raises(ConfigError, match="is nested too deeply"):
-        kubeconfig.load(str(tmp_path / "config"), Surroundings())
+        kubeconfig.load(str(tmp_path / "config"), CredentialContext())
 
 
 def test_a_long_kubeconfig_of_json_is_read(tmp_path: Path) -> None:
@@ -272,14 +272,14 @@ def test_a_long_kubeconfig_of_json_is_read(tmp_path: Path) -> None:
     clusters = {name: {"server": "https://x", "tls-server-name": name} for name in names}
     path = kubeconfigs.many(tmp_path / "config", clusters, {"u": {}}, {name: (name, "u") for name in names})
     assert len(Path(path).read_text()) > 10_000
-    assert len(kubeconfig.load(path, Surroundings()).clusters) == 200
+    assert len(kubeconfig.load(path, CredentialContext()).clusters) == 200
 
 
 @pytest.mark.long
 def test_a_named_pipe_to_which_nothing_writes(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "config")
     with pytest.raises(ConfigError, match="it is a named pipe, and no process writes to it"):
-        kubeconfig.load(str(tmp_path / "config"), Surroundings())
+        kubeconfig.load(str(tmp_path / "config"), CredentialContext())
 
 
 def test_a_named_pipe_to_which_something_writes(tmp_path: Path, two: tuple[str, str]) -> None:
@@ -287,7 +287,7 @@ def test_a_named_pipe_to_which_something_writes(tmp_path: Path, two: tuple[str, 
     content = Path(two[0]).read_bytes()
     writer = threading.Thread(target=lambda: (tmp_path / "config").write_bytes(content))
     writer.start()
-    assert kubeconfig.load(str(tmp_path / "config"), Surroundings()).clusters
+    assert kubeconfig.load(str(tmp_path / "config"), CredentialContext()).clusters
     writer.join()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import Rule, restricted
+from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.flows.dns_measure import Dns
 from kubectl_eksdoc.model.asked import Absent, Unknown
@@ -92,7 +92,7 @@ def test_a_pod_that_took_its_name_is_not_evicted(tmp_path: Path) -> None:
 
 
 def test_rights_that_are_missing_are_named(tmp_path: Path) -> None:
-    mine = (Rule(("list",), ("pods",), ("",)),)
+    mine = (RbacRule(("list",), ("pods",), ("",)),)
     with DnsLab(users={OTHER: restricted("me", mine)}).served() as (server, _):
         dns = open_dns(connection(server, tmp_path, OTHER))
         service, workload, found = dns.service(), dns.workload(), stand(dns)

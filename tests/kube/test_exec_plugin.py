@@ -15,12 +15,12 @@ import pytest
 
 from kubectl_eksdoc.errors import ClusterError, ConfigError, Unauthorized
 from kubectl_eksdoc.kube import exec_plugin
-from kubectl_eksdoc.kube.answers import Answer
+from kubectl_eksdoc.kube.answers import HttpAnswer
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
-from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, real_timing
+from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.kube.target import ExecPlugin, Server, Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, ServerEntry
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
@@ -260,22 +260,22 @@ def test_what_it_asks_a_user_is_shown_as_it_comes(server: ApiServer, write: Any,
 
 
 @pytest.mark.parametrize("child", ["", "import subprocess; subprocess.Popen(['sleep', '2']); "])
-def test_a_plugin_that_hangs_is_ended(tmp_path: Path, around: Surroundings, child: str) -> None:
+def test_a_plugin_that_hangs_is_ended(tmp_path: Path, around: CredentialContext, child: str) -> None:
     program = kubeconfigs.plugin(
         tmp_path, f"sys.stderr.write('open this page'); sys.stderr.flush(); {child}time.sleep(2)"
     )
     plugin = ExecPlugin(str(program), api_version=kubeconfigs.API)
     with pytest.raises(Unauthorized, match=r"no answer within 0.15 s; it said: open this page"):
-        exec_plugin.run(plugin, Server("https://x"), around, timeout=0.15)
+        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=0.15)
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_plugin_that_prints_without_an_end(tmp_path: Path, around: Surroundings, stream: str) -> None:
+def test_a_plugin_that_prints_without_an_end(tmp_path: Path, around: CredentialContext, stream: str) -> None:
     program = kubeconfigs.plugin(tmp_path, f"while True: sys.{stream}.write('x' * 65536)")
     plugin = ExecPlugin(str(program), api_version=kubeconfigs.API)
     begun = time.monotonic()
     with pytest.raises(ConfigError, match="printed more than 1 MiB") as caught:
-        exec_plugin.run(plugin, Server("https://x"), around, timeout=60.0)
+        exec_plugin.run(plugin, ServerEntry("https://x"), around, timeout=60.0)
     assert "by hand" in caught.value.hint and "xxx" not in caught.value.message
     assert time.monotonic() - begun < 30
 
@@ -390,22 +390,22 @@ def test_only_the_first_of_many_refusals_renews() -> None:
 
 
 def test_what_another_request_renewed_may_have_ended_too(
-    server: ApiServer, around: Surroundings, tmp_path: Path
+    server: ApiServer, around: CredentialContext, tmp_path: Path
 ) -> None:
     made = iter(Credential(f"Bearer {i}") for i in range(9))
     credentials, asked = Credentials(lambda: next(made), lambda: NOW), list[str]()
     access = connect(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url)), around)
-    exchanges = Exchanges(replace(access, credentials=credentials), Patience(), real_timing())
+    exchanges = Exchanges(replace(access, credentials=credentials), RetryPolicy(), real_timing())
 
-    def ask(credential: Credential) -> Answer:
+    def ask(credential: Credential) -> HttpAnswer:
         asked.append(credential.authorization)
         if credential.authorization == "Bearer 0":
             credentials.renewed(credential)  # as another request does meanwhile
-        return Answer(200 if credential.authorization == "Bearer 2" else 401, b"", {})
+        return HttpAnswer(200 if credential.authorization == "Bearer 2" else 401, b"", {})
 
     assert exchanges.admitted(ask).status == 200 and asked == ["Bearer 0", "Bearer 1", "Bearer 2"]
     asked.clear()
-    assert exchanges.admitted(lambda each: Answer(401, b"", {})).status == 401, "refused for good"
+    assert exchanges.admitted(lambda each: HttpAnswer(401, b"", {})).status == 401, "refused for good"
     assert next(made).authorization == "Bearer 4", "and only one more was asked for"
 
 
@@ -444,7 +444,7 @@ def test_who_waited_for_a_run_that_failed_does_not_run_it_again() -> None:
 
 
 def test_connections_of_one_process_share_it(
-    server: ApiServer, write: Any, around: Surroundings, tmp_path: Path
+    server: ApiServer, write: Any, around: CredentialContext, tmp_path: Path
 ) -> None:
     config = write("say(token=f't{runs()}')")
     made = [connect(Connection(kubeconfig=config), around).credentials for _ in range(5)]
@@ -454,7 +454,7 @@ def test_connections_of_one_process_share_it(
     assert kubeconfigs.runs(tmp_path / "plugin") == 2
 
 
-def test_who_signs_in_otherwise_does_not_share_it(write: Any, around: Surroundings, tmp_path: Path) -> None:
+def test_who_signs_in_otherwise_does_not_share_it(write: Any, around: CredentialContext, tmp_path: Path) -> None:
     config = write("say(token=f't{runs()}')")
     others = (
         around,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.config import connect, proxy_for
 from kubectl_eksdoc.kube.exec_plugin import _credential
-from kubectl_eksdoc.kube.target import ExecPlugin, Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin
 from kubectl_eksdoc.model.connection import Connection
 from tests.examples import examples
 
@@ -75,7 +75,7 @@ def test_kubeconfigs(tmp_path: Path, document: Any) -> None:
     path = tmp_path / "config"
     path.write_text(json.dumps(document), encoding="utf-8")
     try:
-        access = connect(Connection(kubeconfig=str(path)), Surroundings())
+        access = connect(Connection(kubeconfig=str(path)), CredentialContext())
     except ConfigError:
         return
     assert access.target.server.url.lower().startswith(("http://", "https://"))
@@ -87,7 +87,7 @@ def test_files_of_any_bytes(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "config"
     path.write_bytes(content)
     with pytest.raises(ConfigError):
-        connect(Connection(kubeconfig=str(path)), Surroundings())
+        connect(Connection(kubeconfig=str(path)), CredentialContext())
 
 
 STATUS = st.dictionaries(

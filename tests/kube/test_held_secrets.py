@@ -13,11 +13,11 @@ import pytest
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.errors import AwsError, ClusterError, ConfigError, EksdocError
 from kubectl_eksdoc.held_secrets import SHORTEST, hold, without_held
-from kubectl_eksdoc.kube.answers import MOST_SAID, Answer, status_of
+from kubectl_eksdoc.kube.answers import MOST_SAID, HttpAnswer, status_of
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.access import AwsAccess
@@ -121,17 +121,17 @@ def test_one_that_no_header_may_have_is_told_without_it(
 
 def test_what_is_written_to_a_journal_is_a_status_without_it() -> None:
     hold(SECRET)
-    body = Status(403, "Forbidden", f"admission denied {SECRET}.").doc()
-    answer = Answer(403, json.dumps(body).encode(), {"content-type": "application/json"})
+    body = ApiStatus(403, "Forbidden", f"admission denied {SECRET}.").doc()
+    answer = HttpAnswer(403, json.dumps(body).encode(), {"content-type": "application/json"})
     status = status_of(answer)
-    assert isinstance(status, Status) and status.message == "admission denied …."
+    assert isinstance(status, ApiStatus) and status.message == "admission denied …."
 
 
 def test_none_is_cut_in_the_middle() -> None:
     hold(SECRET)
     for before in range(MOST_SAID - len(SECRET), MOST_SAID + 2):
         body = json.dumps({"message": "x" * before + SECRET.strip()}).encode()
-        assert "plain" not in Answer(500, body, {"content-type": "application/json"}).said
+        assert "plain" not in HttpAnswer(500, body, {"content-type": "application/json"}).said
 
 
 def test_logins_of_the_environment_and_of_addresses(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_logins_of_the_environment_and_of_addresses(tmp_path: Path) -> None:
     environ = {"HTTPS_PROXY": "http://ann:mellon-5%2Fmellon@127.0.0.1:1", "AWS_ENDPOINT_URL": "http://a:mellon-6-m@h"}
     environ |= {"AWS_SECRET_ACCESS_KEY": "mellon-7-mellon", "no_proxy": "ben:mellon-8-m@p"}
     config = kubeconfigs.one(tmp_path / "config", "http://a:mellon-9-m@127.0.0.1:1", user={"token": "mellon-10-m"})
-    connect(Connection(kubeconfig=config), Surroundings(environ=environ, home=str(tmp_path)))
+    connect(Connection(kubeconfig=config), CredentialContext(environ=environ, home=str(tmp_path)))
     said = [f"mellon-{number}-m" for number in (6, 8, 9, 10)] + ["mellon-5/mellon", "mellon-5%2Fmellon"]
     said += ["mellon-7-mellon", base64.b64encode(b"ann:mellon-5/mellon").decode()]
     assert without_held(" ".join(said)) == " ".join("…" * len(said))

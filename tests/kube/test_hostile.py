@@ -19,13 +19,13 @@ import pytest
 
 from kubectl_eksdoc.bounds import HEAD_BYTES, ReadTime
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.answers import Incomplete, ReadTimeout, Refused
+from kubectl_eksdoc.kube.answers import Incomplete, ReadTimeout, RequestRefused
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
-from kubectl_eksdoc.kube.exchanges import Patience, Timing
+from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.single_objects import listed
-from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import MOST_EMPTY, Transport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
@@ -55,7 +55,7 @@ def for_ever(begin: bytes, *parts: bytes) -> Callable[[], Iterator[bytes]]:
     return lambda: itertools.chain([begin], itertools.cycle(parts))
 
 
-def failure(config: str, around: Surroundings, **flags: Any) -> ClusterError:
+def failure(config: str, around: CredentialContext, **flags: Any) -> ClusterError:
     """Of one request for pods."""
     timing = Timing(lambda _: None, chance=lambda: 1.0)
     transport = Transport(connect(Connection(kubeconfig=config, **flags), around), timing=timing)
@@ -82,7 +82,7 @@ SLOW = {
 @pytest.mark.parametrize("begin, part", one_in(4, SLOW.values()), ids=SLOW)
 @pytest.mark.parametrize("flag", ["request_timeout", "read_timeout"])
 def test_what_drips_ends_with_its_time(
-    server: ApiServer, config: str, around: Surroundings, begin: bytes, part: bytes, flag: str
+    server: ApiServer, config: str, around: CredentialContext, begin: bytes, part: bytes, flag: str
 ) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(begin, part), drip=0.01)
     flags = {"request_timeout": 0.0, "read_timeout": 0.0, flag: 0.15}
@@ -100,7 +100,9 @@ HEADS = {
 
 
 @pytest.mark.parametrize("begin, part", HEADS.values(), ids=HEADS)
-def test_a_head_without_an_end(server: ApiServer, config: str, around: Surroundings, begin: bytes, part: bytes) -> None:
+def test_a_head_without_an_end(
+    server: ApiServer, config: str, around: CredentialContext, begin: bytes, part: bytes
+) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(begin, part))
     error = failure(config, around)
     assert f"sent a head of more than {HEAD_BYTES >> 20} MiB" in error.message
@@ -124,14 +126,14 @@ LARGE = {
 
 @pytest.mark.parametrize("begin, part", LARGE.values(), ids=LARGE)
 def test_no_more_is_taken_than_the_largest_answer(
-    server: ApiServer, config: str, around: Surroundings, begin: bytes, part: bytes
+    server: ApiServer, config: str, around: CredentialContext, begin: bytes, part: bytes
 ) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(begin, part))
-    transport = Transport(connect(Connection(kubeconfig=config), around), Patience(answer_bytes=1 << 20))
+    transport = Transport(connect(Connection(kubeconfig=config), around), RetryPolicy(answer_bytes=1 << 20))
     transport.get("/version")  # loads libraries
     tracemalloc.start()
     try:
-        with pytest.raises(Refused, match="sent more than 1 MiB in one answer"):
+        with pytest.raises(RequestRefused, match="sent more than 1 MiB in one answer"):
             transport.get(PODS)
         most = tracemalloc.get_traced_memory()[1]
     finally:
@@ -140,14 +142,14 @@ def test_no_more_is_taken_than_the_largest_answer(
     assert len(server.asked(PODS)) == 1
 
 
-def test_the_head_of_a_chunk_is_a_short_line(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_the_head_of_a_chunk_is_a_short_line(server: ApiServer, config: str, around: CredentialContext) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(CHUNKED, b"0" * 60_000))
     assert "answered as no API server does: got more than 65536 bytes" in failure(config, around).message
 
 
 @pytest.mark.parametrize("begin", [OK, b"HTTP/1.1 503 Oh\r\n"])
 def test_headers_without_an_end_are_no_answer_that_broke_off(
-    server: ApiServer, config: str, around: Surroundings, begin: bytes
+    server: ApiServer, config: str, around: CredentialContext, begin: bytes
 ) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(begin, b"X-A: b\r\n"))
     error = failure(config, around)
@@ -155,7 +157,9 @@ def test_headers_without_an_end_are_no_answer_that_broke_off(
     assert len(server.asked(PODS)) == 1 and "address of a Kubernetes API" in error.hint
 
 
-def test_a_slow_head_is_not_made_faster_by_smaller_pages(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_a_slow_head_is_not_made_faster_by_smaller_pages(
+    server: ApiServer, config: str, around: CredentialContext
+) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(b"", b"H"), drip=0.01)
     error = failure(config, around, request_timeout=0.15)
     assert "gave no answer within 0.15 s" in error.message
@@ -163,7 +167,7 @@ def test_a_slow_head_is_not_made_faster_by_smaller_pages(server: ApiServer, conf
 
 
 def test_what_comes_before_a_request_is_a_part_of_the_time(
-    server: ApiServer, config: str, around: Surroundings
+    server: ApiServer, config: str, around: CredentialContext
 ) -> None:
     """As a name that nobody resolves, addresses that are tried one after the other, a plugin that does not end."""
 
@@ -182,7 +186,9 @@ def test_what_comes_before_a_request_is_a_part_of_the_time(
     over.set()
 
 
-def test_what_is_made_of_a_page_is_a_part_of_the_time(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_what_is_made_of_a_page_is_a_part_of_the_time(
+    server: ApiServer, config: str, around: CredentialContext
+) -> None:
     clock, tokens = [0.0], itertools.count()
     around = replace(around, read_time=ReadTime(lambda: clock[0]))
     server.always[PODS] = lambda _: json_reply(
@@ -201,7 +207,7 @@ def test_what_is_made_of_a_page_is_a_part_of_the_time(server: ApiServer, config:
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "deflate", "br"])
 def test_what_is_encoded_in_another_way_is_not_opened(
-    server: ApiServer, config: str, around: Surroundings, encoding: str
+    server: ApiServer, config: str, around: CredentialContext, encoding: str
 ) -> None:
     body = gzip.compress(gzip.compress(b"{}"))
     head = {"Content-Type": "application/json", "Content-Encoding": encoding}
@@ -217,35 +223,41 @@ def page(request: Request, token: str, *items: Any) -> Reply:
     return json_reply({"kind": kind, "apiVersion": "v1", "metadata": metadata, "items": list(items)})
 
 
-def read(config: str, around: Surroundings, timing: Timing | None = None, **flags: Any) -> Any:
+def read(config: str, around: CredentialContext, timing: Timing | None = None, **flags: Any) -> Any:
     return LiveReader(Connection(kubeconfig=config, **flags), around=around, timing=timing).read(kinds.ALL)
 
 
 @pytest.mark.parametrize("period", [1, 2], ids=["the same", "two in turn"])
-def test_a_continue_token_that_comes_twice(server: ApiServer, config: str, around: Surroundings, period: int) -> None:
+def test_a_continue_token_that_comes_twice(
+    server: ApiServer, config: str, around: CredentialContext, period: int
+) -> None:
     count = itertools.count()
     server.always[PODS] = lambda request: page(request, f"t{next(count) % period}")
-    with pytest.raises(Refused, match=r"the list of pods does not end: the server sent the same continue token twice"):
+    with pytest.raises(
+        RequestRefused, match=r"the list of pods does not end: the server sent the same continue token twice"
+    ):
         read(config, around)
     assert len(server.asked(PODS)) == period + 1
 
 
-def test_pages_without_an_object(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_pages_without_an_object(server: ApiServer, config: str, around: CredentialContext) -> None:
     count = itertools.count()
     server.always[PODS] = lambda request: page(request, f"t{next(count)}")
-    with pytest.raises(Refused, match="the list of pods does not end: the server sent 101 pages without an object"):
+    with pytest.raises(
+        RequestRefused, match="the list of pods does not end: the server sent 101 pages without an object"
+    ):
         read(config, around)
     assert len(server.asked(PODS)) == MOST_EMPTY + 1
 
 
-def test_a_continue_token_as_large_as_a_book(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_a_continue_token_as_large_as_a_book(server: ApiServer, config: str, around: CredentialContext) -> None:
     server.always[PODS] = lambda request: page(request, "t" * 100_000)
-    with pytest.raises(Refused, match="a continue token of 100000 characters"):
+    with pytest.raises(RequestRefused, match="a continue token of 100000 characters"):
         read(config, around)
 
 
 def test_a_list_of_a_kind_that_others_do_without_is_unknown(
-    server: ApiServer, config: str, around: Surroundings
+    server: ApiServer, config: str, around: CredentialContext
 ) -> None:
     server.always[kinds.BUDGETS.path] = lambda request: page(request, "again")
     cluster = read(config, around)
@@ -267,14 +279,14 @@ class Passing:
         self.now_s += seconds
 
 
-def passing(around: Surroundings) -> tuple[Surroundings, Timing]:
+def passing(around: CredentialContext) -> tuple[CredentialContext, Timing]:
     clock = Passing()
-    fresh = {name: getattr(around, name) for name in Surroundings.__dataclass_fields__}
-    return Surroundings(**(fresh | {"read_time": ReadTime(clock)})), Timing(clock.sleep, chance=lambda: 1.0)
+    fresh = {name: getattr(around, name) for name in CredentialContext.__dataclass_fields__}
+    return CredentialContext(**(fresh | {"read_time": ReadTime(clock)})), Timing(clock.sleep, chance=lambda: 1.0)
 
 
 def test_pages_of_objects_for_ever_end_with_the_time_for_reading(
-    server: ApiServer, config: str, around: Surroundings
+    server: ApiServer, config: str, around: CredentialContext
 ) -> None:
     count = itertools.count()
     node = json.loads(json.dumps(server.lists[kinds.NODES][0]))
@@ -292,7 +304,7 @@ def test_pages_of_objects_for_ever_end_with_the_time_for_reading(
 
 
 def test_waits_that_a_server_asks_for_are_part_of_the_time(
-    server: ApiServer, config: str, around: Surroundings
+    server: ApiServer, config: str, around: CredentialContext
 ) -> None:
     server.always[NODES] = lambda _: refused("later", "TooManyRequests", 429, **{"Retry-After": "999999999"})
     virtual, timing = passing(around)
@@ -303,14 +315,14 @@ def test_waits_that_a_server_asks_for_are_part_of_the_time(
 
 
 def test_a_kind_that_takes_all_the_time_is_no_kind_that_is_unknown(
-    server: ApiServer, config: str, around: Surroundings
+    server: ApiServer, config: str, around: CredentialContext
 ) -> None:
     server.always[kinds.BUDGETS.path] = lambda _: Reply(raw=for_ever(OK + b"\r\n", b" "), drip=0.01)
     with pytest.raises(ReadTimeout):
         read(config, around, request_timeout=0.0, read_timeout=1.0)
 
 
-def test_what_is_observed_again_has_the_time_again(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_what_is_observed_again_has_the_time_again(server: ApiServer, config: str, around: CredentialContext) -> None:
     virtual, timing = passing(around)
     for _ in range(4):
         assert read(config, virtual, timing, read_timeout=200.0).nodes
@@ -318,7 +330,9 @@ def test_what_is_observed_again_has_the_time_again(server: ApiServer, config: st
         read(config, virtual, timing, read_timeout=20.0)
 
 
-def test_what_goes_on_for_hours_has_no_end_of_its_time(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_what_goes_on_for_hours_has_no_end_of_its_time(
+    server: ApiServer, config: str, around: CredentialContext
+) -> None:
     virtual, timing = passing(around)
     access = connect(Connection(kubeconfig=config, read_timeout=30.0), virtual)
     going_on = Transport(access, timing=timing, together=False)
@@ -329,13 +343,15 @@ def test_what_goes_on_for_hours_has_no_end_of_its_time(server: ApiServer, config
             Transport(access, timing=timing).get("/version")
 
 
-def test_a_broken_connection_is_tried_again_as_before(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_a_broken_connection_is_tried_again_as_before(
+    server: ApiServer, config: str, around: CredentialContext
+) -> None:
     server.script("/version", recorded("version", sent=0), recorded("version", sent=0))
     virtual, timing = passing(around)
     assert Transport(connect(Connection(kubeconfig=config), virtual), timing=timing).get("/version").status == 200
 
 
-def test_too_little_memory_is_no_bug(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_too_little_memory_is_no_bug(server: ApiServer, config: str, around: CredentialContext) -> None:
     def full(_plural: str, _count: int) -> None:
         raise MemoryError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
-from kubectl_eksdoc.kube.target import ExecPlugin, Server, Target, User
+from kubectl_eksdoc.kube.target import ExecPlugin, KubeTarget, ServerEntry, UserEntry
 from kubectl_eksdoc.model.cluster import Identity
 
 EKS = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
@@ -18,8 +18,8 @@ def target(
     user: str = "",
     url: str = "https://10.0.0.1",
     plugin: ExecPlugin | None = None,
-) -> Target:
-    return Target(context, cluster, user, Server(url), User(plugin=plugin))
+) -> KubeTarget:
+    return KubeTarget(context, cluster, user, ServerEntry(url), UserEntry(plugin=plugin))
 
 
 def aws(*args: str, command: str = "aws", **env: str) -> ExecPlugin:

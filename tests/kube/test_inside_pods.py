@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.inside_pods import InsidePods
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.inside_pods import LivePodReader
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.pods import LogOf
@@ -27,8 +27,8 @@ def test_one_that_is_not_answered_leaves_the_others(server: ApiServer, config: s
     other = LogOf("default", "other", "app")
     server.script(f"{PODS}/asks/log", *[reply] * 2)
     server.script(f"{PODS}/other/log", Reply(200, {"Content-Type": "text/plain"}, b"caf\xc3\xa9 \xff\n"))
-    quick = Patience(tries=2, first_pause=0.0)
-    found = InsidePods(Connection(kubeconfig=config), patience=quick).logs([LOG, other])
+    quick = RetryPolicy(tries=2, first_pause=0.0)
+    found = LivePodReader(Connection(kubeconfig=config), patience=quick).logs([LOG, other])
     told = found[LOG]
     assert isinstance(told, Unknown) and said in told.why
     assert found[other] == "café \ufffd\n"
@@ -38,7 +38,7 @@ def test_a_pod_that_is_none_is_unknown(server: ApiServer, config: str) -> None:
     json_type = {"Content-Type": "application/json"}
     server.script(f"{PODS}/a", Reply(200, json_type, b'{"spec": 1}'))
     server.script(f"{PODS}/b", Reply(200, json_type, b'{"spec": null, "status": {"containerStatuses": null}}'))
-    found = InsidePods(Connection(kubeconfig=config)).containers(["default/a", "default/b"])
+    found = LivePodReader(Connection(kubeconfig=config)).containers(["default/a", "default/b"])
     told = found["default/a"]
     assert isinstance(told, Unknown) and "is no pod" in told.why and found["default/b"] == ()
 
@@ -46,4 +46,4 @@ def test_a_pod_that_is_none_is_unknown(server: ApiServer, config: str) -> None:
 def test_without_credentials_nothing_can_be_asked(server: ApiServer, config: str) -> None:
     server.accepts = lambda request: False
     with pytest.raises(ClusterError):
-        InsidePods(Connection(kubeconfig=config)).logs([LOG])
+        LivePodReader(Connection(kubeconfig=config)).logs([LOG])

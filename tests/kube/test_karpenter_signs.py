@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.kube.api_signs import KarpenterSigns
-from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.interruption import SpotEvent
@@ -21,7 +21,7 @@ from tests.fakes.apiserver import ApiServer, Reply, refused
 EVENTS = "/api/v1/namespaces/default/events"
 METRICS = "/api/v1/namespaces/kube-system/pods/karpenter-1:8080/proxy/metrics"
 JSON, TEXT = {"Content-Type": "application/json"}, {"Content-Type": "text/plain; version=0.0.4"}
-QUICK = Patience(tries=2, first_pause=0.0)
+QUICK = RetryPolicy(tries=2, first_pause=0.0)
 NOTICE = {
     "reason": "SpotInterrupted",
     "involvedObject": {"kind": "Node", "name": "spot-1"},

@@ -14,7 +14,7 @@ import pytest
 
 from kubectl_eksdoc.errors import ClusterError, ConfigError
 from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.connection import Connection
 from tests import needed
@@ -230,7 +230,7 @@ def test_merged_contexts(world: World, order: tuple[int, int]) -> None:
     shown = json.loads(world.kubectl("config", "view", "--raw", "-o", "json", **environ).stdout)
     clusters = {c["name"]: c["cluster"] for c in shown["clusters"]}
     users = {u["name"]: u.get("user") or {} for u in shown["users"]}
-    around = Surroundings(environ=environ)
+    around = CredentialContext(environ=environ)
     assert choose(Connection(), around).context == shown["current-context"]
     assert {c["name"] for c in shown["contexts"]} == {"ctx", "both", "as", "basic", "two", "file", "skip"}
     for context in shown["contexts"]:
@@ -284,4 +284,4 @@ def test_the_token_flag_wins_over_a_token_file(world: World, monkeypatch: Any) -
 def test_no_context_chosen(world: World) -> None:
     """kubectl then tries localhost:8080; nobody has meant that for years, so we say what is missing."""
     with pytest.raises(ConfigError, match="no context is chosen"):
-        choose(Connection(kubeconfig=world.files[0]), Surroundings())
+        choose(Connection(kubeconfig=world.files[0]), CredentialContext())

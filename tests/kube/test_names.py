@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.errors import EksdocError, Forbidden
 from kubectl_eksdoc.kube.kubeconfig_names import clusters, contexts, eks_clusters, regions, users
 from kubectl_eksdoc.kube.names import MOST, asked_of, names_of
-from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.names import Kind, Name
+from kubectl_eksdoc.model.names import Name, NameKind
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, json_reply
 
@@ -39,60 +39,62 @@ NODES = [
 ]
 
 
-def asked(server: ApiServer, config: str, around: Surroundings, kind: Kind, namespace: str = "") -> tuple[Name, ...]:
+def asked(
+    server: ApiServer, config: str, around: CredentialContext, kind: NameKind, namespace: str = ""
+) -> tuple[Name, ...]:
     return names_of(Connection(kubeconfig=config), kind, namespace, around)
 
 
-def test_nodes_and_groups(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_nodes_and_groups(server: ApiServer, config: str, around: CredentialContext) -> None:
     server.lists[kinds.NODES] = NODES
-    assert asked(server, config, around, Kind.NODES) == (
+    assert asked(server, config, around, NameKind.NODES) == (
         Name("a", "blue, old"),
         Name("b", "blue, a-1a"),
         Name("c", "spot"),
         Name("d"),
     )
     server.lists[kinds.NODE_POOLS] = [a_node("spot"), a_node("empty")]
-    assert asked(server, config, around, Kind.NODE_GROUPS) == (
+    assert asked(server, config, around, NameKind.NODE_GROUPS) == (
         Name("blue", "managed node group, 2 nodes"),
         Name("empty", "NodePool, 0 nodes"),
         Name("old", "node group of eksctl, 1 node"),
         Name("spot", "NodePool, 1 node"),
     )
     del server.lists[kinds.NODE_POOLS]
-    assert [each.text for each in asked(server, config, around, Kind.NODE_GROUPS)] == ["blue", "old", "spot"]
+    assert [each.text for each in asked(server, config, around, NameKind.NODE_GROUPS)] == ["blue", "old", "spot"]
 
 
-def test_one_page_is_asked_for(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_one_page_is_asked_for(server: ApiServer, config: str, around: CredentialContext) -> None:
     server.lists[kinds.NODES] = [a_node(f"n{at:04}") for at in range(MOST + 50)]
-    assert len(asked(server, config, around, Kind.NODES)) == MOST
+    assert len(asked(server, config, around, NameKind.NODES)) == MOST
     assert len(server.asked(kinds.NODES.path)) == 1
 
 
-def test_pods_of_a_namespace(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_pods_of_a_namespace(server: ApiServer, config: str, around: CredentialContext) -> None:
     items = [{"metadata": {"name": "web-1", "namespace": "shop"}}]
     for namespace, path in (("shop", "shop"), ("", "default"), ("a/../b", "a%2F..%2Fb")):
         server.script(f"/api/v1/namespaces/{path}/pods", json_reply({"kind": META, "items": items}))
-        assert asked(server, config, around, Kind.PODS, namespace) == (Name("web-1"),)
+        assert asked(server, config, around, NameKind.PODS, namespace) == (Name("web-1"),)
     server.lists[kinds.PODS] = items
-    assert asked(server, config, around, Kind.PODS_ANYWHERE) == (Name("shop/web-1"),)
+    assert asked(server, config, around, NameKind.PODS_ANYWHERE) == (Name("shop/web-1"),)
 
 
-def test_runs_the_latest_first(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_runs_the_latest_first(server: ApiServer, config: str, around: CredentialContext) -> None:
     def head(run: str, begun: str) -> dict[str, object]:
         return {"metadata": {"name": f"eksdoc-run-{run}", "creationTimestamp": begun, "labels": {"eksdoc.io/run": run}}}
 
     items = [head("20261119-1", "2026-11-19T01:00:00Z"), head("20261120-1", "2026-11-20T01:00:00Z")]
     server.script("/api/v1/namespaces/kube-system/configmaps", json_reply({"kind": META, "items": items}))
-    found = asked(server, config, around, Kind.RUNS, "kube-system")
+    found = asked(server, config, around, NameKind.RUNS, "kube-system")
     assert [each.text for each in found] == ["20261120-1", "20261119-1"]
     assert found[0].about == "begun 2026-11-20T01:00:00Z"
     assert server.requests[-1].query["labelSelector"] == "eksdoc.io/part=head"
 
 
-def test_what_is_refused(server: ApiServer, config: str, around: Surroundings) -> None:
+def test_what_is_refused(server: ApiServer, config: str, around: CredentialContext) -> None:
     server.forbidden.add(kinds.NAMESPACES)
     with pytest.raises(Forbidden):
-        asked(server, config, around, Kind.NAMESPACES)
+        asked(server, config, around, NameKind.NAMESPACES)
 
 
 KEYS = st.sampled_from(["name", "namespace", "labels", "metadata"])
@@ -125,8 +127,8 @@ class Says:
         return Said(json.dumps({"kind": META, "items": self.items}).encode())
 
 
-@given(ITEMS, st.sampled_from(list(Kind)))
-def test_any_answer_gives_names_or_one_of_our_errors(items: object, kind: Kind) -> None:
+@given(ITEMS, st.sampled_from(list(NameKind)))
+def test_any_answer_gives_names_or_one_of_our_errors(items: object, kind: NameKind) -> None:
     try:
         found = asked_of(cast(Transport, Says(items)), kind, "shop")
     except EksdocError:
@@ -137,7 +139,7 @@ def test_any_answer_gives_names_or_one_of_our_errors(items: object, kind: Kind) 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"
 
 
-def test_names_of_the_kubeconfig(tmp_path: Path, around: Surroundings) -> None:
+def test_names_of_the_kubeconfig(tmp_path: Path, around: CredentialContext) -> None:
     path = kubeconfigs.many(
         tmp_path / "c",
         {ARN: {"server": "https://x"}, "lab": {"server": "https://y"}},

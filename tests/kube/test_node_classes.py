@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import Rule, restricted
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.imds_probe.run import class_patch, of_class
 from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
@@ -26,7 +26,7 @@ from tests.kube.classes import served_classes
 
 ACT = OnClass("default", 1, 2, ("n0",))
 GROUPS, PLURALS = ("karpenter.k8s.aws",), ("ec2nodeclasses",)
-READER = restricted("reader", (Rule(("get",), PLURALS, GROUPS),))
+READER = restricted("reader", (RbacRule(("get",), PLURALS, GROUPS),))
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def test_what_is_not_there_and_what_may_not_be(tmp_path: Path) -> None:
 
 
 def test_a_server_that_does_not_serve_them(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
         with closing(node_classes_of(Connection(kubeconfig=config))) as classes:
             assert isinstance(classes.one("default"), Absent)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import Unauthorized
-from kubectl_eksdoc.kube.placing import Placing
-from kubectl_eksdoc.kube.sent import JSON, Sent
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kube.placing import LiveObjectWriter
+from kubectl_eksdoc.kube.sent import JSON, SentRequest
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.placing import NotPlaced
 
 JOB = {"kind": "Job", "metadata": {"name": "a", "namespace": "ns"}}
@@ -22,20 +22,20 @@ ROLE = {"kind": "ClusterRole", "metadata": {"name": "a"}}
 class Server:
     """Answers always the same. `asked`: what it was asked for."""
 
-    def __init__(self, answer: Status | Lost, doc: dict[str, Any] | None = None) -> None:
-        self.sent = Sent(answer, doc or {})
+    def __init__(self, answer: ApiStatus | LostAnswer, doc: dict[str, Any] | None = None) -> None:
+        self.sent = SentRequest(answer, doc or {})
         self.asked: list[tuple[str, str, Mapping[str, str]]] = []
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: dict[str, Any] | None, content_type: str = JSON
-    ) -> Sent:
+    ) -> SentRequest:
         self.asked.append((method, path, query))
         return self.sent
 
 
 def test_each_kind_has_its_place() -> None:
-    server = Server(Status(201))
-    ground = Placing(server)  # type: ignore[arg-type]
+    server = Server(ApiStatus(201))
+    ground = LiveObjectWriter(server)  # type: ignore[arg-type]
     assert ground.create(JOB) is None and ground.create(ROLE, dry=True) is None
     assert server.asked == [
         ("POST", "/apis/batch/v1/namespaces/ns/jobs", {"fieldManager": "eksdoc"}),
@@ -55,45 +55,45 @@ LACKING = (
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (Status(409, "AlreadyExists", "it is"), NotPlaced("the server answered 409: it is", taken=True)),
-        (Status(404, "NotFound", "none"), NotPlaced("the server answered 404: none", lacking=True)),
-        (Status(500, "", "no"), NotPlaced("the server answered 500: no", maybe=True)),
-        (Lost("cut"), NotPlaced("the server gave no answer: cut", maybe=True)),
-        (Status(403, "Forbidden", "eve cannot create"), NotPlaced("eve cannot create", "create jobs.batch")),
+        (ApiStatus(409, "AlreadyExists", "it is"), NotPlaced("the server answered 409: it is", taken=True)),
+        (ApiStatus(404, "NotFound", "none"), NotPlaced("the server answered 404: none", lacking=True)),
+        (ApiStatus(500, "", "no"), NotPlaced("the server answered 500: no", maybe=True)),
+        (LostAnswer("cut"), NotPlaced("the server gave no answer: cut", maybe=True)),
+        (ApiStatus(403, "Forbidden", "eve cannot create"), NotPlaced("eve cannot create", "create jobs.batch")),
         (
-            Status(403, "Forbidden", f"{GRANTS}:\n{{odd}}"),
+            ApiStatus(403, "Forbidden", f"{GRANTS}:\n{{odd}}"),
             NotPlaced(f"{GIVES}: {GRANTS}:\n{{odd}}", "escalate jobs.batch"),
         ),
         (
-            Status(403, "Forbidden", f"{GRANTS}:\n{LACKING}"),
+            ApiStatus(403, "Forbidden", f"{GRANTS}:\n{LACKING}"),
             NotPlaced(
                 f"{GIVES}: get deployments.apps; list deployments.apps; create pods/eviction; get /metrics",
                 "escalate jobs.batch",
             ),
         ),
-        (Status(422, "Invalid", "bad"), NotPlaced("the server answered 422: bad")),
+        (ApiStatus(422, "Invalid", "bad"), NotPlaced("the server answered 422: bad")),
     ],
 )
-def test_answers(answer: Status | Lost, expected: NotPlaced) -> None:
-    assert Placing(Server(answer)).create(JOB) == expected  # type: ignore[arg-type]
+def test_answers(answer: ApiStatus | LostAnswer, expected: NotPlaced) -> None:
+    assert LiveObjectWriter(Server(answer)).create(JOB) == expected  # type: ignore[arg-type]
 
 
 def test_credentials_that_are_not_accepted_end_it() -> None:
     with pytest.raises(Unauthorized):
-        Placing(Server(Status(401, "Unauthorized", "no"))).create(JOB)  # type: ignore[arg-type]
+        LiveObjectWriter(Server(ApiStatus(401, "Unauthorized", "no"))).create(JOB)  # type: ignore[arg-type]
 
 
 def test_what_is_there_is_read_by_its_name() -> None:
-    server = Server(Status(200), {"kind": "Job"})
-    assert Placing(server).there(JOB) == {"kind": "Job"}  # type: ignore[arg-type]
+    server = Server(ApiStatus(200), {"kind": "Job"})
+    assert LiveObjectWriter(server).there(JOB) == {"kind": "Job"}  # type: ignore[arg-type]
     assert server.asked == [("GET", "/apis/batch/v1/namespaces/ns/jobs/a", {})]
-    assert Placing(Server(Status(404))).there(JOB) is None  # type: ignore[arg-type]
+    assert LiveObjectWriter(Server(ApiStatus(404))).there(JOB) is None  # type: ignore[arg-type]
 
 
 @given(st.integers(100, 599), st.text(max_size=40), st.text(max_size=80))
 def test_any_answer_is_understood(code: int, reason: str, message: str) -> None:
     try:
-        found = Placing(Server(Status(code, reason, message))).create(JOB)  # type: ignore[arg-type]
+        found = LiveObjectWriter(Server(ApiStatus(code, reason, message))).create(JOB)  # type: ignore[arg-type]
     except Unauthorized:
         assert code == 401
     else:

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from kubectl_eksdoc.errors import Forbidden, Unauthorized
-from kubectl_eksdoc.kube.sent import Sent, awake_and_asleep, real_clock, refused
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kube.sent import SentRequest, awake_and_asleep, real_clock, refused
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 
 RBAC = 'configmaps is forbidden: User "eve" cannot create resource "configmaps" in API group "" in the namespace "x"'
 
@@ -16,18 +16,21 @@ RBAC = 'configmaps is forbidden: User "eve" cannot create resource "configmaps" 
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        (Status(403, "Forbidden", RBAC), Forbidden),
-        (Status(401, "Unauthorized", "Unauthorized"), Unauthorized),
-        (Status(403, "Forbidden", 'admission webhook "guard" denied the request: not today'), None),
-        (Status(403, "Forbidden", "unable to create new content in namespace x because it is being terminated"), None),
-        (Status(409, "Conflict", "x"), None),
-        (Status(201), None),
-        (Lost("reset"), None),
+        (ApiStatus(403, "Forbidden", RBAC), Forbidden),
+        (ApiStatus(401, "Unauthorized", "Unauthorized"), Unauthorized),
+        (ApiStatus(403, "Forbidden", 'admission webhook "guard" denied the request: not today'), None),
+        (
+            ApiStatus(403, "Forbidden", "unable to create new content in namespace x because it is being terminated"),
+            None,
+        ),
+        (ApiStatus(409, "Conflict", "x"), None),
+        (ApiStatus(201), None),
+        (LostAnswer("reset"), None),
     ],
     ids=str,
 )
-def test_only_a_missing_right_is_one(answer: Status | Lost, error: type[Exception] | None) -> None:
-    found = refused(Sent(answer, {}), "create configmaps", "x")
+def test_only_a_missing_right_is_one(answer: ApiStatus | LostAnswer, error: type[Exception] | None) -> None:
+    found = refused(SentRequest(answer, {}), "create configmaps", "x")
     assert (None if found is None else type(found)) is error
     if isinstance(found, Forbidden):
         assert found.missing == "create configmaps" and "-n x" in found.hint

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 import urllib3
 
-from kubectl_eksdoc.bounds import Bounds, within
+from kubectl_eksdoc.bounds import AnswerLimits, within
 from kubectl_eksdoc.kube.pools import OpenSockets, asked_before_each_byte, keeping_alive
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -79,7 +79,7 @@ def test_the_time_for_a_beginning_is_not_that_for_the_rest(head: bytes) -> None:
     sockets, manager = OpenSockets(), urllib3.PoolManager()
     sockets.remember(manager)
     with listening(head) as url:
-        bounds = Bounds(time.monotonic, 30.0)
+        bounds = AnswerLimits(time.monotonic, 30.0)
         with within(bounds):
             response = asked(manager, url, 30.0)
         bounds.following(0.2)

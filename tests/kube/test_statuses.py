@@ -7,88 +7,88 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kube.answers import Answer, status_of
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Lost, Status
+from kubectl_eksdoc.kube.answers import HttpAnswer, status_of
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
 
 JSON = {"content-type": "application/json"}
 
 
-def answered(code: int, document: Any, **headers: str) -> Status | Lost:
+def answered(code: int, document: Any, **headers: str) -> ApiStatus | LostAnswer:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return status_of(Answer(code, json.dumps(document).encode(), {**JSON, **named}))
+    return status_of(HttpAnswer(code, json.dumps(document).encode(), {**JSON, **named}))
 
 
 @pytest.mark.parametrize(
     "status",
     [
-        Status(201),
-        Status(
+        ApiStatus(201),
+        ApiStatus(
             429,
             "TooManyRequests",
             "Cannot evict pod as it would violate the pod's disruption budget.",
-            Details("web-0", "", "pods", "uid", (Cause("DisruptionBudget", "needs 2 healthy pods", "x"),), 10),
+            Details("web-0", "", "pods", "uid", (StatusCause("DisruptionBudget", "needs 2 healthy pods", "x"),), 10),
         ),
-        Status(404, "NotFound", "gone", Details("b", "policy", "poddisruptionbudgets")),
-        Status(409, "Conflict", "modified", Details()),
-        Status(500, "", "This pod has more than one PodDisruptionBudget"),
+        ApiStatus(404, "NotFound", "gone", Details("b", "policy", "poddisruptionbudgets")),
+        ApiStatus(409, "Conflict", "modified", Details()),
+        ApiStatus(500, "", "This pod has more than one PodDisruptionBudget"),
     ],
     ids=lambda status: str(status.code),
 )
-def test_a_status_comes_back_as_it_was_sent(status: Status) -> None:
+def test_a_status_comes_back_as_it_was_sent(status: ApiStatus) -> None:
     assert answered(status.code, status.doc()) == status
 
 
 def test_the_header_says_when_where_the_document_does_not() -> None:
-    refused = Status(429, "TooManyRequests", "slow down")
-    assert answered(429, refused.doc(), retry_after="3") == Status(429, *_of(refused), Details(retry_after_s=3))
-    own = Status(429, "TooManyRequests", "slow down", Details(name="x", retry_after_s=10))
+    refused = ApiStatus(429, "TooManyRequests", "slow down")
+    assert answered(429, refused.doc(), retry_after="3") == ApiStatus(429, *_of(refused), Details(retry_after_s=3))
+    own = ApiStatus(429, "TooManyRequests", "slow down", Details(name="x", retry_after_s=10))
     assert answered(429, own.doc(), retry_after="3") == own
-    named = Status(503, "x", "y", Details(name="x"))
+    named = ApiStatus(503, "x", "y", Details(name="x"))
     date = {"date": "Fri, 20 Nov 2026 09:30:00 GMT", "retry_after": "Fri, 20 Nov 2026 09:30:04 GMT"}
-    assert answered(503, named.doc(), **date) == Status(503, "x", "y", Details(name="x", retry_after_s=4))
+    assert answered(503, named.doc(), **date) == ApiStatus(503, "x", "y", Details(name="x", retry_after_s=4))
 
 
-def _of(status: Status) -> tuple[str, str]:
+def _of(status: ApiStatus) -> tuple[str, str]:
     return status.reason, status.message
 
 
 def test_an_object_is_a_success_without_words() -> None:
-    assert answered(200, {"kind": "Node", "metadata": {"name": "n"}}) == Status(200)
+    assert answered(200, {"kind": "Node", "metadata": {"name": "n"}}) == ApiStatus(200)
 
 
 def test_text_is_its_message() -> None:
-    plain = Answer(502, b"<html>Bad\nGateway</html>", {"content-type": "text/html"})
-    assert status_of(plain) == Status(502, "", "<html>Bad Gateway</html>")
+    plain = HttpAnswer(502, b"<html>Bad\nGateway</html>", {"content-type": "text/html"})
+    assert status_of(plain) == ApiStatus(502, "", "<html>Bad Gateway</html>")
 
 
 @pytest.mark.parametrize("sort", ["text/plain", "application/json", ""])
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        (Status(503, "ServiceUnavailable", "the server is shutting down"), "the server is shutting down"),
-        (Status(503, "ServiceUnavailable", ""), "ServiceUnavailable"),
+        (ApiStatus(503, "ServiceUnavailable", "the server is shutting down"), "the server is shutting down"),
+        (ApiStatus(503, "ServiceUnavailable", ""), "ServiceUnavailable"),
     ],
 )
-def test_a_status_is_its_message_as_whatever_it_comes(sort: str, status: Status, said: str) -> None:
-    assert Answer(503, json.dumps(status.doc()).encode(), {"content-type": sort}).said == said
+def test_a_status_is_its_message_as_whatever_it_comes(sort: str, status: ApiStatus, said: str) -> None:
+    assert HttpAnswer(503, json.dumps(status.doc()).encode(), {"content-type": sort}).said == said
 
 
 def test_a_failure_that_comes_as_a_success_is_a_failure() -> None:
-    document = Status(500, "InternalError", "no").doc()
-    assert answered(200, document) == Status(500, "InternalError", "no")
-    assert answered(200, {**document, "code": 0}) == Status(500, "InternalError", "no")
+    document = ApiStatus(500, "InternalError", "no").doc()
+    assert answered(200, document) == ApiStatus(500, "InternalError", "no")
+    assert answered(200, {**document, "code": 0}) == ApiStatus(500, "InternalError", "no")
 
 
 @pytest.mark.parametrize("code", [200, 201])
 def test_a_success_that_is_no_json_is_none(code: int) -> None:
-    lost = status_of(Answer(code, b"Sign in", {"content-type": "text/html"}))
-    assert isinstance(lost, Lost) and "Sign in" in lost.said
+    lost = status_of(HttpAnswer(code, b"Sign in", {"content-type": "text/html"}))
+    assert isinstance(lost, LostAnswer) and "Sign in" in lost.said
 
 
 @pytest.mark.parametrize("code", [301, 302, 307])
 def test_a_redirect_is_no_answer(code: int) -> None:
-    lost = status_of(Answer(code, b"", {"location": "https://login.example/"}))
-    assert isinstance(lost, Lost) and "https://login.example/" in lost.said
+    lost = status_of(HttpAnswer(code, b"", {"location": "https://login.example/"}))
+    assert isinstance(lost, LostAnswer) and "https://login.example/" in lost.said
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_redirect_is_no_answer(code: int) -> None:
 )
 def test_nonsense_in_a_status_is_left_out(document: Any) -> None:
     found = answered(429, document)
-    assert isinstance(found, Status) and found.code == 429
+    assert isinstance(found, ApiStatus) and found.code == 429
     assert found.details in (None, Details()) and found.message == found.reason == ""
 
 
@@ -110,11 +110,11 @@ def test_addresses_in_what_a_server_says_are_printed_as_all_others() -> None:
     said = 'failed calling webhook "a": Post "https://admin:hunter2@hook.shop.svc:443/check?timeout=10s&sig=hunter2"'
     causes = [{"reason": "x", "message": said}]
     status = answered(500, {"kind": "Status", "message": said, "details": {"causes": causes}})
-    assert isinstance(status, Status) and status.details is not None
+    assert isinstance(status, ApiStatus) and status.details is not None
     assert status.message == 'failed calling webhook "a": Post "https://hook.shop.svc:443/check"'
     assert status.details.causes[0].message == status.message
 
 
 def test_a_message_is_cut() -> None:
     status = answered(500, {"kind": "Status", "message": "x" * 100_000})
-    assert isinstance(status, Status) and len(status.message) == 4000
+    assert isinstance(status, ApiStatus) and len(status.message) == 4000

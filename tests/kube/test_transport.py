@@ -12,12 +12,12 @@ from urllib3 import exceptions
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
-from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused, breakdown
+from kubectl_eksdoc.kube.answers import Incomplete, NotServed, RequestRefused, breakdown
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Patience, Timing
-from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
+from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.model.connection import Connection, Waiting
+from kubectl_eksdoc.model.connection import Connection, OutageLimits
 from tests.fakes import kubeconfigs, recordings
 from tests.fakes.apiserver import DATE, ApiServer, Reply, json_reply, recorded, refused
 
@@ -82,7 +82,7 @@ def test_retry_after(
 
 def test_pauses_grow_and_end(server: ApiServer, get: Any, slept: Any) -> None:
     server.script("/version", *[refused("overloaded", "", 503)] * 9)
-    with pytest.raises(Refused, match=r"/version answered 503 \(5 tries\): overloaded"):
+    with pytest.raises(RequestRefused, match=r"/version answered 503 \(5 tries\): overloaded"):
         get("/version")
     assert slept.pauses == [0.5, 1.0, 2.0, 4.0]
 
@@ -90,7 +90,7 @@ def test_pauses_grow_and_end(server: ApiServer, get: Any, slept: Any) -> None:
 @pytest.mark.parametrize("name", ["bad label selector", "pods page 2 broken token"])
 def test_other_refusals_are_not_repeated(server: ApiServer, get: Any, name: str) -> None:
     server.script(PODS, recorded(name))
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestRefused) as caught:
         get(PODS)
     assert recordings.document(name)["message"] in caught.value.message
     assert len(server.requests) == 1
@@ -128,7 +128,7 @@ def test_a_refused_fixed_token_is_not_sent_again(server: ApiServer, get: Any) ->
 
 def test_a_redirect_is_not_followed(server: ApiServer, get: Any) -> None:
     server.script("/version", Reply(302, {"Location": "https://login.example/"}))
-    with pytest.raises(Refused, match="a redirect to https://login.example/"):
+    with pytest.raises(RequestRefused, match="a redirect to https://login.example/"):
         get("/version")
     assert len(server.requests) == 1
 
@@ -161,11 +161,11 @@ class Passing:
 
 
 @pytest.fixture
-def patient(config: str, around: Surroundings) -> Callable[..., tuple[Transport, Passing, list[str]]]:
+def patient(config: str, around: CredentialContext) -> Callable[..., tuple[Transport, Passing, list[str]]]:
     def made(answered: bool) -> tuple[Transport, Passing, list[str]]:
         told: list[str] = []
         passing = Passing()
-        waiting = Waiting(600.0, told.append, answered)
+        waiting = OutageLimits(600.0, told.append, answered)
         access = connect(Connection(kubeconfig=config), around)
         return Transport(access, timing=passing.timing(), waiting=waiting), passing, told
 
@@ -241,7 +241,7 @@ def test_a_timeout_that_suffices(server: ApiServer, transport: MakeTransport, co
 def test_silence_is_bounded_without_a_timeout(server: ApiServer, transport: MakeTransport, config: str) -> None:
     server.script("/version", recorded("version", delay=0.2))
     with pytest.raises(Incomplete, match="gave no answer within 0.05 s"):
-        transport(Connection(kubeconfig=config), Patience(silence=0.05)).get("/version")
+        transport(Connection(kubeconfig=config), RetryPolicy(silence=0.05)).get("/version")
 
 
 def test_no_connection_within_the_limit(transport: MakeTransport, tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_no_connection_within_the_limit(transport: MakeTransport, tmp_path: Path
             other.connect_ex(("127.0.0.1", port))
         config = kubeconfigs.one(tmp_path / "c", f"https://127.0.0.1:{port}")
         with pytest.raises(Unreachable) as caught:
-            transport(Connection(kubeconfig=config), Patience(connect=0.05, silence=0.05)).get("/version")
+            transport(Connection(kubeconfig=config), RetryPolicy(connect=0.05, silence=0.05)).get("/version")
         assert "0.05 s" in caught.value.message
         for other in others:
             other.close()

@@ -21,7 +21,7 @@ from kubectl_eksdoc.kubernetes.budgets import (
     sync,
 )
 from kubectl_eksdoc.kubernetes.disruption_targets import DisruptionTarget, after_sync
-from kubectl_eksdoc.kubernetes.replacement import NoScale, Scale, Scales
+from kubectl_eksdoc.kubernetes.replacement import NoScale, ScaledController, Scales
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.workloads import Workload
@@ -132,7 +132,7 @@ def test_finders_accept_what_upstreams_accept(case: dict[str, Any]) -> None:
     # Upstream writes the group of the core API as "/v1" here.
     found = finder(raw_facts.owner_of(given["ownerReference"]), given["namespace"])
     if expect["scale"] is not None:
-        assert isinstance(found, Scale)
+        assert isinstance(found, ScaledController)
         assert (found.replicas, found.uid) == (expect["scale"], expect["uid"])
     elif expect.get("error"):
         assert isinstance(found, NoScale)

@@ -23,7 +23,7 @@ from kubectl_eksdoc.kubernetes.budgets import (
     synced,
     with_allowed,
 )
-from kubectl_eksdoc.kubernetes.replacement import Scale, Scales
+from kubectl_eksdoc.kubernetes.replacement import ScaledController, Scales
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount, BudgetStatus
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
@@ -133,7 +133,7 @@ def test_a_deployment_counts_once_for_all_its_replica_sets() -> None:
 def test_a_replica_set_whose_deployment_is_gone_has_its_own_scale() -> None:
     orphan = a_workload("ReplicaSet/web", owner="Deployment/web", replicas=4)
     found = Scales.of([orphan]).find(an_owner("ReplicaSet/web"), "default")
-    assert found == Scale(orphan.uid, 4, "ReplicaSet", "web")
+    assert found == ScaledController(orphan.uid, 4, "ReplicaSet", "web")
 
 
 def test_an_object_of_the_same_name_with_another_uid_is_not_the_owner() -> None:

@@ -11,13 +11,13 @@ import pytest
 
 from kubectl_eksdoc.kubernetes import drain_filters as filters
 from kubectl_eksdoc.kubernetes.drain_filters import (
-    Asked,
+    DaemonSetPresence,
     Decision,
+    DrainFilterInput,
+    DrainFilterOutcome,
     FilterOptions,
-    Outcome,
+    FilterResult,
     PodFilter,
-    Presence,
-    Said,
     decide,
 )
 from kubectl_eksdoc.model.pods import Pod
@@ -72,17 +72,17 @@ def options_of(args: list[str]) -> FilterOptions:
     )
 
 
-def presence(pod: Pod, objects: Any) -> Presence:
+def presence(pod: Pod, objects: Any) -> DaemonSetPresence:
     held = {(o["kind"], o["metadata"]["name"]) for o in objects}
     there = pod.owner is not None and ("DaemonSet", pod.owner.name) in held
-    return Presence.EXISTS if there else Presence.MISSING
+    return DaemonSetPresence.EXISTS if there else DaemonSetPresence.MISSING
 
 
 def decisions(given: Mapping[str, Any]) -> list[Decision]:
     options = options_of(given["args"])
     found = []
     for pod in map(raw_facts.pod, given["pods"]):
-        found.append(decide(pod, Asked(options, NOW, presence(pod, given.get("objects", ())))))
+        found.append(decide(pod, DrainFilterInput(options, NOW, presence(pod, given.get("objects", ())))))
     return found
 
 
@@ -96,7 +96,7 @@ def test_drain_removes_the_pods_upstream_removes(case: dict[str, Any]) -> None:
     given, expect = case["given"], case["expect"]
     made = decisions(given)
     errors = error_texts(made)
-    deleted = [] if errors else [d.pod.key for d in made if d.outcome is Outcome.DELETE]
+    deleted = [] if errors else [d.pod.key for d in made if d.outcome is DrainFilterOutcome.DELETE]
     asked = removals([d.pod for d in made if d.pod.key in deleted], RemovalOptions(), served_eviction(given["server"]))
     assert {"evict" if r.evicts else "delete" for r in asked} == ({expect["by"]} if expect["by"] else set())
     if given["server"].get("removalRequestFails"):
@@ -113,25 +113,25 @@ def test_pods_deleted_long_ago_are_skipped(case: dict[str, Any]) -> None:
     now = raw_facts.when(given["now"])
     assert now is not None
     options = FilterOptions(skip_deleting_after=given["options"]["skipWaitForDeleteTimeoutSeconds"])
-    said = filters.skip_deleted(raw_facts.pod(given["pod"]), Asked(options, now))
+    said = filters.skip_deleted(raw_facts.pod(given["pod"]), DrainFilterInput(options, now))
     assert (said is None) == case["expect"]["delete"]
 
 
-def okay(pod: Pod, asked: Asked) -> Said | None:
+def okay(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
     return None
 
 
-def skip(pod: Pod, asked: Asked) -> Said | None:
-    return Said(filters.Filter.MIRROR, Outcome.SKIP)
+def skip(pod: Pod, asked: DrainFilterInput) -> FilterResult | None:
+    return FilterResult(filters.DrainFilter.MIRROR, DrainFilterOutcome.SKIP)
 
 
 @about("filter-chain")
 def test_more_filters_can_be_appended(case: dict[str, Any]) -> None:
     given = case["given"]
     more: tuple[PodFilter, ...] = tuple({"okay": okay, "skip": skip}[n] for n in given["options"]["additionalFilters"])
-    asked = Asked(FilterOptions(force=given["options"]["force"]), NOW)
+    asked = DrainFilterInput(FilterOptions(force=given["options"]["force"]), NOW)
     made = [decide(raw_facts.pod(raw), asked, (*filters.FILTERS, *more)) for raw in given["pods"]]
-    assert sum(d.outcome is Outcome.DELETE for d in made) == case["expect"]["podsToDelete"]
+    assert sum(d.outcome is DrainFilterOutcome.DELETE for d in made) == case["expect"]["podsToDelete"]
 
 
 @about("eviction-support")

@@ -13,12 +13,12 @@ from kubectl_eksdoc.kubernetes.drain_filters import (
     LOCAL_STORAGE_WARNING,
     UNMANAGED_FATAL,
     UNMANAGED_WARNING,
-    Asked,
+    DaemonSetPresence,
     Decision,
-    Filter,
+    DrainFilter,
+    DrainFilterInput,
+    DrainFilterOutcome,
     FilterOptions,
-    Outcome,
-    Presence,
     decide,
 )
 from kubectl_eksdoc.model.pods import MIRROR, Pod
@@ -34,35 +34,35 @@ BARE_SCRATCH = a_pod("both", owner=None, volumes=(an_emptydir(),))
 ALL_FLAGS: dict[str, Any] = {"ignore_daemonsets": True, "delete_emptydir_data": True, "force": True}
 
 
-def decided(pod: Pod, daemon_set: Presence = Presence.EXISTS, **options: Any) -> Decision:
-    return decide(pod, Asked(FilterOptions(**options), NOW, daemon_set))
+def decided(pod: Pod, daemon_set: DaemonSetPresence = DaemonSetPresence.EXISTS, **options: Any) -> Decision:
+    return decide(pod, DrainFilterInput(FilterOptions(**options), NOW, daemon_set))
 
 
-def said(decision: Decision) -> list[tuple[Filter, Outcome]]:
+def said(decision: Decision) -> list[tuple[DrainFilter, DrainFilterOutcome]]:
     return [(s.filter, s.outcome) for s in decision.said]
 
 
 @pytest.mark.parametrize("pod", [a_pod(), a_pod(volumes=(a_hostpath(), a_claimed("data")))])
 def test_most_pods_go_without_a_word(pod: Pod) -> None:
-    assert (said(decided(pod)), decided(pod).outcome) == ([], Outcome.DELETE)
+    assert (said(decided(pod)), decided(pod).outcome) == ([], DrainFilterOutcome.DELETE)
 
 
 @pytest.mark.parametrize(
     ("pod", "options", "outcome", "message"),
     [
-        (DAEMON, {}, Outcome.ERROR, DAEMONSET_FATAL),
-        (DAEMON, {"force": True}, Outcome.ERROR, DAEMONSET_FATAL),
-        (DAEMON, {"ignore_daemonsets": True}, Outcome.SKIP, DAEMONSET_WARNING),
-        (STATIC, ALL_FLAGS, Outcome.SKIP, ""),
-        (SCRATCH, {"force": True}, Outcome.ERROR, LOCAL_STORAGE_FATAL),
-        (SCRATCH, {"delete_emptydir_data": True}, Outcome.DELETE, LOCAL_STORAGE_WARNING),
-        (BARE, {"delete_emptydir_data": True}, Outcome.ERROR, UNMANAGED_FATAL),
-        (BARE, {"force": True}, Outcome.DELETE, UNMANAGED_WARNING),
-        (a_pod(volumes=(an_emptydir(medium="Memory"),)), {}, Outcome.ERROR, LOCAL_STORAGE_FATAL),
-        (a_pod(labels={"app": "web"}), {"pod_selector": parse("app=api")}, Outcome.SKIP, ""),
+        (DAEMON, {}, DrainFilterOutcome.ERROR, DAEMONSET_FATAL),
+        (DAEMON, {"force": True}, DrainFilterOutcome.ERROR, DAEMONSET_FATAL),
+        (DAEMON, {"ignore_daemonsets": True}, DrainFilterOutcome.SKIP, DAEMONSET_WARNING),
+        (STATIC, ALL_FLAGS, DrainFilterOutcome.SKIP, ""),
+        (SCRATCH, {"force": True}, DrainFilterOutcome.ERROR, LOCAL_STORAGE_FATAL),
+        (SCRATCH, {"delete_emptydir_data": True}, DrainFilterOutcome.DELETE, LOCAL_STORAGE_WARNING),
+        (BARE, {"delete_emptydir_data": True}, DrainFilterOutcome.ERROR, UNMANAGED_FATAL),
+        (BARE, {"force": True}, DrainFilterOutcome.DELETE, UNMANAGED_WARNING),
+        (a_pod(volumes=(an_emptydir(medium="Memory"),)), {}, DrainFilterOutcome.ERROR, LOCAL_STORAGE_FATAL),
+        (a_pod(labels={"app": "web"}), {"pod_selector": parse("app=api")}, DrainFilterOutcome.SKIP, ""),
     ],
 )
-def test_one_pod(pod: Pod, options: dict[str, Any], outcome: Outcome, message: str) -> None:
+def test_one_pod(pod: Pod, options: dict[str, Any], outcome: DrainFilterOutcome, message: str) -> None:
     decision = decided(pod, **options)
     assert decision.decisive is not None
     assert (decision.outcome, decision.decisive.message) == (outcome, message)
@@ -72,21 +72,23 @@ def test_one_pod(pod: Pod, options: dict[str, Any], outcome: Outcome, message: s
 @pytest.mark.parametrize("owner", [None, "DaemonSet/agent", "Job/etl"])
 def test_finished_pods_go_whatever_they_are(phase: str, owner: str | None) -> None:
     pod = a_pod(phase=phase, owner=owner, volumes=(an_emptydir(),))
-    assert said(decided(pod, Presence.UNKNOWN)) == []
+    assert said(decided(pod, DaemonSetPresence.UNKNOWN)) == []
 
 
 @pytest.mark.parametrize(
     ("presence", "force", "outcome"),
     [
-        (Presence.MISSING, False, Outcome.ERROR),
-        (Presence.MISSING, True, Outcome.DELETE),
-        (Presence.UNKNOWN, True, Outcome.UNKNOWN),
+        (DaemonSetPresence.MISSING, False, DrainFilterOutcome.ERROR),
+        (DaemonSetPresence.MISSING, True, DrainFilterOutcome.DELETE),
+        (DaemonSetPresence.UNKNOWN, True, DrainFilterOutcome.UNKNOWN),
     ],
 )
-def test_a_daemon_set_that_is_gone_or_was_not_read(presence: Presence, force: bool, outcome: Outcome) -> None:
+def test_a_daemon_set_that_is_gone_or_was_not_read(
+    presence: DaemonSetPresence, force: bool, outcome: DrainFilterOutcome
+) -> None:
     decision = decided(DAEMON, presence, ignore_daemonsets=True, force=force)
     assert decision.outcome is outcome
-    if presence is Presence.MISSING:
+    if presence is DaemonSetPresence.MISSING:
         assert decision.said[0].message == 'daemonsets.apps "agent" not found'
     else:
         assert (error_of(decision), warning_of(decision)) == ("", "")
@@ -100,8 +102,8 @@ def test_pods_past_their_deadline(seconds: float, limit: int, outcome: str) -> N
 
 def test_every_verdict_is_kept_also_after_the_one_that_decides() -> None:
     assert said(decided(BARE_SCRATCH)) == [
-        (Filter.LOCAL_STORAGE, Outcome.ERROR),
-        (Filter.UNREPLICATED, Outcome.ERROR),
+        (DrainFilter.LOCAL_STORAGE, DrainFilterOutcome.ERROR),
+        (DrainFilter.UNREPLICATED, DrainFilterOutcome.ERROR),
     ]
     assert error_of(decided(BARE_SCRATCH)) == LOCAL_STORAGE_FATAL
 

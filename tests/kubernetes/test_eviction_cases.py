@@ -8,7 +8,15 @@ from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, synced
-from kubectl_eksdoc.kubernetes.evictions import Answer, EvictionRequest, Stored, Why, conflict, not_found, serve
+from kubectl_eksdoc.kubernetes.evictions import (
+    EvictionAnswer,
+    EvictionCause,
+    EvictionRequest,
+    Stored,
+    conflict,
+    not_found,
+    serve,
+)
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.pods import Pod
@@ -57,7 +65,7 @@ class Store:
         self.budgets[budget.name] = budget
         return True
 
-    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> Answer | None:
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
         self.deletes += 1
         if self.scripted:
             return self._as_scripted(name)
@@ -73,7 +81,7 @@ class Store:
                 del self.pods[name]
         return refused
 
-    def _as_scripted(self, name: str) -> Answer | None:
+    def _as_scripted(self, name: str) -> EvictionAnswer | None:
         step = self.script[0] if self.repeats else self.script.pop(0)
         change = step.get("podThen", {})
         pod = self.pods[name]
@@ -81,7 +89,7 @@ class Store:
         self.versions[name] = change.get("metadata", {}).get("resourceVersion", self.versions[name])
         if step["answer"] == "OK":
             return None
-        return Answer(_CODES[step["answer"]], Why.REQUEST, step["answer"], step["message"])
+        return EvictionAnswer(_CODES[step["answer"]], EvictionCause.REQUEST, step["answer"], step["message"])
 
 
 def eviction_of(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -110,7 +118,7 @@ def request_of(given: Mapping[str, Any], eviction: Mapping[str, Any]) -> Evictio
     )
 
 
-def judged(answer: Answer, store: Store, name: str, expect: Mapping[str, Any]) -> dict[str, Any]:
+def judged(answer: EvictionAnswer, store: Store, name: str, expect: Mapping[str, Any]) -> dict[str, Any]:
     """What came out, in the words of `expect`; a key that is not known here fails the case."""
     came_out: dict[str, Any] = {}
     for key, wanted in expect.items():

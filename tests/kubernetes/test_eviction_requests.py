@@ -11,10 +11,10 @@ import pytest
 from kubectl_eksdoc.kubernetes.evictions import (
     TRIES,
     VERSIONS,
-    Answer,
+    EvictionAnswer,
+    EvictionCause,
     EvictionRequest,
     Stored,
-    Why,
     conflict,
     malformed,
     not_found,
@@ -38,7 +38,7 @@ class OnePod:
     held: Budget | None = None
     races: int = 0
     deletes: list[tuple[str | None, str | None]] = field(default_factory=list)
-    refuse_delete: Answer | None = None
+    refuse_delete: EvictionAnswer | None = None
     goes_with_race: bool = False
 
     def get(self, name: str) -> Stored | None:
@@ -58,7 +58,7 @@ class OnePod:
         self.held = budget
         return True
 
-    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> Answer | None:
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> EvictionAnswer | None:
         self.deletes.append((uid, resource_version))
         assert self.pod is not None
         return self.refuse_delete or conflict(Stored(self.pod, "7"), uid, resource_version)
@@ -70,7 +70,7 @@ def recorded(name: str) -> tuple[int, str, str, str | None]:
     return response["status"], body.get("reason", ""), body["message"], response["headers"].get("Retry-After")
 
 
-def told(answer: Answer | None) -> tuple[int, str, str, str | None]:
+def told(answer: EvictionAnswer | None) -> tuple[int, str, str, str | None]:
     assert answer is not None
     return answer.code, answer.reason, answer.message, str(answer.retry_after) if answer.retry_after else None
 
@@ -160,7 +160,9 @@ def test_which_conflicts_are_told_as_such(pod: Pod, request_: EvictionRequest, c
 
 def test_a_counted_eviction_stays_counted_when_the_delete_fails() -> None:
     """The server takes from the budget first: a retry after a failed delete takes a second one."""
-    store = OnePod(a_pod(), a_budget(allowed=2), refuse_delete=Answer(500, Why.REQUEST, "InternalError"))
+    store = OnePod(
+        a_pod(), a_budget(allowed=2), refuse_delete=EvictionAnswer(500, EvictionCause.REQUEST, "InternalError")
+    )
     assert serve(ASKED, store, NOW).code == 500
     assert serve(ASKED, store, NOW).code == 500
     assert store.held is not None and store.held.status.allowed == 0

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, synced
-from kubectl_eksdoc.kubernetes.evictions import MAX_DISRUPTED, Answer, Why, evict
+from kubectl_eksdoc.kubernetes.evictions import MAX_DISRUPTED, EvictionAnswer, EvictionCause, evict
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, IF_HEALTHY, Budget
 from kubectl_eksdoc.model.pods import Pod
@@ -20,7 +20,7 @@ UNREADY = a_pod("web-0", ready=False)
 NONE_LEFT = a_budget(allowed=0)
 
 
-def asked(pod: Pod, *guards: Budget) -> tuple[int, Why]:
+def asked(pod: Pod, *guards: Budget) -> tuple[int, EvictionCause]:
     answer = evict(pod, guards, NOW)
     return answer.code, answer.why
 
@@ -28,20 +28,20 @@ def asked(pod: Pod, *guards: Budget) -> tuple[int, Why]:
 @pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
 def test_these_phases_need_no_budget(phase: str) -> None:
     pod = a_pod(phase=phase)
-    assert asked(pod, NONE_LEFT, NONE_LEFT) == (201, Why.PHASE)
+    assert asked(pod, NONE_LEFT, NONE_LEFT) == (201, EvictionCause.PHASE)
     assert evict(pod, (NONE_LEFT,), NOW).checks_version == (phase == "Pending")
 
 
 def test_a_pod_that_is_being_deleted_needs_no_budget() -> None:
-    assert asked(a_pod(deletion_deadline=ago(-30)), NONE_LEFT) == (201, Why.DELETING)
+    assert asked(a_pod(deletion_deadline=ago(-30)), NONE_LEFT) == (201, EvictionCause.DELETING)
 
 
 def test_a_pod_of_unknown_phase_needs_one() -> None:
-    assert asked(a_pod(phase="Unknown", ready=True), NONE_LEFT) == (429, Why.EXHAUSTED)
+    assert asked(a_pod(phase="Unknown", ready=True), NONE_LEFT) == (429, EvictionCause.EXHAUSTED)
 
 
 def test_without_a_budget_it_goes() -> None:
-    assert evict(READY, (), NOW) == Answer(201, Why.NOT_GUARDED, deletes=True)
+    assert evict(READY, (), NOW) == EvictionAnswer(201, EvictionCause.NOT_GUARDED, deletes=True)
 
 
 def test_two_budgets_refuse_even_when_both_would_allow() -> None:
@@ -53,17 +53,17 @@ def test_two_budgets_refuse_even_when_both_would_allow() -> None:
 @pytest.mark.parametrize(
     ("policy", "current", "desired", "expected"),
     [
-        ("", 2, 2, (201, Why.UNHEALTHY_ALLOWED)),
-        (IF_HEALTHY, 3, 2, (201, Why.UNHEALTHY_ALLOWED)),
-        (IF_HEALTHY, 1, 2, (429, Why.EXHAUSTED)),
-        (IF_HEALTHY, 0, 0, (429, Why.EXHAUSTED)),
-        (ALWAYS_ALLOW, 0, 2, (201, Why.UNHEALTHY_ALLOWED)),
+        ("", 2, 2, (201, EvictionCause.UNHEALTHY_ALLOWED)),
+        (IF_HEALTHY, 3, 2, (201, EvictionCause.UNHEALTHY_ALLOWED)),
+        (IF_HEALTHY, 1, 2, (429, EvictionCause.EXHAUSTED)),
+        (IF_HEALTHY, 0, 0, (429, EvictionCause.EXHAUSTED)),
+        (ALWAYS_ALLOW, 0, 2, (201, EvictionCause.UNHEALTHY_ALLOWED)),
     ],
 )
-def test_unready_pods(policy: str, current: int, desired: int, expected: tuple[int, Why]) -> None:
+def test_unready_pods(policy: str, current: int, desired: int, expected: tuple[int, EvictionCause]) -> None:
     budget = a_budget(allowed=0, current=current, desired=desired, unhealthy_policy=policy)
     assert asked(UNREADY, budget) == expected
-    assert asked(READY, budget) == (429, Why.EXHAUSTED)
+    assert asked(READY, budget) == (429, EvictionCause.EXHAUSTED)
 
 
 def test_an_unready_pod_is_not_counted_even_if_the_budget_could_afford_it() -> None:
@@ -73,8 +73,8 @@ def test_an_unready_pod_is_not_counted_even_if_the_budget_could_afford_it() -> N
 
 def test_a_policy_beats_a_stale_status() -> None:
     stale = a_budget(generation=2, observed_generation=1, unhealthy_policy=ALWAYS_ALLOW)
-    assert asked(UNREADY, stale) == (201, Why.UNHEALTHY_ALLOWED)
-    assert asked(READY, stale) == (429, Why.STALE)
+    assert asked(UNREADY, stale) == (201, EvictionCause.UNHEALTHY_ALLOWED)
+    assert asked(READY, stale) == (429, EvictionCause.STALE)
 
 
 def test_a_stale_status_asks_to_come_back_later() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.kubernetes.budgets import CannotTell, recompute, synced
-from kubectl_eksdoc.kubernetes.evictions import Answer, evict, not_found
+from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, evict, not_found
 from kubectl_eksdoc.kubernetes.replacement import Replacement, Scales, replacement
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.pods import Pod
@@ -44,7 +44,7 @@ class World:
         owners: list[Workload] = [raw_facts.workload(o, kind_of_owner(o)) for o in raw["owners"]]
         self.scales = Scales.of((o for o in owners if o.kind != "Job"), complete=True)
 
-    def evict(self, name: str, dry_run: bool) -> Answer:
+    def evict(self, name: str, dry_run: bool) -> EvictionAnswer:
         pod = self.pods.get(name)
         if pod is None:
             return not_found(name)
@@ -75,7 +75,7 @@ class World:
             self.budgets[budget.name] = synced(budget, result)
 
 
-def as_recorded(answer: Answer) -> dict[str, Any]:
+def as_recorded(answer: EvictionAnswer) -> dict[str, Any]:
     causes = [{"reason": "DisruptionBudget", "message": answer.cause}] if answer.cause else None
     failed = not answer.ok
     return {

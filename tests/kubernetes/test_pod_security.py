@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.imds_probe.probing.pods import Manner, pod_manifest, probe_pods
+from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings, pod_manifest, probe_pods
 from kubectl_eksdoc.kubernetes.pod_security import BASELINE, PRIVILEGED, RESTRICTED, refusal, violations
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.metadata import Network
@@ -94,7 +94,8 @@ def test_a_refusal_as_it_is_said() -> None:
 
 def test_a_probe_keeps_to_the_strictest_level_but_for_the_hosts_network() -> None:
     own, host = (
-        pod_manifest(pod, "cafe", Manner(), "uid")["spec"] for pod in probe_pods("cafe", ["node"], tuple(Network))
+        pod_manifest(pod, "cafe", ProbeSettings(), "uid")["spec"]
+        for pod in probe_pods("cafe", ["node"], tuple(Network))
     )
     assert violations(RESTRICTED, own) == ()
     assert violations(RESTRICTED, host) == ("host namespaces (hostNetwork=true)",)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.kubernetes.budgets import CannotTell, Computed, SyncFailed, full_health_allowed, recompute
-from kubectl_eksdoc.kubernetes.evictions import Why, evict
-from kubectl_eksdoc.kubernetes.guards import Guards, matching
+from kubectl_eksdoc.kubernetes.evictions import EvictionCause, evict
+from kubectl_eksdoc.kubernetes.guards import PodBudgets, matching
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.pods import Pod
@@ -36,7 +36,7 @@ class World:
     pods: Mapping[str, Pod]
     budgets: Sequence[Budget]
     scales: Scales
-    guards: Guards
+    guards: PodBudgets
 
 
 @cache
@@ -122,4 +122,4 @@ def test_waiting_does_not_help_a_budget_that_cannot_sync() -> None:
     held = world("rich")
     pod = next(p for p in held.pods.values() if p.name.startswith("reindex-"))
     answer = evict(pod, held.guards.of(pod), NOW)
-    assert (answer.code, answer.why, answer.retry_after) == (429, Why.STALE, 10)
+    assert (answer.code, answer.why, answer.retry_after) == (429, EvictionCause.STALE, 10)

@@ -13,7 +13,13 @@ from datetime import datetime, timezone
 import pytest
 
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, synced
-from kubectl_eksdoc.kubernetes.drain_filters import Asked, FilterOptions, Outcome, Presence, decide
+from kubectl_eksdoc.kubernetes.drain_filters import (
+    DaemonSetPresence,
+    DrainFilterInput,
+    DrainFilterOutcome,
+    FilterOptions,
+    decide,
+)
 from kubectl_eksdoc.kubernetes.evictions import evict
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.budgets import Budget
@@ -30,9 +36,9 @@ CONTROLLER_LAG = 10
 @pytest.mark.parametrize("watch", DRAINS)
 def test_kubectl_evicts_whom_its_filters_let_go(watch: str) -> None:
     """Only namespace default was watched, so the DaemonSet's pod that it skipped is not here."""
-    asked = Asked(FilterOptions(ignore_daemonsets=True), NOW, Presence.EXISTS)
+    asked = DrainFilterInput(FilterOptions(ignore_daemonsets=True), NOW, DaemonSetPresence.EXISTS)
     on_node = [p for p in before_the_drain(watch).values() if p.node == DRAINED]
-    ours = {p.name for p in on_node if decide(p, asked).outcome is Outcome.DELETE}
+    ours = {p.name for p in on_node if decide(p, asked).outcome is DrainFilterOutcome.DELETE}
     assert ours == {ask.pod for ask in asks(watch)}
     assert ours
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node
-from kubectl_eksdoc.model.pods import MIRROR, Owner, Toleration
+from kubectl_eksdoc.model.pods import MIRROR, ControllerOwner, Toleration
 from tests.builders import TOLERATES_ALL, TOLERATES_CORDON, a_pod, a_workload, an_owner
 
 
@@ -22,7 +22,7 @@ from tests.builders import TOLERATES_ALL, TOLERATES_CORDON, a_pod, a_workload, a
         (None, Replacement.NEVER),
     ],
 )
-def test_by_owner(owner: str | Owner | None, after: Replacement) -> None:
+def test_by_owner(owner: str | ControllerOwner | None, after: Replacement) -> None:
     assert replacement(a_pod(owner=owner)) is after
 
 

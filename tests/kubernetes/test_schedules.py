@@ -94,8 +94,8 @@ def test_what_is_wrong_is_said_where(text: str, said: str) -> None:
 
 
 def test_time_is_never_shorter_than_a_second() -> None:
-    assert {schedules.parse(text) for text in ("@every 1ms", "@every 0", "@every -5m")} == {schedules.Every(1)}
-    assert schedules.Every(2**60).after(NOON) is None
+    assert {schedules.parse(text) for text in ("@every 1ms", "@every 0", "@every -5m")} == {schedules.EverySeconds(1)}
+    assert schedules.EverySeconds(2**60).after(NOON) is None
 
 
 @given(st.text(st.sampled_from("0123456789*/-,? @abcdefgjmnorsuvwy+TZ.hé"), max_size=30))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.model.commands import Reach, in_turn, kubectl, saved, shell
+from kubectl_eksdoc.model.commands import CommandTarget, in_turn, kubectl, saved, shell
 
-REACH = Reach(("--demo",), ("--context", "prod"), ("--demo", "--dry-run"))
+REACH = CommandTarget(("--demo",), ("--context", "prod"), ("--demo", "--dry-run"))
 
 
 @pytest.mark.parametrize(

@@ -11,23 +11,23 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.effects import Effect
-from kubectl_eksdoc.addon_diff.manifests import Manifest
-from kubectl_eksdoc.addon_diff.rendering import Applied
-from kubectl_eksdoc.addon_diff.terraform.leaving import Loss
-from kubectl_eksdoc.amazon.upgrades.addon_needs import Need, Table
+from kubectl_eksdoc.addon_diff.effects import FieldEffect
+from kubectl_eksdoc.addon_diff.manifests import AddonManifest
+from kubectl_eksdoc.addon_diff.rendering import RenderedAddon
+from kubectl_eksdoc.addon_diff.terraform.leaving import DeletionLoss
+from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable, VersionRequirement
 from kubectl_eksdoc.amazon.upgrades.amis import Amis
 from kubectl_eksdoc.amazon.upgrades.calendar import CalendarRow
-from kubectl_eksdoc.amazon.upgrades.conversions import ByHand
+from kubectl_eksdoc.amazon.upgrades.conversions import ManualConversion
 from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
-from kubectl_eksdoc.amazon.upgrades.gotchas import Gotcha
+from kubectl_eksdoc.amazon.upgrades.gotchas import KnownReleaseNote
 from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi
 from kubectl_eksdoc.amazon.upgrades.software import Software
 from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.programs import LogLine, Program
 from kubectl_eksdoc.model.asked import Confidence
-from kubectl_eksdoc.model.knowledge import Source, file, made, records, sections
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, made, records, sections
 from kubectl_eksdoc.model.versions import Version
 from tests.contracts.source import PACKAGE
 
@@ -44,21 +44,27 @@ class Subject:
 
 
 SUBJECTS = {
-    "addon_manifests": Subject(Manifest, ("addon", "version")),
+    "addon_manifests": Subject(AddonManifest, ("addon", "version")),
     "amis": Subject(Amis, ("family",)),
     "metadata_log_lines": Subject(LogLine, ("text",)),
     "calendar": Subject(CalendarRow, ("version",)),
     "custom_apis": Subject(CustomApi, ("api_version", "kinds")),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
-    "conversions": Subject(ByHand, ("kinds", "api_versions", "what")),
-    "coredns_log_lines": Subject(shutdown.Symptom, ("parts",)),
-    "field_effects": Subject(Effect, ("fields",)),
-    "release_notes": Subject(Gotcha, ("id",)),
+    "conversions": Subject(ManualConversion, ("kinds", "api_versions", "what")),
+    "coredns_log_lines": Subject(shutdown.DnsLogSymptom, ("parts",)),
+    "field_effects": Subject(FieldEffect, ("fields",)),
+    "release_notes": Subject(KnownReleaseNote, ("id",)),
     "symptoms": Subject(Causes, ("symptom",)),
     "software": Subject(
         Software,
         ("name",),
-        {"applied": Applied, "deleted": Loss, "metadata": Program, "compatibility": Table, "needs": Need},
+        {
+            "applied": RenderedAddon,
+            "deleted": DeletionLoss,
+            "metadata": Program,
+            "compatibility": CompatibilityTable,
+            "needs": VersionRequirement,
+        },
     ),
 }
 
@@ -138,14 +144,14 @@ def test_no_image_or_label_is_that_of_two() -> None:
 
 
 def test_values_end_in_objects_of_their_addon() -> None:
-    for addon in sections(Applied, "software", "applied"):
+    for addon in sections(RenderedAddon, "software", "applied"):
         assert {rule.of for rule in addon.values} <= {f"{each.kind} {each.name}" for each in addon.objects}
 
 
 def test_a_record_has_what_the_head_says_of_all() -> None:
     (first, *_) = records(CalendarRow, "calendar")
     assert first.version == Version(1, 14)
-    assert first.source == Source("EKS user guide git history", Confidence.MEDIUM, date(2026, 11, 20))
+    assert first.source == KnowledgeSource("EKS user guide git history", Confidence.MEDIUM, date(2026, 11, 20))
 
 
 def test_files_are_written_as_json_writes_them_in_lines() -> None:

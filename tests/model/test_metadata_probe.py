@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.metadata import FIRST, LAST, Ask, Report, Seen, Step, log_of, report_in
+from kubectl_eksdoc.model.metadata import FIRST, LAST, Ask, FamilyAnswer, ProbeReport, ProbeStep, log_of, report_in
 
 LOG = f"""\
 {FIRST}
@@ -21,11 +21,11 @@ v4 id i-0123456789abcdef0
 
 def test_a_log() -> None:
     report = report_in(LOG)
-    assert isinstance(report, Report)
+    assert isinstance(report, ProbeReport)
     assert report.v4.instance == "i-0123456789abcdef0"
     token, v6 = report.v4.of(Ask.TOKEN), report.v6.of(Ask.V1)
     assert token is not None and token.connected and not token.answered and round(token.total, 1) == 3000.7
-    assert v6 == Step(Ask.V1, 7, 0, None, 0.1) and not v6.connected
+    assert v6 == ProbeStep(Ask.V1, 7, 0, None, 0.1) and not v6.connected
     assert report.v4.of(Ask.V2) is None
 
 
@@ -46,17 +46,17 @@ micros = some.integers(0, 5_000_000).map(lambda number: number / 1000)
 times = micros.map(lambda number: number or None)
 
 
-def _steps(asks: list[Ask]) -> some.SearchStrategy[tuple[Step, ...]]:
+def _steps(asks: list[Ask]) -> some.SearchStrategy[tuple[ProbeStep, ...]]:
     return some.tuples(
         *(
-            some.builds(Step, some.just(ask), some.integers(0, 255), some.integers(0, 599), times, micros)
+            some.builds(ProbeStep, some.just(ask), some.integers(0, 255), some.integers(0, 599), times, micros)
             for ask in asks
         )
     )
 
 
 sights = some.builds(
-    Seen,
+    FamilyAnswer,
     some.lists(some.sampled_from(Ask), unique=True)
     .map(lambda asks: [ask for ask in Ask if ask in asks])
     .flatmap(_steps),
@@ -64,10 +64,10 @@ sights = some.builds(
 )
 
 
-@given(some.builds(Report, sights, sights))
-def test_what_is_printed_is_read_again(report: Report) -> None:
+@given(some.builds(ProbeReport, sights, sights))
+def test_what_is_printed_is_read_again(report: ProbeReport) -> None:
     again = report_in(log_of(report))
-    assert isinstance(again, Report) and log_of(again) == log_of(report)
+    assert isinstance(again, ProbeReport) and log_of(again) == log_of(report)
     assert [step.ask for step in again.v4.steps] == [step.ask for step in report.v4.steps]
 
 
@@ -77,6 +77,6 @@ def test_what_is_printed_is_read_again(report: Report) -> None:
 )
 def test_any_text_is_a_report_or_unknown(log: str) -> None:
     found = report_in(log)
-    assert isinstance(found, (Report, Unknown))
-    if isinstance(found, Report):
+    assert isinstance(found, (ProbeReport, Unknown))
+    if isinstance(found, ProbeReport):
         assert FIRST in log and LAST in log

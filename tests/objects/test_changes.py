@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.changes import EventTold, Revision
+from kubectl_eksdoc.model.changes import ReportedEvent, Revision
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.objects.changing import event, revision
 from kubectl_eksdoc.objects.held import HeldChanges
@@ -63,7 +63,7 @@ def test_an_event_tells_no_credentials() -> None:
 
 
 def test_an_event_is_told_with_its_last_time() -> None:
-    told = EventTold(AT, "FailedScheduling", Subject("Pod", "web-1", "shop"), "no room", True, 3)
+    told = ReportedEvent(AT, "FailedScheduling", Subject("Pod", "web-1", "shop"), "no room", True, 3)
     assert event(EVENT) == told
     newer = {**EVENT, "lastTimestamp": None, "count": None, "eventTime": "2026-11-20T07:00:00.000000Z"}
     series = {"count": 3, "lastObservedTime": "2026-11-20T08:00:00.000000Z"}

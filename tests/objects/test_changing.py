@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.objects.changing import Changing, Event, What
+from kubectl_eksdoc.objects.changing import Changing, FactEvent, FactEventKind
 from kubectl_eksdoc.objects.collector import BadObject
 
 PATH = "/api/v1/pods"
@@ -30,12 +30,14 @@ def line(kind: str, document: Any) -> bytes:
     return json.dumps({"type": kind, "object": document}).encode()
 
 
-def event(kind: str, document: Any) -> Event:
+def event(kind: str, document: Any) -> FactEvent:
     return Changing(kinds.PODS).event(line(kind, document), PATH)
 
 
-@pytest.mark.parametrize(("kind", "what"), [("ADDED", What.IS), ("MODIFIED", What.IS), ("DELETED", What.GONE)])
-def test_an_event_is_a_fact_with_its_version(kind: str, what: What) -> None:
+@pytest.mark.parametrize(
+    ("kind", "what"), [("ADDED", FactEventKind.IS), ("MODIFIED", FactEventKind.IS), ("DELETED", FactEventKind.GONE)]
+)
+def test_an_event_is_a_fact_with_its_version(kind: str, what: FactEventKind) -> None:
     found = event(kind, a_pod())
     assert (found.what, found.version) == (what, 41)
     assert isinstance(found.fact, Pod)
@@ -44,12 +46,14 @@ def test_an_event_is_a_fact_with_its_version(kind: str, what: What) -> None:
 
 def test_a_bookmark_is_a_version() -> None:
     blank = {"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "12746", "creationTimestamp": None}}
-    assert event("BOOKMARK", {**blank, "spec": {"containers": None}, "status": {}}) == Event(What.BOOKMARK, 12746)
+    assert event("BOOKMARK", {**blank, "spec": {"containers": None}, "status": {}}) == FactEvent(
+        FactEventKind.BOOKMARK, 12746
+    )
 
 
 def test_an_error_is_its_status() -> None:
     status = {"kind": "Status", "metadata": {}, "status": "Failure", "message": "too old", "reason": "Expired"}
-    assert event("ERROR", {**status, "code": 410}) == Event(What.ERROR, code=410, said="too old")
+    assert event("ERROR", {**status, "code": 410}) == FactEvent(FactEventKind.ERROR, code=410, said="too old")
 
 
 @pytest.mark.parametrize(

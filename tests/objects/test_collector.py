@@ -11,7 +11,7 @@ import pytest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
-from kubectl_eksdoc.objects.collector import BadObject, Collector, Page, identity_from
+from kubectl_eksdoc.objects.collector import BadObject, CollectedPage, Collector, identity_from
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
@@ -38,9 +38,9 @@ def collector(*pages: bytes, resource: Resource = kinds.PODS) -> Collector:
 def test_a_page_says_what_follows() -> None:
     gathered = Collector(Source.LIVE)
     body = page(item("a"), item("b"), **{"continue": "token", "remainingItemCount": 7})
-    assert gathered.add_page(kinds.PODS, body, "o") == Page(2, "token", 7)
-    assert gathered.add_page(kinds.PODS, page(item("c")), "o") == Page(1, "", None)
-    assert gathered.add_page(kinds.SERVICES, b'{"kind":"ServiceList","items":null}', "o") == Page(0, "", None)
+    assert gathered.add_page(kinds.PODS, body, "o") == CollectedPage(2, "token", 7)
+    assert gathered.add_page(kinds.PODS, page(item("c")), "o") == CollectedPage(1, "", None)
+    assert gathered.add_page(kinds.SERVICES, b'{"kind":"ServiceList","items":null}', "o") == CollectedPage(0, "", None)
 
 
 def test_facts_are_sorted_by_namespace_and_name() -> None:
@@ -217,7 +217,7 @@ def test_of_a_snapshot_what_is_not_valid_is_left_out_and_named(
     valid = item("a", spec={})
     if paged:
         body = json.dumps({"items": [valid, invalid], "metadata": {}}, separators=(",", ":")).encode()
-        assert gathered.add_page(resource, body, "o") == Page(2, "", None)
+        assert gathered.add_page(resource, body, "o") == CollectedPage(2, "", None)
     else:
         for each in (valid, invalid):
             gathered.add_item(resource, json.dumps(each, separators=(",", ":")).encode(), "o")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.model.pods import Container, Runs
+from kubectl_eksdoc.model.pods import Container, ContainerRunState
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.single import NoSuchObject
 
@@ -29,15 +29,20 @@ def only(status: dict[str, Any], **given_: Any) -> Container:
 @pytest.mark.parametrize(
     ("status", "runs", "ready", "before"),
     [
-        ({"state": {"running": {}}, "ready": True, "lastState": {}}, Runs.RUNNING, True, False),
-        ({"state": {"running": {}}, "ready": True, "lastState": ENDED}, Runs.RUNNING, True, True),
-        ({"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ENDED}, Runs.WAITING, False, True),
-        ({"state": ENDED}, Runs.ENDED, False, False),
-        ({}, Runs.UNTOLD, False, False),
-        ({"state": None, "lastState": None, "ready": None}, Runs.UNTOLD, False, False),
+        ({"state": {"running": {}}, "ready": True, "lastState": {}}, ContainerRunState.RUNNING, True, False),
+        ({"state": {"running": {}}, "ready": True, "lastState": ENDED}, ContainerRunState.RUNNING, True, True),
+        (
+            {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ENDED},
+            ContainerRunState.WAITING,
+            False,
+            True,
+        ),
+        ({"state": ENDED}, ContainerRunState.ENDED, False, False),
+        ({}, ContainerRunState.UNTOLD, False, False),
+        ({"state": None, "lastState": None, "ready": None}, ContainerRunState.UNTOLD, False, False),
     ],
 )
-def test_how_it_fares(status: dict[str, Any], runs: Runs, ready: bool, before: bool) -> None:
+def test_how_it_fares(status: dict[str, Any], runs: ContainerRunState, ready: bool, before: bool) -> None:
     assert only(status) == Container("app", "app:1", runs=runs, ready=ready, ended_before=before)
 
 

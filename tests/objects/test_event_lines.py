@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.replay import of_events
 from kubectl_eksdoc.model.journal import RunEvent
 from kubectl_eksdoc.objects.journal_lines import read_events
@@ -19,7 +19,7 @@ from kubectl_eksdoc.render.run.events import event_line
 from tests.builders import NOW
 from tests.examples import examples
 
-LINE = event_line(Moment(2.5, Happened.EVICTED, "shop/a", "old-0"), "r1", NOW)
+LINE = event_line(RunMoment(2.5, Happened.EVICTED, "shop/a", "old-0"), "r1", NOW)
 END: dict[str, Any] = {
     "apiVersion": "eksdoc.io/v1alpha1",
     "kind": "DrainRun",
@@ -31,7 +31,7 @@ END: dict[str, Any] = {
 }
 
 MOMENTS = st.builds(
-    Moment,
+    RunMoment,
     st.floats(0, 10**6),
     st.sampled_from(Happened),
     st.text(min_size=1, max_size=8),
@@ -42,7 +42,7 @@ TIMES = st.datetimes(datetime(1971, 1, 1), datetime(2999, 1, 1), timezones=st.ju
 
 
 @given(MOMENTS, TIMES)
-def test_every_event_comes_back(moment: Moment, at: datetime) -> None:
+def test_every_event_comes_back(moment: RunMoment, at: datetime) -> None:
     read = read_events(event_line(moment, "r1", at).encode(), "here")
     at_s = round(moment.at_s, 3)
     told = RunEvent("r1", at.replace(microsecond=0), at_s, moment.what.value, moment.subject, moment.node, moment.why)

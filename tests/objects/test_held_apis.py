@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
 from kubectl_eksdoc.amazon.upgrades.written_kinds import resource_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Named
-from kubectl_eksdoc.model.api_usage import KindTold, Manifest, Written, WrittenBy, WrittenObject
+from kubectl_eksdoc.model.api_objects import ObjectName
+from kubectl_eksdoc.model.api_usage import KindUsage, ManifestText, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.held_answers import HeldApis
@@ -39,7 +39,7 @@ def applied(version: str = "policy/v1beta1") -> str:
     return json.dumps({"apiVersion": version, "kind": "PodDisruptionBudget", "spec": {"token": TOKEN}})
 
 
-def told(held: HeldApis, resource: Resource = PDB) -> KindTold:
+def told(held: HeldApis, resource: Resource = PDB) -> KindUsage:
     (found,) = held.written((resource,))
     return found
 
@@ -52,8 +52,8 @@ def test_signs_of_a_removed_version_are_kept_and_nothing_else() -> None:
         Written(WrittenBy.LAST_APPLIED, "policy/v1beta1", "PodDisruptionBudget"),
         Written(WrittenBy.MANAGED_FIELDS, "policy/v1beta1", "PodDisruptionBudget", "web", "Update", "t"),
     )
-    of = Named("policy/v1", "PodDisruptionBudget", "shop", "web")
-    assert told(held) == KindTold(PDB, (WrittenObject(of, signs),))
+    of = ObjectName("policy/v1", "PodDisruptionBudget", "shop", "web")
+    assert told(held) == KindUsage(PDB, (WrittenObject(of, signs),))
     assert TOKEN not in repr(told(held))
 
 
@@ -68,10 +68,10 @@ def test_objects_of_pages_and_of_no_fact_come_by() -> None:
 
 def test_a_kind_that_is_not_held_is_unknown_unless_all_is_held() -> None:
     assert told(HeldApis("the snapshot x")).objects == Unknown("the snapshot x holds no poddisruptionbudgets")
-    assert told(HeldApis("the demo", complete=True)) == KindTold(PDB, ())
+    assert told(HeldApis("the demo", complete=True)) == KindUsage(PDB, ())
     empty = HeldApis("the snapshot x")
     empty.add_page(kinds.BUDGETS, b'{"items": []}')
-    assert told(empty) == KindTold(PDB, ())
+    assert told(empty) == KindUsage(PDB, ())
 
 
 def test_a_dump_without_managed_fields_lacks_what_clients_wrote() -> None:
@@ -92,7 +92,7 @@ def test_releases_of_helm_are_read_where_there_are_secrets() -> None:
     found = held.releases()
     assert not isinstance(found, Unknown)
     (release,) = found
-    assert release.revision == 3 and isinstance(release.manifest, Manifest) and release.manifest.documents
+    assert release.revision == 3 and isinstance(release.manifest, ManifestText) and release.manifest.documents
     assert TOKEN not in repr(found)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.objects.held import HeldObjects
 
-WANTED = (Named("apps/v1", "DaemonSet", "kube-system", "aws-node"),)
+WANTED = (ObjectName("apps/v1", "DaemonSet", "kube-system", "aws-node"),)
 
 
 def item(name: str, namespace: str = "kube-system") -> bytes:

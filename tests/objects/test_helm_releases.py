@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.model.api_usage import Manifest, Release
+from kubectl_eksdoc.model.api_usage import HelmRelease, ManifestText
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.objects.manifests import LARGEST, Kept, kept, latest, release
+from kubectl_eksdoc.objects.manifests import LARGEST, HelmRevision, kept, latest, release
 
 TOKEN = "AKIAIOSFODNN7EXAMPLE-hunter2"
 MANIFEST = f"""---
@@ -39,7 +39,7 @@ HELD: dict[str, Any] = {
     "hooks": [{"name": "x", "manifest": f"kind: Job\napiVersion: batch/v1beta1\nmetadata: {{name: h}}\ndata: {TOKEN}"}],
     "manifest": MANIFEST,
 }
-OF = Kept("shop", "web", 3, "deployed", "sh.helm.release.v1.web.v3")
+OF = HelmRevision("shop", "web", 3, "deployed", "sh.helm.release.v1.web.v3")
 
 
 def packed(content: bytes) -> str:
@@ -55,7 +55,7 @@ def a_secret(content: Any = HELD, **labels: Any) -> dict[str, Any]:
 
 def test_only_which_objects_are_in_it_is_kept() -> None:
     found = release(OF, a_secret())
-    assert isinstance(found.manifest, Manifest) and found.manifest.unread == ()
+    assert isinstance(found.manifest, ManifestText) and found.manifest.unread == ()
     assert [(each.of.api_version, each.of.kind, each.of.name) for each in found.manifest.documents] == [
         ("policy/v1beta1", "PodDisruptionBudget", "web"),
         ("v1", "Secret", "web"),
@@ -73,8 +73,8 @@ def test_nothing_of_what_cannot_be_read_is_said() -> None:
     assert TOKEN not in repr(release(OF, a_secret(f'{{"manifest": 7, "{TOKEN}": '.encode())))
 
 
-def _manifest(found: Release) -> Manifest:
-    assert isinstance(found.manifest, Manifest)
+def _manifest(found: HelmRelease) -> ManifestText:
+    assert isinstance(found.manifest, ManifestText)
     return found.manifest
 
 
@@ -114,8 +114,8 @@ def test_revisions_are_told_by_their_labels() -> None:
     assert kept({"metadata": {"labels": 7}}) is None and kept({}) is None
 
 
-def of(revision: int, status: str, name: str = "web") -> Kept:
-    return Kept("shop", name, revision, status, f"{name}.v{revision}")
+def of(revision: int, status: str, name: str = "web") -> HelmRevision:
+    return HelmRevision("shop", name, revision, status, f"{name}.v{revision}")
 
 
 def test_the_revision_that_is_deployed_counts_else_the_last() -> None:

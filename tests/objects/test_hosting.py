@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import Owner, Volume, VolumeKind
+from kubectl_eksdoc.model.pods import ControllerOwner, Volume, VolumeKind
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, CronJob, HostFiles
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from tests.objects.observing import T0, observed
@@ -44,7 +44,7 @@ def test_of_workloads(resource: Resource) -> None:
 def test_of_a_job_and_its_owner() -> None:
     owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "etl", "uid": "1", "controller": True}
     (found,) = observed(kinds.JOBS, meta={"ownerReferences": [owner]}, spec={"template": a_template(ENTRY)}).jobs
-    assert (found.host, found.owner) == (HOST, Owner("CronJob", "etl", "1", "batch"))
+    assert (found.host, found.owner) == (HOST, ControllerOwner("CronJob", "etl", "1", "batch"))
 
 
 def test_of_a_cron_job() -> None:

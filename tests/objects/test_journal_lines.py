@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.run.journal import replay
-from kubectl_eksdoc.model.journal import Entry, Intent, Note, Noted, Verb
+from kubectl_eksdoc.model.journal import Entry, JournalIntent, JournalNote, Note, Verb
 from kubectl_eksdoc.objects.journal_lines import line, lines, read_lines
 from tests.builders import NOW
 from tests.examples import examples
 from tests.journals import ENTRIES, JOURNALS
 
-INTENT = Intent(4, NOW, Verb.EVICT, "Pod", "web-1", "uid-1", "shop", "old-0", grace_s=0)
-NOTE = Note(5, NOW, Noted.PAUSED)
+INTENT = JournalIntent(4, NOW, Verb.EVICT, "Pod", "web-1", "uid-1", "shop", "old-0", grace_s=0)
+NOTE = Note(5, NOW, JournalNote.PAUSED)
 
 
 @settings(max_examples=examples(300))

@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError, dataclass, field, replace
 
 import pytest
 
-from kubectl_eksdoc.model.pods import Owner, Pod, Toleration
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Toleration
 from kubectl_eksdoc.objects.structs import quickly
 from tests.builders import a_pod
 
@@ -25,8 +25,8 @@ def test_it_is_equal_in_all_but_its_making(fact: Pod) -> None:
 
 
 def test_it_is_frozen_and_can_be_a_key() -> None:
-    made = quickly(Owner)("ReplicaSet", "web", "u")
-    assert {made: 1}[Owner("ReplicaSet", "web", "u")] == 1
+    made = quickly(ControllerOwner)("ReplicaSet", "web", "u")
+    assert {made: 1}[ControllerOwner("ReplicaSet", "web", "u")] == 1
     with pytest.raises(FrozenInstanceError):
         made.name = "other"  # type: ignore[misc]
 
@@ -34,7 +34,7 @@ def test_it_is_frozen_and_can_be_a_key() -> None:
 def test_defaults_and_names_are_kept() -> None:
     assert quickly(Toleration)(key="a") == Toleration("a")
     with pytest.raises(TypeError):
-        quickly(Owner)("ReplicaSet")  # type: ignore[call-arg]
+        quickly(ControllerOwner)("ReplicaSet")  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Toleration, Volume, VolumeKind
 from tests.objects.observing import T0, T0_TEXT, observed
 
 
@@ -64,7 +64,7 @@ def test_a_whole_pod() -> None:
         node="n-1",
         phase="Running",
         ready=True,
-        owner=Owner("ReplicaSet", "x-1", "2", "apps"),
+        owner=ControllerOwner("ReplicaSet", "x-1", "2", "apps"),
         annotations={"karpenter.sh/do-not-disrupt": "true"},
         created_at=T0,
         deletion_deadline=datetime(2026, 11, 20, 8, 0, 30, tzinfo=timezone.utc),
@@ -93,15 +93,18 @@ def test_a_pod_preempts_unless_its_policy_says_never(given: dict[str, Any]) -> N
 @pytest.mark.parametrize(
     ("reference", "owner"),
     [
-        ({"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "1", "controller": True}, Owner("Node", "n", "1")),
+        (
+            {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "1", "controller": True},
+            ControllerOwner("Node", "n", "1"),
+        ),
         (
             {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "r", "uid": "1", "controller": True},
-            Owner("Rollout", "r", "1", "argoproj.io"),
+            ControllerOwner("Rollout", "r", "1", "argoproj.io"),
         ),
         ({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "1", "controller": False}, None),
     ],
 )
-def test_the_owner_is_the_controller(reference: dict[str, Any], owner: Owner | None) -> None:
+def test_the_owner_is_the_controller(reference: dict[str, Any], owner: ControllerOwner | None) -> None:
     assert a_pod_of(meta={"ownerReferences": [reference]}).owner == owner
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.objects.stream import BadStream, Header, Item, ListStream, Trouble
+from kubectl_eksdoc.objects.stream import BadStream, ListHeader, ListStream, StreamItem, StreamTrouble
 from tests.examples import examples
 
 TRICKY = [
@@ -26,18 +26,18 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
         yield data[start : start + size]
 
 
-def split(chunks: Iterator[bytes], largest: int = 1 << 20) -> tuple[list[Any], list[Header]]:
+def split(chunks: Iterator[bytes], largest: int = 1 << 20) -> tuple[list[Any], list[ListHeader]]:
     """The items, decoded by the standard library, and the headers."""
     items, headers = [], []
     for each in ListStream(chunks, largest):
-        if isinstance(each, Item):
+        if isinstance(each, StreamItem):
             items.append((len(headers), json.loads(bytes(each.raw)), each.kind))
         else:
             headers.append(each)
     return items, headers
 
 
-def plain(data: bytes) -> tuple[list[Any], list[Header]]:
+def plain(data: bytes) -> tuple[list[Any], list[ListHeader]]:
     """What the standard library sees in the Lists of `data`."""
     text, decoder, items, headers = data.decode(), json.JSONDecoder(), [], []
     while text := text.strip():
@@ -49,7 +49,7 @@ def plain(data: bytes) -> tuple[list[Any], list[Header]]:
             items.append((len(headers), item, item.get("kind", "") if own else ""))
         kind, version = listed.get("kind", ""), listed.get("apiVersion", "")
         count = len(listed["items"] or [])
-        headers.append(Header(kind, version, meta.get("continue", ""), meta.get("remainingItemCount"), count))
+        headers.append(ListHeader(kind, version, meta.get("continue", ""), meta.get("remainingItemCount"), count))
     return items, headers
 
 
@@ -68,9 +68,14 @@ def test_every_truncation_is_cut_or_ends_between_lists(data: bytes, size: int) -
         try:
             items, headers = split(pieces(part, size))
         except BadStream as error:
-            assert error.trouble in (Trouble.CUT, Trouble.EMPTY, Trouble.ENCODING, Trouble.MALFORMED)
+            assert error.trouble in (
+                StreamTrouble.CUT,
+                StreamTrouble.EMPTY,
+                StreamTrouble.ENCODING,
+                StreamTrouble.MALFORMED,
+            )
             # What is no complete number or character yet may be called malformed, nothing else.
-            if error.trouble is Trouble.MALFORMED:
+            if error.trouble is StreamTrouble.MALFORMED:
                 assert part[-1:] in b"-.eE+"
         else:
             assert (items, headers) == plain(part)
@@ -108,7 +113,7 @@ def test_any_items_in_any_formatting(
     data = json.dumps(listed, indent=indent, separators=separators, ensure_ascii=escaped).encode()
     found, headers = split(pieces(data, size))
     assert [item for _, item, _ in found] == items
-    assert headers == [Header("PodList", "v1", items=len(items))]
+    assert headers == [ListHeader("PodList", "v1", items=len(items))]
 
 
 def test_work_is_linear_in_the_size_of_one_item() -> None:
@@ -131,7 +136,7 @@ def test_work_is_linear_in_the_size_of_one_item() -> None:
             looked += len(rest)
             return super()._size(rest)
 
-    found = [each for each in Counting(chunks()) if isinstance(each, Header)]
+    found = [each for each in Counting(chunks()) if isinstance(each, ListHeader)]
     assert found[0].items == 1
     assert asked == 64
     assert looked < 5 * 64 * 4096
@@ -145,7 +150,7 @@ def test_a_value_that_is_too_large_is_refused_before_it_is_held() -> None:
 
     with pytest.raises(BadStream) as caught:
         split(endless(), largest=50_000)
-    assert caught.value.trouble is Trouble.TOO_LARGE
+    assert caught.value.trouble is StreamTrouble.TOO_LARGE
 
 
 @pytest.mark.parametrize(
@@ -161,5 +166,5 @@ def test_a_value_that_is_too_large_is_refused_before_it_is_held() -> None:
     ],
 )
 def test_the_kind_of_an_item_wherever_it_stands(item: bytes, kind: str, version: str) -> None:
-    found = [e for e in ListStream([b'{"items":[' + item + b"]}"]) if isinstance(e, Item)]
+    found = [e for e in ListStream([b'{"items":[' + item + b"]}"]) if isinstance(e, StreamItem)]
     assert [(e.kind, e.api_version) for e in found] == [(kind, version)]

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import Owner, Toleration
+from kubectl_eksdoc.model.pods import ControllerOwner, Toleration
 from kubectl_eksdoc.model.workloads import Job, PodTemplate, RebootLock, Workload
 from tests.objects.observing import observed
 
@@ -33,7 +33,7 @@ def test_a_deployment() -> None:
         name="x",
         uid="u",
         replicas=0,
-        owner=Owner("App", "a", "1", "example.com"),
+        owner=ControllerOwner("App", "a", "1", "example.com"),
         template_labels={"app": "x"},
         template_tolerations=(Toleration(operator="Exists"),),
         pinned_to="n-1",

@@ -22,7 +22,7 @@ from types import TracebackType
 
 from kubectl_eksdoc.imds_probe.probing.pods import SCRIPT
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.metadata import Report, report_in
+from kubectl_eksdoc.model.metadata import ProbeReport, report_in
 from tests.packets.stand_in import V4, V6
 
 PREFIX = "eksdoc"
@@ -103,7 +103,7 @@ class Network:
         """ip(8) within a namespace."""
         ip("-n", self.space(name), *words)
 
-    def probe(self) -> tuple[Report, Report]:
+    def probe(self) -> tuple[ProbeReport, ProbeReport]:
         """What the probe's script prints in the pod's namespace and in the node's, at the same time."""
         begun = [self._begun(name) for name in ("pod", "node")]
         own, host = (_report(process) for process in begun)
@@ -177,8 +177,8 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def _report(process: subprocess.Popen[str]) -> Report:
+def _report(process: subprocess.Popen[str]) -> ProbeReport:
     out, err = process.communicate(timeout=60)
     report = report_in(out)
-    assert isinstance(report, Report), (report, out, err)
+    assert isinstance(report, ProbeReport), (report, out, err)
     return report

@@ -12,9 +12,9 @@ import time
 import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import Reach, verdict
-from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause, Diagnosis, diagnosis
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause, ProbeDiagnosis, diagnosis
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.metadata import Ask, Family, Report
+from kubectl_eksdoc.model.metadata import AddressFamily, Ask, ProbeReport
 from tests.packets.conftest import Made
 from tests.packets.network import PREFIX, Network, ip, sweep
 from tests.packets.stand_in import INSTANCE, V4, V6
@@ -26,18 +26,18 @@ NOBODY = 1 << 30
 REACHED = (Reach.REACHABLE, Cause.NONE)
 
 
-def expect(network: Network, reach: Reach, cause: Cause) -> tuple[Report, Report]:
+def expect(network: Network, reach: Reach, cause: Cause) -> tuple[ProbeReport, ProbeReport]:
     """The reports of the pod and of its node, which say so for both families of addresses."""
     end, wanted = time.monotonic() + DEADLINE_S, [(reach, cause)] * 2
     while True:
         own, host = network.probe()
-        found = [diagnosis(own, host, family=family) for family in Family]
+        found = [diagnosis(own, host, family=family) for family in AddressFamily]
         if [(each.reach, each.cause) for each in found] == wanted:
             return own, host
         assert time.monotonic() < end, found
 
 
-def on_node(host: Report) -> Diagnosis:
+def on_node(host: ProbeReport) -> ProbeDiagnosis:
     """As if the node were the pod: whether the service is there at all."""
     return diagnosis(host, host)
 
@@ -121,7 +121,7 @@ def test_ipv6_alone_may_be_off(network: Made) -> None:
     for name in ("node", "pod"):
         made.run(name, "-6", "route", "add", "unreachable", f"{V6}/128")
     own, host = made.probe()
-    assert diagnosis(own, host, family=Family.V6).cause is Cause.NODE
+    assert diagnosis(own, host, family=AddressFamily.V6).cause is Cause.NODE
 
 
 @pytest.mark.long

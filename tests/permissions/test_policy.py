@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.amazon.iam import BY_ACTION, Place, resources, types
+from kubectl_eksdoc.amazon.iam import BY_ACTION, IamPlace, resources, types
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.permissions import LONGEST, policies, size
 
 HELD = json.loads((Path(__file__).parents[1] / "data" / "iam" / "resource-types.json").read_text(encoding="utf-8"))
 ACTIONS = sorted({action for each in questions.ALL for action in each.actions})
-SHOP = Place("eu-west-1", "111122223333", "shop")
+SHOP = IamPlace("eu-west-1", "111122223333", "shop")
 LEFT_OUT = {
     "eks:DescribeUpdate": {"capability"},
     "eks:ListUpdates": {"capability"},
@@ -41,8 +41,8 @@ def test_arns_are_of_the_form_that_the_reference_gives() -> None:
 
 def test_a_known_cluster_limits_and_without_a_region_nothing_does() -> None:
     assert resources("eks:DescribeCluster", SHOP) == ("arn:aws:eks:eu-west-1:111122223333:cluster/shop",)
-    assert resources("eks:DescribeAddon", Place("cn-north-1")) == ("arn:aws-cn:eks:cn-north-1:*:addon/*/*",)
-    assert resources("eks:DescribeCluster", Place("", "111122223333", "shop")) == ("*",)
+    assert resources("eks:DescribeAddon", IamPlace("cn-north-1")) == ("arn:aws-cn:eks:cn-north-1:*:addon/*/*",)
+    assert resources("eks:DescribeCluster", IamPlace("", "111122223333", "shop")) == ("*",)
     assert resources("ec2:DescribeInstances", SHOP) == ("*",)
 
 
@@ -57,7 +57,7 @@ def test_every_action_is_allowed_once_and_what_cannot_be_limited_comes_last() ->
 
 
 def test_its_size_is_that_of_json_without_white_space_and_all_commands_fit() -> None:
-    (policy,) = policies(ACTIONS, Place("ap-northeast-2", "1" * 12, "c" * 100))
+    (policy,) = policies(ACTIONS, IamPlace("ap-northeast-2", "1" * 12, "c" * 100))
     assert size(policy) == len(json.dumps(policy, separators=(",", ":"))) <= LONGEST
 
 

@@ -9,7 +9,7 @@ from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import TargetVerdict
-from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, Outline, TargetOutline, TimesOutline
+from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, PlanOutline, TargetOutline, TimesOutline
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.earlier import FindingOutline
@@ -68,7 +68,7 @@ def said(
     return FindingOutline(code.name, subject, severity, status, message)
 
 
-BEFORE = Outline(
+BEFORE = PlanOutline(
     targets=(
         TargetOutline("old-0", "skipped", ("shop/thumbs-1: its budget is unhealthy",)),
         TargetOutline("old-1", "drains"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.drain.handoff.handing import hand_offs
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, Eviction, Left, PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import BudgetStatus, DrainPlan, Headroom
 from kubectl_eksdoc.model import kinds
@@ -61,9 +61,9 @@ BUDGETS = {
 }
 
 
-def a_target(name: str, verdict: TargetVerdict = TargetVerdict.DRAINS, order: int = 0, **more: object) -> Target:
+def a_target(name: str, verdict: TargetVerdict = TargetVerdict.DRAINS, order: int = 0, **more: object) -> DrainTarget:
     fields: dict[str, object] = {"finish_round": 1 if order else 0, "evictions": 0, "left": 0} | more
-    return Target(NODES[name], verdict, order, **fields)  # type: ignore[arg-type]
+    return DrainTarget(NODES[name], verdict, order, **fields)  # type: ignore[arg-type]
 
 
 def a_finding(
@@ -117,13 +117,16 @@ EVICTIONS = (
 )
 
 LEFT = (
-    Left(WEB[2], "old-2", PodVerdict.HELD, (), "could go, but its node is skipped"),
-    *(Left(p, "old-2", PodVerdict.BLOCKED, ("pod-emptydir",), "its emptyDir data would be deleted") for p in CACHE),
-    *(Left(p, p.node, PodVerdict.BLOCKED, ("budget-never-allows",), "its budget allows none") for p in SALE),
-    Left(AGENT, "old-0", PodVerdict.STAY, ("pod-daemonset",), "its DaemonSet brings it straight back"),
-    Left(SHELL, "old-3", PodVerdict.BLOCKED, ("pod-unmanaged",), "nothing creates it again"),
-    Left(LONE, "fargate-1", PodVerdict.HELD, ("node-fargate",), "its node is not drained"),
-    Left(ODD, "bare-1", PodVerdict.UNKNOWN, ("pod-returns",), "its owner was not read"),
+    NotEvictedPod(WEB[2], "old-2", PodVerdict.HELD, (), "could go, but its node is skipped"),
+    *(
+        NotEvictedPod(p, "old-2", PodVerdict.BLOCKED, ("pod-emptydir",), "its emptyDir data would be deleted")
+        for p in CACHE
+    ),
+    *(NotEvictedPod(p, p.node, PodVerdict.BLOCKED, ("budget-never-allows",), "its budget allows none") for p in SALE),
+    NotEvictedPod(AGENT, "old-0", PodVerdict.STAY, ("pod-daemonset",), "its DaemonSet brings it straight back"),
+    NotEvictedPod(SHELL, "old-3", PodVerdict.BLOCKED, ("pod-unmanaged",), "nothing creates it again"),
+    NotEvictedPod(LONE, "fargate-1", PodVerdict.HELD, ("node-fargate",), "its node is not drained"),
+    NotEvictedPod(ODD, "bare-1", PodVerdict.UNKNOWN, ("pod-returns",), "its owner was not read"),
 )
 
 HEADROOM = (

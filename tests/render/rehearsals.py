@@ -8,8 +8,8 @@ from dataclasses import replace
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
-from kubectl_eksdoc.drain.run.record import Record, Waiting
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.record import PendingPod, Record
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.rehearsal.report import RehearsalReport
 from tests.builders import a_pod
@@ -32,32 +32,32 @@ BEFORE = replace(CLUSTER, pods=(*(eviction.pod for eviction in PLAN.evictions), 
 """What was read before the drain: one pod waits already."""
 
 
-def at(at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> Moment:
-    return Moment(at_s, what, subject, node, why)
+def at(at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> RunMoment:
+    return RunMoment(at_s, what, subject, node, why)
 
 
-def cordons() -> tuple[Moment, ...]:
+def cordons() -> tuple[RunMoment, ...]:
     return tuple(at(0.0, Happened.CORDONED, name) for name in WAVES)
 
 
-def of_pod(pod: str, node: str, evicted_s: float, gone_s: float) -> tuple[Moment, ...]:
+def of_pod(pod: str, node: str, evicted_s: float, gone_s: float) -> tuple[RunMoment, ...]:
     return at(evicted_s, Happened.EVICTED, pod, node), at(gone_s, Happened.GONE, pod, node)
 
 
-def of_node(span: Span) -> tuple[Moment, ...]:
+def of_node(span: Span) -> tuple[RunMoment, ...]:
     times = zip((Happened.BEGUN, Happened.EMPTY, Happened.DONE), span[1:], strict=True)
     return tuple(at(when, what, span.node) for what, when in times)
 
 
-def in_time(*moments: Moment) -> tuple[Moment, ...]:
+def in_time(*moments: RunMoment) -> tuple[RunMoment, ...]:
     """Of one moment, what has to come first."""
     return tuple(sorted(moments, key=lambda moment: (moment.at_s, list(Happened).index(moment.what))))
 
 
 def a_rehearsal(
-    moments: tuple[Moment, ...],
+    moments: tuple[RunMoment, ...],
     ended_s: float,
-    pending: tuple[Waiting, ...] = (),
+    pending: tuple[PendingPod, ...] = (),
     undone: Mapping[str, tuple[str, ...]] | None = None,
     plan: DrainPlan = TIMED,
 ) -> Record:
@@ -72,7 +72,7 @@ def a_rehearsal_view(
     return RehearsalReport(rehearsal or WELL, cluster or BEFORE, **fields)  # type: ignore[arg-type]
 
 
-def as_planned(late_s: float = 0.0) -> tuple[Moment, ...]:
+def as_planned(late_s: float = 0.0) -> tuple[RunMoment, ...]:
     """Every node at its time in the plan, the last one done `late_s` later."""
     last = SPANS[-1]._replace(done_s=SPANS[-1].done_s + late_s)
     return in_time(
@@ -84,7 +84,9 @@ def as_planned(late_s: float = 0.0) -> tuple[Moment, ...]:
     )
 
 
-WELL = a_rehearsal(as_planned(), 174.0, pending=(Waiting(WAITED.key, "0/7 nodes are available: 7 Insufficient cpu."),))
+WELL = a_rehearsal(
+    as_planned(), 174.0, pending=(PendingPod(WAITED.key, "0/7 nodes are available: 7 Insufficient cpu."),)
+)
 
 BADLY = a_rehearsal(
     in_time(
@@ -104,13 +106,13 @@ BADLY = a_rehearsal(
     ),
     230.5,
     pending=(
-        Waiting(WAITED.key, "0/7 nodes are available: 7 Insufficient cpu."),
-        Waiting(
+        PendingPod(WAITED.key, "0/7 nodes are available: 7 Insufficient cpu."),
+        PendingPod(
             "shop/web-5f7-9",
             "0/7 nodes are available: 3 node(s) were unschedulable, 4 Insufficient memory. preemption: 0/7 nodes are "
             "available: 7 Preemption is not helpful for scheduling.",
         ),
-        Waiting("shop/web-5f7-8", ""),
+        PendingPod("shop/web-5f7-8", ""),
     ),
     undone={"spot-0": (SPOT.key,)},
 )

@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.drain.comparison.changes import Change, Figure, Measure
+from kubectl_eksdoc.drain.comparison.changes import Change, Measure, PlanFigure
 from kubectl_eksdoc.drain.comparison.comparing import compare, outline
-from kubectl_eksdoc.model.baseline import Baseline, Outline
+from kubectl_eksdoc.model.baseline import Baseline, PlanOutline
 from kubectl_eksdoc.render.drain.comparison import FIGURES, FINDING, figure_change
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
@@ -82,7 +82,7 @@ def without_times() -> Baseline:
 @pytest.mark.parametrize(
     "baseline",
     [BASELINE, the_same(), without_times(), replace(BASELINE, identity=ELSEWHERE),
-     replace(BASELINE, outline=Outline((), (), (), 0, 0, 0, 0, None))],
+     replace(BASELINE, outline=PlanOutline((), (), (), 0, 0, 0, 0, None))],
     ids=["all", "same", "no times", "doubt", "empty"],
 )  # fmt: skip
 def test_documents_are_valid_and_all_formats_take_them(baseline: Baseline) -> None:
@@ -169,22 +169,22 @@ def test_doubts_are_said_first_and_the_document_does_not_call_it_the_same() -> N
 @pytest.mark.parametrize(
     ("figure", "said"),
     [
-        (Figure(Measure.DRAINED, 5, 6), "+1"),
-        (Figure(Measure.DRAINED, 6, 5), "-1"),
-        (Figure(Measure.DRAINED, 5, 5), "same"),
-        (Figure(Measure.P50, 100.0, 80.0), "-20s (-20%)"),
-        (Figure(Measure.P50, 0.0, 80.0), "+1m20s"),
-        (Figure(Measure.P50, None, 80.0), "-"),
-        (Figure(Measure.P50, 80.0, None), "-"),
-        (Figure(Measure.P50, None, None), "same"),
-        (Figure(Measure.GAP, 0.03, 0.2), "+17 points"),
-        (Figure(Measure.GAP, 0.0862, 0.444), "+35 points"),
-        (Figure(Measure.GAP, 0.101, 0.1), "under 1 point"),
-        (Figure(Measure.BINDS, "waves", "node old-0"), "changed"),
-        (Figure(Measure.BINDS, "waves", None), "-"),
+        (PlanFigure(Measure.DRAINED, 5, 6), "+1"),
+        (PlanFigure(Measure.DRAINED, 6, 5), "-1"),
+        (PlanFigure(Measure.DRAINED, 5, 5), "same"),
+        (PlanFigure(Measure.P50, 100.0, 80.0), "-20s (-20%)"),
+        (PlanFigure(Measure.P50, 0.0, 80.0), "+1m20s"),
+        (PlanFigure(Measure.P50, None, 80.0), "-"),
+        (PlanFigure(Measure.P50, 80.0, None), "-"),
+        (PlanFigure(Measure.P50, None, None), "same"),
+        (PlanFigure(Measure.GAP, 0.03, 0.2), "+17 points"),
+        (PlanFigure(Measure.GAP, 0.0862, 0.444), "+35 points"),
+        (PlanFigure(Measure.GAP, 0.101, 0.1), "under 1 point"),
+        (PlanFigure(Measure.BINDS, "waves", "node old-0"), "changed"),
+        (PlanFigure(Measure.BINDS, "waves", None), "-"),
     ],
 )
-def test_how_a_change_is_said(figure: Figure, said: str) -> None:
+def test_how_a_change_is_said(figure: PlanFigure, said: str) -> None:
     assert figure_change(figure) == said
 
 

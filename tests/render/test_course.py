@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.choice import GIVEN, RESTARTS, SOONEST, Tried
-from kubectl_eksdoc.drain.course import Moved, Span
+from kubectl_eksdoc.drain.choice import GIVEN, RESTARTS, SOONEST, TriedOrder
+from kubectl_eksdoc.drain.course import ReplacedPod, Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.handoff.handing import hand_offs
 from kubectl_eksdoc.drain.order.strategies import BY_NAME
@@ -49,7 +49,7 @@ CASES = {
 
 POLICY = DrainPolicy(surge=1)
 OPTIONS = {"nodes": ["old-0", "old-1", "spot-0"], "surge": "1"}
-TRIED = (Tried("light~2", 130.0, 0), Tried("light", 144.0, 0), Tried("chain", 90.0, 1))
+TRIED = (TriedOrder("light~2", 130.0, 0), TriedOrder("light", 144.0, 0), TriedOrder("chain", 90.0, 1))
 
 TARGETS = (
     a_target("old-1", TargetVerdict.DRAINS, 1, evictions=1, finish_round=1, wave=1),
@@ -75,7 +75,10 @@ PLAN = DrainPlan(
         SPANS,
         1,
         ("a new node is Ready 120 s after it is asked for",),
-        moves=(Moved(WEB[1].uid, "old-1", 0.0, 10.0, 40.0), Moved(WEB[0].uid, "old-0", 140.0, 150.0, 180.5)),
+        moves=(
+            ReplacedPod(WEB[1].uid, "old-1", 0.0, 10.0, 40.0),
+            ReplacedPod(WEB[0].uid, "old-0", 140.0, 150.0, 180.5),
+        ),
     ),
     handoffs=hand_offs(CLUSTER, TARGETS, (), EVICTIONS, POLICY),
     tried=TRIED,
@@ -114,11 +117,11 @@ REPLACED = "each drained node is replaced by a new one"
     ("policy", "tried", "said"),
     [
         ({}, (), ""),
-        ({}, (Tried("soonest", 60.0, 0),), ""),
+        ({}, (TriedOrder("soonest", 60.0, 0),), ""),
         ({}, TRIED[1:], "2 orders were tried, the best is light: nodes whose pods need the least room go first."),
         ({}, TRIED, "3 orders were tried, the best is a variation of light: nodes whose pods need the least room go "
          "first."),
-        ({"order": "zone"}, (Tried("zone", 60.0, 0),),
+        ({"order": "zone"}, (TriedOrder("zone", 60.0, 0),),
          "The order is zone, as asked: nodes go zone by zone, in each the oldest first."),
         ({"order_nodes": ("old-0", "old-1", "spot-0")}, (), "The order is that of --order-file."),
         ({"order_nodes": ("old-0",)}, (), "The order is that of --order-file; other nodes follow, by name."),
@@ -132,7 +135,7 @@ REPLACED = "each drained node is replaced by a new one"
          f"node joins first, and {REPLACED}: 2 generations, a node begins when those its pods land on have joined."),
     ],
 )  # fmt: skip
-def test_how_it_goes_in_words(policy: dict[str, Any], tried: tuple[Tried, ...], said: str) -> None:
+def test_how_it_goes_in_words(policy: dict[str, Any], tried: tuple[TriedOrder, ...], said: str) -> None:
     view = surging(policy=DrainPolicy(**policy), tried=tried)
     assert course(view) == said
     summary, _, _ = render(view, "wide", Look(width=200)).partition("\n\n")
@@ -217,6 +220,8 @@ def test_every_order_has_words_and_fits_the_schema() -> None:
             f"The order is {order}, as asked: "
         )
         for name in (order, GIVEN, f"{order}~1", f"{order}~{RESTARTS}"):
-            assert complaints(document(surging(policy=DrainPolicy(order=order), tried=(Tried(name, 1.0, 0),)))) == []
-    assert complaints(document(surging(tried=(Tried("guess", 1.0, 0),)))) != []
+            assert (
+                complaints(document(surging(policy=DrainPolicy(order=order), tried=(TriedOrder(name, 1.0, 0),)))) == []
+            )
+    assert complaints(document(surging(tried=(TriedOrder("guess", 1.0, 0),)))) != []
     assert course(surging(policy=DrainPolicy(order=AUTO), tried=())) == ""

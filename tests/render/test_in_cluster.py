@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.roles import Manifests, Step, logs, taken_away
+from kubectl_eksdoc.render.roles import RoleManifests, RoleStep, logs, taken_away
 from tests.in_cluster.errands import an_errand
 from tests.reading import yaml_documents
 
@@ -17,9 +17,9 @@ DOCS: tuple[dict[str, Any], ...] = ({"kind": "A", "n": 1, "text": "yes"}, {"kind
 
 
 def test_words_then_documents() -> None:
-    text = Manifests(("What it is.",), (Step("do:", "kubectl a"), Step("undo it:", "kubectl b")), DOCS).render(
-        "yaml", Look()
-    )
+    text = RoleManifests(
+        ("What it is.",), (RoleStep("do:", "kubectl a"), RoleStep("undo it:", "kubectl b")), DOCS
+    ).render("yaml", Look())
     assert text.splitlines()[:6] == [
         "# What it is.",
         "#",
@@ -32,12 +32,12 @@ def test_words_then_documents() -> None:
 
 
 def test_json_is_a_list() -> None:
-    assert json.loads(Manifests(("x",), (), DOCS).render("json", Look()))["items"] == list(DOCS)
+    assert json.loads(RoleManifests(("x",), (), DOCS).render("json", Look()))["items"] == list(DOCS)
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_word_becomes_a_document(about: str, command: str) -> None:
-    text = Manifests((about,), (Step("do:", command),), DOCS).render("yaml", Look())
+    text = RoleManifests((about,), (RoleStep("do:", command),), DOCS).render("yaml", Look())
     assert tuple(yaml_documents(text)) == DOCS and "\x1b" not in text
 
 

@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.record import Record, Waiting
+from kubectl_eksdoc.drain.run.record import PendingPod, Record
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.rehearsal.report import NOT_SHOWN, NOTHING_DIFFERS, RehearsalReport, differences, verdict
@@ -187,7 +187,7 @@ def many() -> RehearsalReport:
     targets = tuple(replace(first, order=n, node=a_node(f"node-{n:03}")) for n in range(1, 101))
     plan: DrainPlan = replace(TIMED, targets=targets)
     moments = tuple(at(float(n), Happened.EVICTED, f"shop/pod-{n}", "node-001") for n in range(5000))
-    waiting = tuple(Waiting(f"shop/waits-{n:03}", "0/100 nodes are available") for n in range(100))
+    waiting = tuple(PendingPod(f"shop/waits-{n:03}", "0/100 nodes are available") for n in range(100))
     undone = {target.node.name: tuple(f"shop/left-{n:04}" for n in range(400)) for target in targets}
     return a_rehearsal_view(a_rehearsal(moments, 5000.0, waiting, undone, plan))
 
@@ -232,7 +232,7 @@ def a_hostile_view(text: str) -> RehearsalReport:
         at(2.0, Happened.REFUSED, text, text, text),
         at(2.0, Happened.BEGUN, text),
     )
-    rehearsal = a_rehearsal(moments, 3.0, (Waiting(text, text),), {text: (text,)}, plan)
+    rehearsal = a_rehearsal(moments, 3.0, (PendingPod(text, text),), {text: (text,)}, plan)
     return a_rehearsal_view(rehearsal, options={"selector": text})
 
 

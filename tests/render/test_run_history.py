@@ -9,7 +9,7 @@ import jsonschema
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.drain.run.journal import replay, stops_in
-from kubectl_eksdoc.model.journal import DONE, Begun, Cause, Entries, Note, Noted, RunSummary, Timed
+from kubectl_eksdoc.model.journal import DONE, Cause, Entries, JournalNote, Note, RunStarted, RunSummary, Timed
 from kubectl_eksdoc.objects.journal_lines import lines, read_lines
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.run.status import Past, StatusReport, StatusResult
@@ -17,25 +17,27 @@ from tests.reading import printed
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
 
-BEGUN = Begun(0, AT, "r2", "d1", "0.1.0", "ann", "laptop", "ann@laptop/1/r2", p50_s=78.0, p95_s=103.0, bound_s=30.0)
-STOPPED = Note(1, AT, Noted.STOPPED, "shop/ReplicaSet/web-5f7c9d", "2.0 2.1")
+BEGUN = RunStarted(
+    0, AT, "r2", "d1", "0.1.0", "ann", "laptop", "ann@laptop/1/r2", p50_s=78.0, p95_s=103.0, bound_s=30.0
+)
+STOPPED = Note(1, AT, JournalNote.STOPPED, "shop/ReplicaSet/web-5f7c9d", "2.0 2.1")
 TIMED = Timed(2, AT, 38.0, 78.0, 103.0, 30.0, ((Cause.STOPPING, -32.0), (Cause.BUDGETS, -8.0), (Cause.HOLDS, 0.0)))
-ENDED = Note(3, AT, Noted.ENDED, why=DONE)
+ENDED = Note(3, AT, JournalNote.ENDED, why=DONE)
 
-OLD = Begun(0, AT, "r1", "d1", "0.1.0", "ann", "laptop", "ann@laptop/1/r1")
+OLD = RunStarted(0, AT, "r1", "d1", "0.1.0", "ann", "laptop", "ann@laptop/1/r1")
 """Of a version that predicted nothing in its journal."""
 
 
-def past(*entries: Begun | Note | Timed) -> Past:
+def past(*entries: RunStarted | Note | Timed) -> Past:
     """As it is read again from its text."""
     read = read_lines(lines(entries).encode(), "a test")
     assert not read.dropped
     begun = entries[0]
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, RunStarted)
     return Past(RunSummary(begun.run, AT, "ended", begun.leader, AT, DONE), replay(read))
 
 
-HISTORY = past(BEGUN, STOPPED, TIMED, ENDED), past(OLD, Note(1, AT, Noted.ENDED, why=DONE))
+HISTORY = past(BEGUN, STOPPED, TIMED, ENDED), past(OLD, Note(1, AT, JournalNote.ENDED, why=DONE))
 VIEW = StatusReport("kube-system", AT, (), None, history=HISTORY)
 
 
@@ -68,7 +70,7 @@ def test_without_it_the_document_has_none() -> None:
 
 def test_stop_times_are_read_again_and_a_resumed_part_is_told() -> None:
     assert list(stops_in(Entries((BEGUN, STOPPED)))) == [(STOPPED.subject, 2.0), (STOPPED.subject, 2.1)]
-    resumed = past(BEGUN, STOPPED, Note(2, AT, Noted.ADOPTED, "eve@desk/1/r2"), Timed(3, AT, 9.0, 10.0, 20.0))
+    resumed = past(BEGUN, STOPPED, Note(2, AT, JournalNote.ADOPTED, "eve@desk/1/r2"), Timed(3, AT, 9.0, 10.0, 20.0))
     assert resumed.journaled.stops == ((STOPPED.subject, 2.0), (STOPPED.subject, 2.1))
     view = StatusReport("kube-system", AT, (), None, history=(resumed,))
     assert "its last part alone: it was resumed" in view.render("table", Look(width=120))

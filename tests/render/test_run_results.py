@@ -10,18 +10,18 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.drain.run.journal import Journaled, replay
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.others import OthersNode, PodLeft
 from kubectl_eksdoc.model.journal import (
-    Aim,
-    Begun,
     Cause,
     Entries,
-    Held,
-    Intent,
+    HeldLock,
+    JournaledNode,
+    JournalIntent,
+    JournalNote,
     Note,
-    Noted,
     RunNote,
+    RunStarted,
     RunSummary,
     Timed,
     Verb,
@@ -33,16 +33,16 @@ from tests.broken import accepted
 from tests.builders import NOW
 from tests.reading import printed, yaml_of
 
-AIMS = (Aim("old-0", "u0", 1), Aim("old-1", "u1"))
-BEGUN = Begun(0, NOW, "r1", "d1", "0.1.0", "ann", "laptop", "ann@laptop/1/r1", AIMS, (), (), 78.0, 103.0, 30.0)
+AIMS = (JournaledNode("old-0", "u0", 1), JournaledNode("old-1", "u1"))
+BEGUN = RunStarted(0, NOW, "r1", "d1", "0.1.0", "ann", "laptop", "ann@laptop/1/r1", AIMS, (), (), 78.0, 103.0, 30.0)
 TIMED = Timed(5, NOW, 38.0004, 78.0, 103.0, 30.0, ((Cause.STOPPING, -32.0), (Cause.BUDGETS, -8.0)))
 ENTRIES = (
     BEGUN,
-    Intent(1, NOW, Verb.CORDON, "Node", "old-0", "u0"),
-    Intent(2, NOW, Verb.EVICT, "Pod", "web-1", "p1", "shop", "old-0"),
-    Note(3, NOW, Noted.LEFT_ALONE, "old-1", "a budget"),
+    JournalIntent(1, NOW, Verb.CORDON, "Node", "old-0", "u0"),
+    JournalIntent(2, NOW, Verb.EVICT, "Pod", "web-1", "p1", "shop", "old-0"),
+    Note(3, NOW, JournalNote.LEFT_ALONE, "old-1", "a budget"),
     TIMED,
-    Note(6, NOW, Noted.ENDED, why="stopped"),
+    Note(6, NOW, JournalNote.ENDED, why="stopped"),
 )
 JOURNALED = replay(Entries(ENTRIES))
 RUN = RunSummary("r1", NOW, "ended", "ann@laptop/1/r1", NOW, "stopped")
@@ -51,7 +51,7 @@ STATUS = StatusReport(
     "kube-system",
     NOW,
     (RUN, UNREAD),
-    Held("ann@laptop/1/r1"),
+    HeldLock("ann@laptop/1/r1"),
     RUN,
     JOURNALED,
     (WithoutJournal("r2", ("old-5",), "ops", True, "kubectl eksdoc drain rollback r2"),),
@@ -71,7 +71,7 @@ def shown(note: RunNote) -> str:
 
 
 DOCUMENTS: dict[str, Any] = {
-    "event": printed(event(Moment(2.5, Happened.EVICTED, "shop/web-1", "old-0", "why"), "r1", NOW)),
+    "event": printed(event(RunMoment(2.5, Happened.EVICTED, "shop/web-1", "old-0", "why"), "r1", NOW)),
     "status": printed(StatusResult.of(STATUS)),
     "watch": printed(OthersReport(NODES, NOW, shown).result()),
 }
@@ -89,7 +89,7 @@ def test_its_schema_refuses_what_is_broken(name: str) -> None:
 
 @pytest.mark.parametrize("what", Happened)
 def test_every_event_is_valid(what: Happened) -> None:
-    document = printed(event(Moment(-0.0, what, "old-0"), "r1", NOW))
+    document = printed(event(RunMoment(-0.0, what, "old-0"), "r1", NOW))
     judge(document).validate(document)
     assert (document["seconds"], document["node"], document["why"]) == (0.0, None, None)
 
@@ -101,7 +101,7 @@ def test_a_negative_time_or_an_unknown_event_is_refused() -> None:
 
 
 def test_nobody_leads_where_the_lock_is_free_over_or_unread() -> None:
-    for held in (None, Held(), Held("ann@laptop/1/r1", over=True)):
+    for held in (None, HeldLock(), HeldLock("ann@laptop/1/r1", over=True)):
         document = printed(StatusResult.of(StatusReport("kube-system", NOW, (), held)))
         judge(document).validate(document)
         assert document["holder"] is None and document["run"] is None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.record import Record
 from kubectl_eksdoc.model.journal import Cause
 from kubectl_eksdoc.render.look import Look
@@ -28,7 +28,7 @@ def ended(record: Record) -> RunReport:
 
 def with_holds(*holds: tuple[float, Happened, str], **changed: float) -> RunReport:
     record = replace(rehearsed_demo().record, drained_s=None)
-    moments = tuple(Moment(at_s, what, "the drain", "", why) for at_s, what, why in holds)
+    moments = tuple(RunMoment(at_s, what, "the drain", "", why) for at_s, what, why in holds)
     others = (each for each in record.moments if each.what not in (Happened.HELD, Happened.RELEASED))
     return ended(replace(record, moments=(*others, *moments), **changed))  # type: ignore[arg-type]
 

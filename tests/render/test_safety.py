@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Status, Subject, When
@@ -82,7 +82,7 @@ def a_hostile_view(text: str) -> DrainReport:
             replace(a_target("old-0", TargetVerdict.SKIPPED, why=(text,)), node=replace(node, name="old-1")),
         ),
         evictions=(Eviction(1, 1, pod, "old-0", "", text),),
-        left=(Left(replace(pod, name="web-2"), "old-1", PodVerdict.BLOCKED, ("pod-hostpath",), text),),
+        left=(NotEvictedPod(replace(pod, name="web-2"), "old-1", PodVerdict.BLOCKED, ("pod-hostpath",), text),),
         budgets=(replace(HEADROOM[1], why=text, owner=text), replace(HEADROOM[0], budget=BUDGETS["web"], why=text)),
         findings=findings,
     )

@@ -10,7 +10,7 @@ import pytest
 from kubectl_eksdoc.cli.run.options import guards
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.model import kinds
@@ -35,7 +35,7 @@ NAMES = [pytest.param(name, marks=[pytest.mark.long] * (name == "medium")) for n
 
 
 def asked(view: DrainReport, look: Look) -> str:
-    return confirmation(view, look, guards(Limits()), ROLLBACK)
+    return confirmation(view, look, guards(RunLimits()), ROLLBACK)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.outcome import Left, PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.outcome import NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
@@ -116,7 +116,7 @@ def blocked_by(*found: tuple[str, PodVerdict, tuple[str, ...]], flags: dict[str,
         "pod-returns": Code.of("pod-returns"),
     }
     pods = {"web": WEB[0], "sale": SALE[0], "shell": SHELL}
-    left = tuple(Left(pods[name], "old-3", verdict, why, "") for name, verdict, why in found)
+    left = tuple(NotEvictedPod(pods[name], "old-3", verdict, why, "") for name, verdict, why in found)
     findings = tuple(a_finding(table[code], Status.FAIL, pods[name]) for name, _, why in found for code in why)
     plan = an_empty_plan(targets=(a_target("old-3", TargetVerdict.SKIPPED),), left=left, findings=findings)
     return a_view(plan, LIVE, options={"nodes": ["old-3"]} | (flags or {}))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
+from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.model.cluster import NO_TIME, Identity, Source
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
@@ -108,9 +108,9 @@ def test_identity_of_data_from_the_future_says_so() -> None:
 PODS = tuple(a_pod(f"web-5f7-{n}", "shop", owner="ReplicaSet/web-5f7", node=f"old-{n % 3}") for n in range(34))
 
 
-def pods_view(*findings: object, left: tuple[Left, ...] = ()) -> object:
+def pods_view(*findings: object, left: tuple[NotEvictedPod, ...] = ()) -> object:
     cluster = a_cluster(workloads=[a_workload("ReplicaSet/web-5f7", "shop", owner="Deployment/web")])
-    rows = left or tuple(Left(p, p.node, PodVerdict.BLOCKED, ("pod-emptydir",), "x") for p in PODS)
+    rows = left or tuple(NotEvictedPod(p, p.node, PodVerdict.BLOCKED, ("pod-emptydir",), "x") for p in PODS)
     return a_view(an_empty_plan(left=rows, findings=findings), cluster)
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, AwsOtherCluster, SnapshotError, UsageError
 from kubectl_eksdoc.interruption import read as interruption
-from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Absent, NoAws, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.session import (
@@ -31,16 +31,16 @@ from kubectl_eksdoc.session.sources import SourceChoice
 from tests.sessions import EKS, of_the_demo, sees
 
 PODS = ClusterNeeds("imds-probe", (kinds.NODES, kinds.PODS))
-CONFIG = Named("v1", "ConfigMap", "kube-system", "coredns")
+CONFIG = ObjectName("v1", "ConfigMap", "kube-system", "coredns")
 
 
-def live(use: AwsUse, believe: Callable[..., Believed]) -> ClusterSession:
+def live(use: AwsUse, believe: Callable[..., VerifiedCluster]) -> ClusterSession:
     needs = replace(PODS, aws=use)
-    return open_session(SessionRequest(SourceChoice(), Connection(), AwsWanted(), needs, believe=believe))
+    return open_session(SessionRequest(SourceChoice(), Connection(), AwsRequest(), needs, believe=believe))
 
 
-def refusing(error: Exception) -> Callable[..., Believed]:
-    def believe(*_: Any) -> Believed:
+def refusing(error: Exception) -> Callable[..., VerifiedCluster]:
+    def believe(*_: Any) -> VerifiedCluster:
         raise error
 
     return believe
@@ -49,7 +49,7 @@ def refusing(error: Exception) -> Callable[..., Believed]:
 def test_aws_is_asked_when_it_is_used_and_once() -> None:
     asked: list[int] = []
 
-    def believe(*_: Any) -> Believed:
+    def believe(*_: Any) -> VerifiedCluster:
         asked.append(1)
         return sees()
 
@@ -104,9 +104,9 @@ class Counting:
     """An `Objects` that counts."""
 
     def __init__(self) -> None:
-        self.asked: list[Named] = []
+        self.asked: list[ObjectName] = []
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         self.asked.append(of)
         return Unknown("forbidden", "get configmaps")
 
@@ -144,7 +144,7 @@ def config_map() -> Doc:
 
 
 def of_dump(path: str, needs: ClusterNeeds) -> ClusterSession:
-    return open_session(SessionRequest(SourceChoice(path), Connection(), AwsWanted(), needs))
+    return open_session(SessionRequest(SourceChoice(path), Connection(), AwsRequest(), needs))
 
 
 def test_what_is_asked_of_a_dump_before_its_lists_is_not_missing_for_that(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.simulator.controllers import Controller
-from kubectl_eksdoc.simulator.kubelets import Pace
+from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 from kubectl_eksdoc.simulator.plane import ControlPlane
 
 START = datetime(2026, 11, 20, 8, tzinfo=timezone.utc)
@@ -74,7 +74,7 @@ def a_budget_doc(name: str = "web", allowed: int = 1, healthy: int = 2, app: str
 
 def a_plane(
     docs: Iterable[Doc] = (),
-    pace: Pace = Steady(),
+    pace: KubeletTimes = Steady(),
     workloads: Iterable[Controller] = (),
     seed: int = 1,
     started: bool = True,

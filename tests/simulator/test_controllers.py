@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timezone
 
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal, Status
-from kubectl_eksdoc.simulator.controllers import RETRY_S, Agenda, Loop
-from kubectl_eksdoc.simulator.store import Change, Key, Store
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
+from kubectl_eksdoc.simulator.controllers import RETRY_S, Loop, VirtualTime
+from kubectl_eksdoc.simulator.store import Key, Store, StoreChange
 
 THINGS = "things"
 
@@ -18,21 +18,21 @@ class Looks:
 
     resources = (THINGS,)
 
-    def __init__(self, store: Store, agenda: Agenda, *, writes: int = 0, refused: int = 0) -> None:
+    def __init__(self, store: Store, agenda: VirtualTime, *, writes: int = 0, refused: int = 0) -> None:
         self._store = store
         self._agenda = agenda
         self._writes = writes
         self._refused = refused
         self.seen: list[tuple[float, str]] = []
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         return (change.item.key,)
 
     def reconcile(self, key: Key) -> float | None:
         self.seen.append((self._agenda.seconds, key[1]))
         if self._refused:
             self._refused -= 1
-            raise Refusal(Status(409, "Conflict", "another was faster"))
+            raise ApiRefusal(ApiStatus(409, "Conflict", "another was faster"))
         if self._writes:
             self._writes -= 1
             item = self._store.get(THINGS, key)
@@ -41,8 +41,8 @@ class Looks:
         return None
 
 
-def world() -> tuple[Store, Agenda]:
-    return Store(), Agenda(datetime(2026, 11, 20, tzinfo=timezone.utc))
+def world() -> tuple[Store, VirtualTime]:
+    return Store(), VirtualTime(datetime(2026, 11, 20, tzinfo=timezone.utc))
 
 
 def add(store: Store, *names: str) -> None:

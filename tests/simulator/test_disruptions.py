@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
-from kubectl_eksdoc.kubernetes.evictions import Answer, EvictionRequest
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
+from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.disruptions import disrupted
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -15,7 +15,7 @@ from tests.simulator.planes import BUDGETS, PODS, a_budget_doc, a_node_doc, a_pl
 WEB = [a_node_doc("a"), a_pod_doc("web-0", "a"), a_pod_doc("web-1", "a"), a_budget_doc()]
 
 
-def evict(plane: ControlPlane, name: str, dry_run: bool = False) -> Answer:
+def evict(plane: ControlPlane, name: str, dry_run: bool = False) -> EvictionAnswer:
     asked = ("All",) if dry_run else ()
     return plane.evictions.evict(EvictionRequest(name, name, "default", asked))
 
@@ -105,7 +105,7 @@ def test_nothing_is_evicted_in_a_namespace_that_is_being_deleted() -> None:
     space = plane.registry.get("namespaces", ("", "default"))
     held = plane.registry.update(space, with_value(space.doc, ("spec",), {"finalizers": ["kubernetes"]}))
     assert not plane.registry.delete(held, DeleteOptions()).gone
-    with pytest.raises(Refusal, match="because it is being terminated"):
+    with pytest.raises(ApiRefusal, match="because it is being terminated"):
         evict(plane, "web-0")
     assert at(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp") is None
 

@@ -15,8 +15,8 @@ from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER
-from kubectl_eksdoc.simulator.plane import ControlPlane, Lags
-from kubectl_eksdoc.simulator.store import Change, What
+from kubectl_eksdoc.simulator.plane import ControlPlane, ControlPlaneLags
+from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.examples import examples
 
@@ -52,7 +52,7 @@ class Paced:
 class Guarded:
     """Applications with a budget each, at rest; `healthy` counts with every change, from the documents alone."""
 
-    def __init__(self, apps: list[Any], seconds: list[float], lags: Lags) -> None:
+    def __init__(self, apps: list[Any], seconds: list[float], lags: ControlPlaneLags) -> None:
         self.plane = ControlPlane(START, StoredFacts(), 5)
         self.apps = {f"app-{place}": app for place, app in enumerate(apps)}
         self._load("namespaces", "Namespace", "v1", {"name": "default"})
@@ -93,14 +93,14 @@ class Guarded:
     def at_rest(self) -> dict[str, tuple[int, int]]:
         return {app: (len(list(self._pods(app))), self.healthy(app)) for app in self.apps}
 
-    def _look(self, change: Change) -> None:
+    def _look(self, change: StoreChange) -> None:
         if change.item.resource == BUDGETS:
             assert change.item.doc["status"]["disruptionsAllowed"] >= 0
         if change.item.resource == "pods":
-            if change.what is What.DELETED:
+            if change.what is StoreChangeKind.DELETED:
                 self.gone.add(change.item.uid)
             app = change.item.doc["metadata"]["labels"]["app"]
-            if change.what is not What.ADDED and change.before is not None and _ready(change.before.doc):
+            if change.what is not StoreChangeKind.ADDED and change.before is not None and _ready(change.before.doc):
                 assert self.healthy(app) >= min(self.desired(app), self.apps[app][1]), f"{app} is below its budget"
 
     def _pods(self, app: str) -> Iterator[Any]:
@@ -132,10 +132,10 @@ def _ready(doc: Doc) -> bool:
     APPS,
     ASKS,
     st.lists(st.floats(0.0, 20.0), min_size=1, max_size=5),
-    st.builds(Lags, st.floats(0, 1), st.floats(0, 1), st.floats(0, 3), st.floats(0, 1)),
+    st.builds(ControlPlaneLags, st.floats(0, 1), st.floats(0, 1), st.floats(0, 3), st.floats(0, 1)),
 )
 def test_no_budget_is_exceeded_and_nothing_is_lost(
-    apps: list[Any], asks: list[tuple[int, float]], seconds: list[float], lags: Lags
+    apps: list[Any], asks: list[tuple[int, float]], seconds: list[float], lags: ControlPlaneLags
 ) -> None:
     world = Guarded(apps, seconds, lags)
     whole = {app: (replicas, replicas) for app, (_, replicas, _, _) in world.apps.items()}
@@ -152,7 +152,7 @@ def test_no_budget_is_exceeded_and_nothing_is_lost(
 @settings(max_examples=examples(30))
 def test_every_pod_that_can_be_spared_is_granted(apps: list[Any]) -> None:
     """A server that refused everything would exceed no budget either."""
-    world = Guarded(apps, [5.0], Lags())
+    world = Guarded(apps, [5.0], ControlPlaneLags())
     for place in range(sum(replicas for _, replicas, _, _ in apps)):
         world.evict(place)
     for app, (_, replicas, _, _) in world.apps.items():

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc, with_value, without
-from kubectl_eksdoc.simulator.controllers import Agenda
+from kubectl_eksdoc.simulator.controllers import VirtualTime
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
-from kubectl_eksdoc.simulator.store import Item, Names, Store, by_resource, rfc3339
+from kubectl_eksdoc.simulator.store import Names, Store, StoredItem, by_resource, rfc3339
 
 START = datetime(2026, 11, 20, 8, 0, 0, 500_000, tzinfo=timezone.utc)
 FINALIZERS = st.lists(st.sampled_from(["a/x", "b/y"]), unique=True)
@@ -25,13 +25,13 @@ PODS = st.fixed_dictionaries(
 
 
 def registry() -> Registry:
-    made = Registry(Store(), Agenda(START), Names(1), by_resource())
+    made = Registry(Store(), VirtualTime(START), Names(1), by_resource())
     meta = {"name": "shop", "uid": "shop"}
     made.store.add("namespaces", ("", "shop"), {"kind": "Namespace", "apiVersion": "v1", "metadata": meta})
     return made
 
 
-def a_pod(into: Registry, of: Doc) -> Item:
+def a_pod(into: Registry, of: Doc) -> StoredItem:
     spec: Doc = {} if of["grace"] is None else {"terminationGracePeriodSeconds": of["grace"]}
     spec |= {"nodeName": of["node"]} if of["node"] else {}
     meta = {"name": "p", "finalizers": of["finalizers"]}
@@ -104,7 +104,7 @@ def test_a_dry_run_answers_the_same_and_writes_nothing(of: Doc, asked: int | Non
 def test_a_precondition_that_does_not_hold_changes_nothing(of: Doc, condition: dict[str, Any]) -> None:
     into = registry()
     made = a_pod(into, of)
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(ApiRefusal) as refused:
         into.delete(made, DeleteOptions(**condition))
     assert refused.value.status.code == 409
     assert into.get("pods", made.key) is made

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.simulator.store import Change, Expired, Key, Stale, Store, What
+from kubectl_eksdoc.simulator.store import Key, ResourceVersionExpired, Stale, Store, StoreChange, StoreChangeKind
 
 RESOURCES = ("pods", "leases.coordination.k8s.io")
 KEYS: list[Key] = [(namespace, name) for namespace in ("a", "a-b", "a0", "") for name in ("x", "x-y", "x.y", "z")]
@@ -30,7 +30,7 @@ class Plain:
         self.store = Store(kept=kept)
         self.kept = kept
         self.after: list[dict[str, Objects]] = [{resource: {} for resource in RESOURCES}]
-        self.changes: list[tuple[int, str, What, Key]] = []
+        self.changes: list[tuple[int, str, StoreChangeKind, Key]] = []
         self.compacted = 0
         self.oldest = dict.fromkeys(RESOURCES, 0)
 
@@ -50,17 +50,17 @@ class Plain:
         if what == "remove":
             if there is not None:
                 self.store.remove(there)
-                self._note(resource, What.DELETED, key, None)
+                self._note(resource, StoreChangeKind.DELETED, key, None)
         elif there is None:
             made = self.store.add(resource, key, doc)
-            self._note(resource, What.ADDED, key, made.doc)
+            self._note(resource, StoreChangeKind.ADDED, key, made.doc)
         elif there.doc["value"] != value:
             made = self.store.replace(there, doc)
-            self._note(resource, What.MODIFIED, key, made.doc)
+            self._note(resource, StoreChangeKind.MODIFIED, key, made.doc)
         else:
             assert self.store.replace(there, there.doc) is there, "the same is not written again"
 
-    def _note(self, resource: str, what: What, key: Key, doc: dict[str, Any] | None) -> None:
+    def _note(self, resource: str, what: StoreChangeKind, key: Key, doc: dict[str, Any] | None) -> None:
         state = copy.deepcopy(self.after[-1])
         if doc is None:
             del state[resource][key]
@@ -99,7 +99,7 @@ def test_a_list_of_a_version_is_what_was_there_then(deeds: list[Any], kept: int)
     for version, state in enumerate(plain.after):
         for resource in RESOURCES:
             if version < max(plain.oldest[resource], plain.compacted):
-                with pytest.raises(Expired):
+                with pytest.raises(ResourceVersionExpired):
                     plain.store.as_of(resource, version)
             else:
                 then = {key: item.doc for key, item in plain.store.as_of(resource, version).items()}
@@ -112,7 +112,7 @@ def test_changes_since_a_version_are_all_of_them_and_each_once(deeds: list[Any],
     for version in range(len(plain.after)):
         for resource in RESOURCES:
             if version < plain.oldest[resource]:
-                with pytest.raises(Expired):
+                with pytest.raises(ResourceVersionExpired):
                     plain.store.since(resource, version)
                 continue
             told = [(c.version, c.item.resource, c.what, c.item.key) for c in plain.store.since(resource, version)]
@@ -121,7 +121,7 @@ def test_changes_since_a_version_are_all_of_them_and_each_once(deeds: list[Any],
 
 @given(DEEDS)
 def test_a_change_tells_what_was_and_what_is(deeds: list[Any]) -> None:
-    plain, heard = Plain(1000), list[Change]()
+    plain, heard = Plain(1000), list[StoreChange]()
     plain.store.listen(heard.append)
     for deed in deeds:
         plain.do(*deed)

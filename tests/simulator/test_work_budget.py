@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import pytest
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.simulator.controllers import Limits, WorkBudget
+from kubectl_eksdoc.simulator.controllers import ControllerLimits, WorkBudget
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import Change, Key
+from kubectl_eksdoc.simulator.store import Key, StoreChange
 from tests.simulator.planes import a_plane, a_pod_doc, doc_of
 
 OWNER = {"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
@@ -25,7 +25,7 @@ class Restless:
         self._every_s, self._changes = every_s, changes
         self._made = 0
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         return () if self._made else (change.item.key,)
 
     def reconcile(self, key: Key) -> float | None:
@@ -46,7 +46,7 @@ def restless(every_s: float, changes: bool = False) -> ControlPlane:
     controller = Restless(every_s, changes)
     plane = a_plane([a_pod_doc("first")], workloads=[controller])
     controller.plane = plane
-    WorkBudget(plane.store, plane.agenda, Limits(created=20, created_each=5, changed=50, changed_each=10))
+    WorkBudget(plane.store, plane.agenda, ControllerLimits(created=20, created_each=5, changed=50, changed_each=10))
     return plane
 
 

@@ -18,8 +18,8 @@ from kubectl_eksdoc.model.acts import Errand
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.snapshots import LastView, last_view_of
-from kubectl_eksdoc.model.whereabouts import Whereabouts
-from kubectl_eksdoc.tui.opening import Live, Opening, Progress
+from kubectl_eksdoc.model.whereabouts import ClusterAddress
+from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening, Progress
 from tests.tui.pilots import NOW, read_demo
 
 DEMO = replace(read_demo(lambda kind, count: None), source=Source.LIVE, observed_at=NOW)
@@ -103,8 +103,8 @@ class LiveCluster:
         return replace(self.elsewhere(context).opening(), context=context)
 
     def opening(self, ascii: bool = False) -> Opening:
-        live = Live(
-            where=lambda: Whereabouts(self.context, self.server, "0" * 20),
+        live = LiveClusterAccess(
+            where=lambda: ClusterAddress(self.context, self.server, "0" * 20),
             last_view=lambda: self.last,
             remember=lambda cluster: self.kept.append(last_view_of(cluster)),
             watch=self.watch,

@@ -16,7 +16,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui import framed
 from kubectl_eksdoc.tui.app import EksdocApp
-from kubectl_eksdoc.tui.keymap import Page, Place
+from kubectl_eksdoc.tui.keymap import ScreenPage, ScreenPlace
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening, Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
@@ -138,7 +138,7 @@ async def as_first(pilot: Pilot[Any], size: tuple[int, int], model: Model) -> No
         table._across = table._cursor = 0
         table.show(EMPTY)
     screen.model = model
-    screen._show_place(Place(Page.PLAN))
+    screen._show_place(ScreenPlace(ScreenPage.PLAN))
     screen.before.clear()
     screen.after.clear()
     await pilot.pause()

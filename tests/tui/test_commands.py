@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui import commands
 from kubectl_eksdoc.tui.commands import COMMANDS, Typed
-from kubectl_eksdoc.tui.keymap import KEYS, Page
+from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.tui.pilots import drive, lines, press
@@ -73,14 +73,22 @@ def test_whatever_is_typed_there_is_an_answer(typed: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("typed", "page"),
-    one_in(4, [("pdb", Page.HEADROOM), ("wave", Page.WAVES), ("block", Page.BLOCKERS), ("what", Page.WHAT_IF)]),
+    one_in(
+        4,
+        [
+            ("pdb", ScreenPage.HEADROOM),
+            ("wave", ScreenPage.WAVES),
+            ("block", ScreenPage.BLOCKERS),
+            ("what", ScreenPage.WHAT_IF),
+        ],
+    ),
 )
-def test_a_page_is_opened_by_its_name(typed: str, page: Page) -> None:
+def test_a_page_is_opened_by_its_name(typed: str, page: ScreenPage) -> None:
     async def type_it(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "colon", *typed, "enter")
         assert screen.page is page
         await press(pilot, "colon", *"no", "enter")
-        assert screen.page is Page.PLAN and screen._of(Page.PLAN).table.has_focus
+        assert screen.page is ScreenPage.PLAN and screen._of(ScreenPage.PLAN).table.has_focus
 
     drive(type_it)
 
@@ -91,7 +99,7 @@ def test_what_can_be_meant_is_seen_while_one_types() -> None:
         await press(pilot, "ctrl+p", "w")
         assert lines(pilot.app)[-1].split() == ["waves", "what-if", "wide"]
         await press(pilot, "escape")
-        assert "space mark" in lines(pilot.app)[-1] and screen._of(Page.PLAN).table.has_focus
+        assert "space mark" in lines(pilot.app)[-1] and screen._of(ScreenPage.PLAN).table.has_focus
 
     drive(type_it)
 
@@ -112,7 +120,7 @@ def test_an_unknown_name_says_so_and_a_key_that_does_nothing_why() -> None:
 def test_q_behind_the_colon_leaves_as_q_does() -> None:
     async def leave(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "2", "colon", "q", "enter")
-        assert screen.page is Page.PLAN
+        assert screen.page is ScreenPage.PLAN
         await pilot.press("colon", "q", "enter")
 
     assert drive(leave).return_value == 0

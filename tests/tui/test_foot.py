@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.tui.keymap import Hint, Page
+from kubectl_eksdoc.tui.keymap import Hint, ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.widgets.foot import Foot, fitting
+from kubectl_eksdoc.tui.widgets.foot import FootBar, fitting
 from tests.tui.pilots import drive, lines, planned, press
 
 HINTS = (Hint("space", "mark"), Hint("r", "run…"), Hint("?", "help"), Hint("1 2", "pages"), Hint("z", "undo"))
@@ -42,7 +42,7 @@ def test_page_2_shows_the_fixes_of_a_blocked_budget_and_y_copies_the_first() -> 
 
 
 async def click(pilot: Pilot[int], words: str, along: int = 0) -> None:
-    await pilot.click(Foot, offset=(lines(pilot.app)[-1].index(words) + along, 0))
+    await pilot.click(FootBar, offset=(lines(pilot.app)[-1].index(words) + along, 0))
     await pilot.pause()
     await planned(pilot)
 
@@ -50,7 +50,7 @@ async def click(pilot: Pilot[int], words: str, along: int = 0) -> None:
 def test_a_click_on_a_key_is_a_press() -> None:
     async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
         await click(pilot, "1 2 3 4", 2)
-        assert screen.page is Page.HEADROOM
+        assert screen.page is ScreenPage.HEADROOM
         await press(pilot, "1")
         await click(pilot, "space mark", 7)
         assert "blue-1" not in screen.model.choice.ask.marked

@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.plan import as_given, option_words
 from kubectl_eksdoc.tui import edits
 from kubectl_eksdoc.tui import knobs as form
-from kubectl_eksdoc.tui.choice import Ask, Choice
+from kubectl_eksdoc.tui.choice import EditHistory, PlanInput
 from kubectl_eksdoc.tui.knobs import KNOBS
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
 from kubectl_eksdoc.tui.model import Model
@@ -62,10 +62,10 @@ def test_none_deletes_forces_or_goes_past_a_budget() -> None:
 
 
 def test_a_knob_at_its_end_says_that_nothing_changes() -> None:
-    model = Model(choice=Choice(Ask(frozenset("ab"))))
+    model = Model(choice=EditHistory(PlanInput(frozenset("ab"))))
     assert edits.turned(model, "surge_singles", -1) == "nothing changes: restart singles: no"
     turned = edits.turned(model, "surge_singles", 1)
-    assert isinstance(turned, Choice) and turned.past[-1].words == "restart singles: yes"
+    assert isinstance(turned, EditHistory) and turned.past[-1].words == "restart singles: yes"
 
 
 def test_what_is_not_as_it_comes_is_marked_by_a_sign() -> None:

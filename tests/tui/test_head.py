@@ -15,14 +15,19 @@ from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.identity import is_production
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.tui.fitting import Piece, dropped, fitted
+from kubectl_eksdoc.tui.fitting import FittingText, dropped, fitted
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import LiveCluster
 from tests.tui.pilots import a_demo, drive, lines
 from tests.tui.test_live import until
 
 LOOK = Look()
-PIECES = (Piece("Plan 5 of 8", ((1, "5 of 8"),)), dropped("1 wave", 3), Piece("about 2m16s"), dropped("grace", 4))
+PIECES = (
+    FittingText("Plan 5 of 8", ((1, "5 of 8"),)),
+    dropped("1 wave", 3),
+    FittingText("about 2m16s"),
+    dropped("grace", 4),
+)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +45,7 @@ def test_what_matters_least_goes_first(room: int, line: str) -> None:
 
 @given(st.text("ab1-", min_size=30, max_size=90), st.integers(40, 90))
 def test_a_long_name_is_cut_in_its_middle_and_never_what_stands_behind_it(name: str, room: int) -> None:
-    first, age = fitted((Piece(name), Piece("live, read 2s ago")), room, "  ", LOOK)
+    first, age = fitted((FittingText(name), FittingText("live, read 2s ago")), room, "  ", LOOK)
     assert age.text == "live, read 2s ago" and len(first.text) + len(age.text) + 2 <= room
 
 

@@ -11,14 +11,14 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Forbidden, Unreachable
-from kubectl_eksdoc.kubernetes.news import AllNodes, Away, Back, NodeIs
+from kubectl_eksdoc.kubernetes.news import AllNodes, NodeIs, WatchInterrupted, WatchRestored
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.snapshots import LastView, last_view_of
 from kubectl_eksdoc.tui.app import EksdocApp
-from kubectl_eksdoc.tui.keymap import KEYS, Page
+from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.reader import HaveRead, NotRead, Progressed
-from kubectl_eksdoc.tui.reading import SOONEST_S, UNWATCHED_S, WATCHED_S, Watch
+from kubectl_eksdoc.tui.reading import SOONEST_S, UNWATCHED_S, WATCHED_S, WatchState
 from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import DEMO, Clock, LiveCluster
@@ -99,7 +99,7 @@ def test_from_an_old_view_nothing_is_copied_or_run() -> None:
         assert "old view" in [note.message for note in pilot.app._notifications][-1]
         for key in KEYS:
             if key.action in ("command", "compare", "pin", "run"):
-                assert "old view" in why_not(key, screen.model, Page.PLAN)
+                assert "old view" in why_not(key, screen.model, ScreenPage.PLAN)
         cluster.may_answer.set()
 
     drive(look, cluster.opening(), ready=False)
@@ -125,7 +125,7 @@ def test_a_change_that_matters_is_read_and_planned_and_all_else_stays() -> None:
         pinned, ask, before = screen.model.pinned, screen.model.choice.ask, screen.model.view
         await until(pilot, lambda: bool(cluster.watches))
         cluster.watches[0].told.put(AllNodes(DEMO.nodes))
-        await until(pilot, lambda: screen.model.reads.watch is Watch.ON)
+        await until(pilot, lambda: screen.model.reads.watch is WatchState.ON)
         await tick(pilot, cluster, SOONEST_S + 1)
         assert cluster.reads == 1, "nothing has changed"
         cluster.watches[0].told.put(NodeIs(next(n for n in CORDONED.nodes if n.name == "green-1")))
@@ -136,7 +136,7 @@ def test_a_change_that_matters_is_read_and_planned_and_all_else_stays() -> None:
         await until(pilot, lambda: screen.model.view is not before)
         assert screen.model.view is not None
         assert screen.model.pinned is pinned and screen.model.choice.ask == ask
-        assert screen._of(Page.PLAN).node == "blue-3", "the cursor stays"
+        assert screen._of(ScreenPage.PLAN).node == "blue-3", "the cursor stays"
         assert any("⊘ cordoned" in line for line in lines(pilot.app))
 
     drive(look, cluster.opening())
@@ -206,13 +206,13 @@ def test_a_watch_that_is_lost_is_stale_until_it_is_back() -> None:
 
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await until(pilot, lambda: bool(cluster.watches))
-        for news in (AllNodes(DEMO.nodes), Away("nobody answers")):
+        for news in (AllNodes(DEMO.nodes), WatchInterrupted("nobody answers")):
             cluster.watches[0].told.put(news)
-        await until(pilot, lambda: screen.model.reads.watch is Watch.AWAY)
+        await until(pilot, lambda: screen.model.reads.watch is WatchState.AWAY)
         await tick(pilot, cluster, 20)
         assert "! stale 20s: nobody answers" in head(pilot)
-        cluster.watches[0].told.put(Back())
-        await until(pilot, lambda: screen.model.reads.watch is Watch.ON)
+        cluster.watches[0].told.put(WatchRestored())
+        await until(pilot, lambda: screen.model.reads.watch is WatchState.ON)
         assert "live, read 20s ago" in head(pilot)
 
     drive(look, cluster.opening())

@@ -8,7 +8,7 @@ import pytest
 from textual.events import Key
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.sheet import text_of
 from tests.tui.pilots import NARROW, drive, lines, press
@@ -17,7 +17,7 @@ Demo = Pilot[int]
 
 
 def rows(screen: PlanScreen) -> list[str]:
-    return list(screen._of(Page.PLAN).table.sheet.keys)
+    return list(screen._of(ScreenPage.PLAN).table.sheet.keys)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_nodes_are_sorted_by_shifted_letters(keys: str, title: str, first: str |
         assert any(title in line for line in lines(pilot.app)), "\n".join(lines(pilot.app))
         assert sorted(rows(screen)) == sorted(before)
         assert first is None or rows(screen)[0] == first
-        assert screen._of(Page.PLAN).node == "blue-1", "the cursor stays on its node"
+        assert screen._of(ScreenPage.PLAN).node == "blue-1", "the cursor stays on its node"
 
     drive(sort)
 

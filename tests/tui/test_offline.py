@@ -17,7 +17,7 @@ from kubectl_eksdoc.errors import (
 )
 from kubectl_eksdoc.model.cluster import Cluster, Identity
 from kubectl_eksdoc.model.snapshots import last_view_of
-from kubectl_eksdoc.model.whereabouts import Whereabouts
+from kubectl_eksdoc.model.whereabouts import ClusterAddress
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
@@ -26,7 +26,7 @@ from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import NARROW, a_demo, drive, lines, planned
 from tests.tui.test_live import NO_ANSWER, Drives, old_view, tick, until
 
-BLUE = Whereabouts("blue", "https://blue.example", "0" * 20)
+BLUE = ClusterAddress("blue", "https://blue.example", "0" * 20)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ BLUE = Whereabouts("blue", "https://blue.example", "0" * 20)
         (ClusterError("x"), BLUE, "Context blue could not be read"),
     ],
 )
-def test_the_headline_goes_by_the_error(error: EksdocError, where: Whereabouts | None, said: str) -> None:
+def test_the_headline_goes_by_the_error(error: EksdocError, where: ClusterAddress | None, said: str) -> None:
     assert headline(error, where) == said
 
 

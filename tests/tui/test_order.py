@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.versions import Version
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.tui.sheets.nodes import COLUMNS, Order, facts_of, in_order, marked
+from kubectl_eksdoc.tui.sheets.nodes import COLUMNS, SortOrder, facts_of, in_order, marked
 from tests.builders import a_node
 from tests.tui.pilots import read_demo
 
@@ -29,7 +29,7 @@ def of(*nodes: Node) -> Cluster:
     return replace(CLUSTER, nodes=nodes, pods=())
 
 
-def ordered(order: Order, *nodes: Node) -> str:
+def ordered(order: SortOrder, *nodes: Node) -> str:
     """The names, which are of one letter."""
     facts = facts_of(of(*nodes))
     return "".join(in_order(facts.texts, order, facts, None))
@@ -41,14 +41,14 @@ def test_by_age_the_youngest_is_first_and_what_is_not_known_last_either_way() ->
         replace(a_node("b"), created_at=None),
         replace(a_node("c"), created_at=NOW - timedelta(hours=1)),
     ]
-    assert ordered(Order("AGE"), *nodes) == "cab"
-    assert ordered(Order("AGE", back=True), *nodes) == "acb"
+    assert ordered(SortOrder("AGE"), *nodes) == "cab"
+    assert ordered(SortOrder("AGE", back=True), *nodes) == "acb"
 
 
 def test_versions_are_compared_as_versions() -> None:
     kubelets = {"a": Version(1, 9, 1), "b": Version(1, 33, 0), "c": Version(1, 10, 0)}
     nodes = [replace(a_node(name), kubelet=kubelet) for name, kubelet in kubelets.items()]
-    assert ordered(Order("KUBELET"), *nodes) == "acb"
+    assert ordered(SortOrder("KUBELET"), *nodes) == "acb"
 
 
 def test_by_status_what_is_the_matter_comes_first() -> None:
@@ -58,16 +58,16 @@ def test_by_status_what_is_the_matter_comes_first() -> None:
         replace(a_node("c"), ready="Unknown"),
         replace(a_node("d"), ready="False"),
     ]
-    assert ordered(Order("STATUS"), *nodes) == "dcba"
+    assert ordered(SortOrder("STATUS"), *nodes) == "dcba"
 
 
 def test_what_a_plan_does_not_drain_has_no_wave_and_stands_last() -> None:
     blue = [node for node in CLUSTER.nodes if node.group == "blue"]
     view = DrainView(make_plan(CLUSTER, blue, DrainPolicy(pins=(("blue-2", 2),))), CLUSTER)
     facts = facts_of(CLUSTER)
-    names = in_order(facts.texts, Order("WAVE", back=True), facts, view)
+    names = in_order(facts.texts, SortOrder("WAVE", back=True), facts, view)
     assert names[0] == "blue-2" and set(names[: len(view.wave_of)]) == set(view.wave_of)
-    assert in_order(facts.texts, Order("STATUS"), facts, view)[0] in {row.node for row in view.left}
+    assert in_order(facts.texts, SortOrder("STATUS"), facts, view)[0] in {row.node for row in view.left}
 
 
 @given(
@@ -84,7 +84,7 @@ def test_every_node_stays_and_those_that_are_alike_stand_by_name(
         for number, group in zip(numbers, groups, strict=False)
     ]
     facts = facts_of(of(*nodes))
-    names = in_order(facts.texts, Order(column, back), facts, None)
+    names = in_order(facts.texts, SortOrder(column, back), facts, None)
     assert sorted(names) == sorted(facts.texts)
     if column == "NODE":
         assert list(names) == sorted(names, key=natural, reverse=back)
@@ -97,19 +97,22 @@ def test_every_node_stays_and_those_that_are_alike_stand_by_name(
 
 
 def test_the_same_column_again_is_reversed_and_another_begins_forth() -> None:
-    assert Order().by("AGE") == Order("AGE") and Order("AGE").by("AGE") == Order("AGE", back=True)
-    assert Order("AGE", back=True).by("AGE") == Order("AGE") and Order("AGE", back=True).by("NODE") == Order()
+    assert SortOrder().by("AGE") == SortOrder("AGE") and SortOrder("AGE").by("AGE") == SortOrder("AGE", back=True)
+    assert (
+        SortOrder("AGE", back=True).by("AGE") == SortOrder("AGE")
+        and SortOrder("AGE", back=True).by("NODE") == SortOrder()
+    )
 
 
-@pytest.mark.parametrize("order", [Order("AGE"), Order("PODS", back=True)])
-def test_the_column_has_its_sign(order: Order) -> None:
+@pytest.mark.parametrize("order", [SortOrder("AGE"), SortOrder("PODS", back=True)])
+def test_the_column_has_its_sign(order: SortOrder) -> None:
     titles = [column.title for column in marked(COLUMNS, order)]
     assert [title for title in titles if not title.isascii()] == [order.column + ("▼" if order.back else "▲")]
 
 
 def test_column_by_column_one_comes_round() -> None:
-    order, seen = Order(), []
+    order, seen = SortOrder(), []
     for _ in COLUMNS:
         seen.append(order.column)
         order = order.next()
-    assert seen == TITLES and order == Order()
+    assert seen == TITLES and order == SortOrder()

@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import pods
 from kubectl_eksdoc.tui.sheets.sheet import text_of
@@ -90,7 +90,7 @@ def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int])
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         before = screen.model.choice
         await press(pilot, "j", "enter")
-        assert screen.page is Page.PODS and screen._of(Page.PODS).node == "blue-2"
+        assert screen.page is ScreenPage.PODS and screen._of(ScreenPage.PODS).node == "blue-2"
         text = "\n".join(lines(pilot.app))
         assert "blue-2 · marked, wave 1 · 11 pods" in text and "VERDICT" in text
         assert screen.model.choice == before
@@ -98,7 +98,7 @@ def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int])
         assert "blue-2" not in screen.model.choice.ask.marked
         assert any("blue-2 · not marked" in line for line in lines(pilot.app))
         await press(pilot, "escape")
-        assert screen.page is Page.PLAN and screen._of(Page.PLAN).node == "blue-2"
+        assert screen.page is ScreenPage.PLAN and screen._of(ScreenPage.PLAN).node == "blue-2"
 
     drive(look, size=size)
 
@@ -108,10 +108,10 @@ def test_enter_on_a_budget_shows_its_pods() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "2", "enter")
         key = screen.model.about
-        assert screen.page is Page.BUDGET and key.count("/") == 1
+        assert screen.page is ScreenPage.BUDGET and key.count("/") == 1
         assert any(f"{key} · " in line for line in lines(pilot.app))
         await press(pilot, "escape")
-        assert screen.page is Page.HEADROOM and screen._of(Page.HEADROOM).table.key == key
+        assert screen.page is ScreenPage.HEADROOM and screen._of(ScreenPage.HEADROOM).table.key == key
 
     drive(look)
 
@@ -120,7 +120,7 @@ def test_enter_on_a_budget_shows_its_pods() -> None:
 def test_enter_in_the_waves_does_so_too() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "3", "enter")
-        assert screen.page is Page.PODS and screen.model.about == screen._of(Page.WAVES).node
+        assert screen.page is ScreenPage.PODS and screen.model.about == screen._of(ScreenPage.WAVES).node
 
     drive(look)
 
@@ -131,14 +131,14 @@ def test_one_goes_back_and_forth_through_what_was_visited() -> None:
         await press(pilot, "enter", "escape", "j", "enter", "3")
         assert [place.about for place in screen.before] == ["", "blue-2"]
         await press(pilot, "left_square_bracket")
-        assert (screen.page, screen.model.about) == (Page.PODS, "blue-2")
+        assert (screen.page, screen.model.about) == (ScreenPage.PODS, "blue-2")
         await press(pilot, "left_square_bracket", "left_square_bracket")
-        assert screen.page is Page.PLAN, "before the first there is none"
+        assert screen.page is ScreenPage.PLAN, "before the first there is none"
         await press(pilot, "right_square_bracket", "right_square_bracket")
-        assert screen.page is Page.WAVES
+        assert screen.page is ScreenPage.WAVES
         await press(pilot, "minus")
-        assert (screen.page, screen.model.about) == (Page.PODS, "blue-2")
+        assert (screen.page, screen.model.about) == (ScreenPage.PODS, "blue-2")
         await press(pilot, "minus")
-        assert screen.page is Page.WAVES
+        assert screen.page is ScreenPage.WAVES
 
     drive(visit)

@@ -14,8 +14,8 @@ from kubectl_eksdoc.tui.reading import (
     SOONEST_S,
     UNWATCHED_S,
     WATCHED_S,
-    Reads,
-    Watch,
+    ScreenReads,
+    WatchState,
     brief,
 )
 
@@ -27,18 +27,18 @@ def at(seconds: float) -> datetime:
     return NOW + timedelta(seconds=seconds)
 
 
-READ = Reads(live=True).begins(at(0)).succeeded(at(2))
+READ = ScreenReads(live=True).begins(at(0)).succeeded(at(2))
 
 
-def due_in(reads: Reads) -> float:
+def due_in(reads: ScreenReads) -> float:
     assert reads.next_due is not None
     return (reads.next_due - NOW).total_seconds()
 
 
 def test_what_stays_as_it_is_is_never_read_anew() -> None:
-    fixed = Reads(live=False).begins(at(0)).succeeded(at(1))
+    fixed = ScreenReads(live=False).begins(at(0)).succeeded(at(1))
     assert fixed.next_due is None and not fixed.due(at(10**6))
-    assert Reads().begins(at(0)).went_wrong(at(1), *REFUSED).next_due is None
+    assert ScreenReads().begins(at(0)).went_wrong(at(1), *REFUSED).next_due is None
 
 
 def test_it_is_read_seldom_while_nothing_changes_and_soon_after_a_change() -> None:
@@ -100,13 +100,13 @@ def test_failures_are_tried_again_ever_later_but_not_too_late(times: int) -> Non
         (READ.begins(at(40)).lost_sight(at(41), "nobody").succeeded(at(42)), "! stale 7s: nobody"),
     ],
 )
-def test_what_the_head_says(reads: Reads, said: str) -> None:
+def test_what_the_head_says(reads: ScreenReads, said: str) -> None:
     assert reads.said_of(at(48)) == said
 
 
 def test_whoever_watches_can_stop_to() -> None:
     over = READ.watched().unwatched("you may not")
-    assert over.watch is Watch.NONE and due_in(over) == UNWATCHED_S and over.stale_since() is None
+    assert over.watch is WatchState.NONE and due_in(over) == UNWATCHED_S and over.stale_since() is None
 
 
 def test_an_address_at_the_beginning_is_left_out() -> None:

@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Unreachable
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui import edits
-from kubectl_eksdoc.tui.keymap import KEYS, Page
+from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
@@ -49,7 +49,7 @@ def test_marks_and_their_undoing() -> None:
         first = screen.model.choice.ask
         await press(pilot, "space")
         assert screen.model.choice.ask.marked == first.marked - {"blue-1"}
-        assert screen._of(Page.PLAN).node == "blue-2", "the cursor goes on to the next"
+        assert screen._of(ScreenPage.PLAN).node == "blue-2", "the cursor goes on to the next"
         await press(pilot, "z")
         assert screen.model.choice.ask == first
         await press(pilot, "Z")
@@ -131,24 +131,26 @@ def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
     one_in(
         3,
         [
-            ("2", Page.HEADROOM, "[2] PDB headroom"),
-            ("3", Page.WAVES, "[3] Waves"),
-            ("4", Page.BLOCKERS, "[4] Blockers"),
-            ("b", Page.BLOCKERS, "what it means and what to do"),
-            ("=", Page.WHAT_IF, "A → now"),
+            ("2", ScreenPage.HEADROOM, "[2] PDB headroom"),
+            ("3", ScreenPage.WAVES, "[3] Waves"),
+            ("4", ScreenPage.BLOCKERS, "[4] Blockers"),
+            ("b", ScreenPage.BLOCKERS, "what it means and what to do"),
+            ("=", ScreenPage.WHAT_IF, "A → now"),
         ],
     ),
 )
 @pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
 @pytest.mark.long
-def test_every_page_opens_by_its_key_and_esc_goes_back(key: str, page: Page, seen: str, size: tuple[int, int]) -> None:
+def test_every_page_opens_by_its_key_and_esc_goes_back(
+    key: str, page: ScreenPage, seen: str, size: tuple[int, int]
+) -> None:
     async def go(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "equals_sign" if key == "=" else key)
         assert screen.page is page
         assert any(seen in line for line in lines(pilot.app)), "\n".join(lines(pilot.app))
         assert all(len(line) <= size[0] for line in lines(pilot.app))
         await press(pilot, "escape")
-        assert screen.page is Page.PLAN
+        assert screen.page is ScreenPage.PLAN
 
     drive(go, size=size)
 
@@ -192,10 +194,10 @@ def test_no_key_fails_before_anything_is_read() -> None:
 def test_a_key_that_does_nothing_says_why() -> None:
     async def ask(pilot: Demo, screen: PlanScreen) -> None:
         keys = {key.id: key for key in KEYS}
-        assert why_not(keys["undo"], screen.model, Page.PLAN) == "there is nothing to undo"
-        assert why_not(keys["copy"], screen.model, Page.PLAN) == "copy the fix is a key of [2] and [4]"
+        assert why_not(keys["undo"], screen.model, ScreenPage.PLAN) == "there is nothing to undo"
+        assert why_not(keys["copy"], screen.model, ScreenPage.PLAN) == "copy the fix is a key of [2] and [4]"
         await press(pilot, "m", "n")
-        assert why_not(keys["pin"], screen.model, Page.PLAN) == "there is no plan yet: mark nodes first"
+        assert why_not(keys["pin"], screen.model, ScreenPage.PLAN) == "there is no plan yet: mark nodes first"
         await press(pilot, "ctrl+k")
         assert any(told.startswith("ctrl+k: k9s kills with it") for told in said(pilot))
         await press(pilot, "Z")
@@ -300,7 +302,7 @@ def test_help_is_searched() -> None:
 def test_q_goes_back_and_then_leaves() -> None:
     async def leave(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "2", "q")
-        assert screen.page is Page.PLAN
+        assert screen.page is ScreenPage.PLAN
         await pilot.press("q")
 
     assert drive(leave).return_value == 0

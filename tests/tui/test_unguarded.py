@@ -13,7 +13,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.selectors import NOTHING
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets as unguarded
 from kubectl_eksdoc.tui.sheets.sheet import text_of
@@ -89,6 +89,6 @@ def test_the_page_of_budgets_shows_them_where_there_is_no_budget() -> None:
         assert {each["kind"] for each in budgets} == {"PodDisruptionBudget"}
         assert said(pilot).startswith("copied: as YAML, for kubectl apply -f")
         await pilot.press("m", "1", "m", "n", "2", "y")
-        assert screen.page is Page.HEADROOM and "nothing to copy" in said(pilot)
+        assert screen.page is ScreenPage.HEADROOM and "nothing to copy" in said(pilot)
 
     drive(look, cluster.opening())

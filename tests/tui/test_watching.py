@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import Forbidden, Unreachable
 from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.kube.reader import LiveReader
@@ -18,8 +18,6 @@ from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
-    Away,
-    Back,
     BudgetGone,
     BudgetIs,
     News,
@@ -27,10 +25,20 @@ from kubectl_eksdoc.kubernetes.news import (
     NodeIs,
     PodGone,
     PodIs,
+    WatchInterrupted,
+    WatchRestored,
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.tui.reader import Changed, Known, Lost, Notice, Over, Watched, Watcher
+from kubectl_eksdoc.tui.reader import (
+    ClusterChanged,
+    ClusterWatcher,
+    KnownObjects,
+    Notice,
+    WatchEnded,
+    WatchLost,
+    WatchStarted,
+)
 from kubectl_eksdoc.wiring.runs import open_watch
 from tests.builders import a_budget, a_cluster, a_node, a_pod
 from tests.embedded.clients import worlds
@@ -56,11 +64,11 @@ OTHER_POD = a_pod("web-1")
         PodGone("another", 1),
         BudgetGone("default/another"),
         NodeGone("another"),
-        Back(),
+        WatchRestored(),
     ],
 )
 def test_what_was_known_is_no_news(same: News) -> None:
-    assert not Known(CLUSTER).take(same)
+    assert not KnownObjects(CLUSTER).take(same)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +88,7 @@ def test_what_was_known_is_no_news(same: News) -> None:
     ],
 )
 def test_a_change_is_news_once(change: News) -> None:
-    known = Known(CLUSTER)
+    known = KnownObjects(CLUSTER)
     assert known.take(change)
     assert not known.take(change)
 
@@ -96,7 +104,7 @@ def watching(field: FakeField) -> Iterator[list[Notice]]:
         finally:
             field.close()
 
-    watcher = Watcher(opened, CLUSTER, told.append)
+    watcher = ClusterWatcher(opened, CLUSTER, told.append)
     yield told
     watcher.close()
     assert field.closed.wait(10)
@@ -105,10 +113,16 @@ def watching(field: FakeField) -> Iterator[list[Notice]]:
 def test_it_tells_what_becomes_of_the_watch() -> None:
     field = FakeField()
     with watching(field) as told:
-        for news in (AllNodes((NODE,)), PodIs(POD, 1), Away("nobody answers"), Back(), PodGone(POD.uid, 2)):
+        for news in (
+            AllNodes((NODE,)),
+            PodIs(POD, 1),
+            WatchInterrupted("nobody answers"),
+            WatchRestored(),
+            PodGone(POD.uid, 2),
+        ):
             field.told.put(news)
         wait_until(lambda: len(told) >= 4)
-        assert told == [Watched(), Lost("nobody answers"), Watched(), Changed()]
+        assert told == [WatchStarted(), WatchLost("nobody answers"), WatchStarted(), ClusterChanged()]
 
 
 @pytest.mark.parametrize(("error", "forbidden"), [(Forbidden("you may not"), True), (Unreachable("no answer"), False)])
@@ -117,7 +131,7 @@ def test_its_end_is_told(error: Forbidden | Unreachable, forbidden: bool) -> Non
     with watching(field) as told:
         field.told.put(error)
         wait_until(lambda: bool(told))
-        assert told == [Over(error.message, forbidden)]
+        assert told == [WatchEnded(error.message, forbidden)]
 
 
 def test_a_bug_is_told_as_one() -> None:
@@ -128,22 +142,22 @@ def test_a_bug_is_told_as_one() -> None:
         done.set()
         raise ZeroDivisionError("oh")
 
-    Watcher(opened, CLUSTER, told.append)
+    ClusterWatcher(opened, CLUSTER, told.append)
     assert done.wait(10)
     wait_until(lambda: bool(told))
-    assert isinstance(told[0], Over) and "bug" in told[0].said and told[0].forbidden
+    assert isinstance(told[0], WatchEnded) and "bug" in told[0].said and told[0].forbidden
 
 
 @pytest.mark.long
 def test_on_a_served_cluster_nothing_is_told_until_something_changes(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
         to = Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN)))
         cluster = LiveReader(to).read(kinds.ALL)
         told: list[Notice] = []
-        watcher = Watcher(lambda: open_watch(to), cluster, told.append)
-        wait_until(lambda: Watched() in told)
+        watcher = ClusterWatcher(lambda: open_watch(to), cluster, told.append)
+        wait_until(lambda: WatchStarted() in told)
         threading.Event().wait(0.2)
-        assert Changed() not in told, "what is watched is what was read"
+        assert ClusterChanged() not in told, "what is watched is what was read"
         by_a_person(server, cluster.nodes[0].name, True)
-        wait_until(lambda: Changed() in told)
+        wait_until(lambda: ClusterChanged() in told)
         watcher.close()

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.believing import Believed, believed, cluster_named
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed, cluster_named
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import STEM, SnapshotReader
-from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, NoAws
-from kubectl_eksdoc.model.aws.addons import Addon, Update
+from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.aws import DemoAnswers
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, SessionRequest, open_session
@@ -31,10 +31,10 @@ LIST = b'{"apiVersion": "v1", "kind": "List", "items": []}'
 
 def opened(**source: Any) -> Any:
     needs = ClusterNeeds("addon-diff", (), aws=AwsUse.REQUIRED)
-    return open_session(SessionRequest(SourceChoice(**source), Connection(), AwsWanted(), needs)).aws
+    return open_session(SessionRequest(SourceChoice(**source), Connection(), AwsRequest(), needs)).aws
 
 
-def facts(of: Believed) -> tuple[Any, ...]:
+def facts(of: VerifiedCluster) -> tuple[Any, ...]:
     return (
         of.cluster,
         eks.cluster_versions(of),
@@ -52,7 +52,9 @@ def test_the_demo_has_an_aws_side() -> None:
     assert {"vpc-cni", "coredns"} <= {addon.name for addon in addons if isinstance(addon, Addon)}
     assert versions and of_cni[0].versions and "$ref" in schema.schema and isinstance(missing, Absent)
     latest = updates.updates[0]
-    assert isinstance(latest, Update) and latest.parameter("ResolveConflicts") == "OVERWRITE", "the first incident"
+    assert isinstance(latest, EksAddonUpdate) and latest.parameter("ResolveConflicts") == "OVERWRITE", (
+        "the first incident"
+    )
 
 
 def test_what_the_demo_does_not_have_is_refused_as_aws_does() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.check.read import upgrade_side
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.check_needs import Need, Wanted
+from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.session.session import Observed
 from tests.aws.upgrade_account import account, sees
 from tests.builders import a_cluster
@@ -15,12 +15,12 @@ from tests.builders import a_cluster
 UNUSED: Any = None
 
 
-def session(aws: Believed | Unknown) -> Observed:
+def session(aws: VerifiedCluster | Unknown) -> Observed:
     return Observed(a_cluster(), aws, UNUSED, live=True)
 
 
 def test_what_is_wanted_is_told() -> None:
-    wanted = Wanted(frozenset((Need.NODE_GROUPS,)), "1.33", "1.34", ("1.34",))
+    wanted = WantedVersions(frozenset((CheckNeed.NODE_GROUPS,)), "1.33", "1.34", ("1.34",))
     told = upgrade_side(session(sees(account())), wanted)
     assert set(told.node_groups) == {"g00"}  # type: ignore[arg-type]
     why = Unknown("it is another account")

@@ -15,7 +15,7 @@ from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds
 from kubectl_eksdoc.imds_probe.sources import NodesAlike
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.session.aws import DemoAnswers
 from tests.sessions import of_the_demo
@@ -104,7 +104,7 @@ def test_the_controller_is_told_by_its_log(plan: MetadataPlan) -> None:
 class SetSince(DemoAnswers):
     """The demo's account with a default of its own."""
 
-    def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
         if question == questions.METADATA_DEFAULTS:
             return {"AccountLevel": {"ManagedBy": "account", "HttpPutResponseHopLimit": 1}}
         return super().ask(question, parameters)

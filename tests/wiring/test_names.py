@@ -13,12 +13,12 @@ import pytest
 from kubectl_eksdoc.host.cache import KnownNames, content_of, known_in
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.names import Kind, Name
+from kubectl_eksdoc.model.names import Name, NameKind
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.names import (
     OFFLINE,
-    Asked,
-    Beside,
+    BackgroundReads,
+    NameQuery,
     changes_here,
     names_of,
     runs_here,
@@ -48,9 +48,9 @@ class Desk:
         if not self.late:
             work()
 
-    def asks(self, kind: Kind = Kind.NODES, **connection: str) -> tuple[Name, ...]:
-        asked = Asked(kind, SourceChoice(), Connection(**connection))  # type: ignore[arg-type]
-        return names_of(asked, self.environ, str(self.home), Beside(self.begin, 0.1))
+    def asks(self, kind: NameKind = NameKind.NODES, **connection: str) -> tuple[Name, ...]:
+        asked = NameQuery(kind, SourceChoice(), Connection(**connection))  # type: ignore[arg-type]
+        return names_of(asked, self.environ, str(self.home), BackgroundReads(self.begin, 0.1))
 
     def aged(self, asked_s: float, seen_s: float) -> None:
         """What is remembered is that much older."""
@@ -127,8 +127,8 @@ def test_only_the_first_presses_wait(desk: Desk) -> None:
     desk.asks()
     desk.begun_earlier(4)
     begun_s = time.monotonic()
-    asked = Asked(Kind.NODES, SourceChoice(), Connection())
-    assert names_of(asked, desk.environ, str(desk.home), Beside(desk.begin, 30.0)) == ()
+    asked = NameQuery(NameKind.NODES, SourceChoice(), Connection())
+    assert names_of(asked, desk.environ, str(desk.home), BackgroundReads(desk.begin, 30.0)) == ()
     assert time.monotonic() - begun_s < 15.0
 
 
@@ -143,9 +143,9 @@ def test_a_failure_is_remembered_for_some_seconds(desk: Desk, older_s: int) -> N
 
 def test_a_bug_is_remembered_as_a_failure(desk: Desk) -> None:
     desk.server.lists[kinds.NODES] = [{"metadata": {"name": name.text}} for name in NODES]
-    broken = Asked(Kind.NODES, SourceChoice(), Connection(context=7))  # type: ignore[arg-type]
+    broken = NameQuery(NameKind.NODES, SourceChoice(), Connection(context=7))  # type: ignore[arg-type]
     for _ in range(2):
-        assert names_of(broken, desk.environ, str(desk.home), Beside(desk.begin, 0.1)) == ()
+        assert names_of(broken, desk.environ, str(desk.home), BackgroundReads(desk.begin, 0.1)) == ()
     assert len(desk.begun) == 1
 
 
@@ -160,8 +160,8 @@ def test_offline_what_is_remembered_is_offered(desk: Desk) -> None:
 
 
 def test_without_a_home_nothing_is_asked(desk: Desk) -> None:
-    asked = Asked(Kind.NODES, SourceChoice(), Connection())
-    assert names_of(asked, {}, "", Beside(desk.begin)) == () and desk.begun == []
+    asked = NameQuery(NameKind.NODES, SourceChoice(), Connection())
+    assert names_of(asked, {}, "", BackgroundReads(desk.begin)) == () and desk.begun == []
 
 
 def test_what_may_break(desk: Desk) -> None:
@@ -179,10 +179,10 @@ def nobody(work: Callable[[], object], wait_s: float, longest_s: float) -> None:
     raise AssertionError("nothing is done beside this process")
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_the_demo(kind: Kind, tmp_path: Path) -> None:
-    found = names_of(Asked(kind, DEMO, Connection(), "shop"), {}, str(tmp_path), Beside(nobody))
-    assert bool(found) is (kind is not Kind.RUNS), "it has no journal"
+@pytest.mark.parametrize("kind", list(NameKind))
+def test_the_demo(kind: NameKind, tmp_path: Path) -> None:
+    found = names_of(NameQuery(kind, DEMO, Connection(), "shop"), {}, str(tmp_path), BackgroundReads(nobody))
+    assert bool(found) is (kind is not NameKind.RUNS), "it has no journal"
     assert list(tmp_path.iterdir()) == [], "nothing is written for it"
 
 

@@ -27,9 +27,9 @@ from typing import Any
 
 from kubectl_eksdoc.addon_diff.differing import differing
 from kubectl_eksdoc.addon_diff.expected import leaves_of
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked, OfVersion
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest, OfVersion
 from kubectl_eksdoc.addon_diff.fields import value_at
-from kubectl_eksdoc.addon_diff.manifests import Known, all_known, built, manifests, may_be
+from kubectl_eksdoc.addon_diff.manifests import NearestManifest, all_known, built, manifests, may_be
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
@@ -38,14 +38,14 @@ from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.kube.single_objects import READ
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.items import step_of
 from kubectl_eksdoc.kubernetes.api.ownership.merging import merged, removed
 from kubectl_eksdoc.kubernetes.api.ownership.steps import shown
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path as FieldPath
 from kubectl_eksdoc.kubernetes.api.ownership.trees import tree_of
 from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.aws.clusters import EksCluster
@@ -114,7 +114,7 @@ class Eks:
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
 
-    def __call__(self, method: str, of: Named, query: str = "", body: Doc | None = None) -> tuple[int, Doc]:
+    def __call__(self, method: str, of: ObjectName, query: str = "", body: Doc | None = None) -> tuple[int, Doc]:
         kind = "application/apply-patch+yaml" if body is not None else "application/json"
         path = f"{READ[of.kind].path_in(of.namespace)}/{of.name}{query}"
         self._connection.request(method, path, json.dumps(body) if body is not None else None, {"Content-Type": kind})
@@ -148,7 +148,7 @@ def _history(machine: Machine, eks: Eks, chance: random.Random, score: Score, na
     now, target = _pair(chance, addon)
     known = manifests(addon, now, target, True)
     assert known is not None
-    live: dict[Named, Doc] = {}
+    live: dict[ObjectName, Doc] = {}
     for of in objects_of(addon):
         eks("DELETE", of)
         if known.now.of(of):
@@ -169,12 +169,12 @@ def _history(machine: Machine, eks: Eks, chance: random.Random, score: Score, na
         for mode in Mode
     }
     for mode in Mode:
-        plan = plan_update(facts, Asked(mode), lambda values: ())
+        plan = plan_update(facts, AddonUpdateRequest(mode), lambda values: ())
         _compared(f"{name} {addon} {now} → {target} {mode.value}", plan, known, live, answers[mode], score)
     score.histories[addon] += 1
 
 
-def _doc(of: Named, known: Known) -> Doc:
+def _doc(of: ObjectName, known: NearestManifest) -> Doc:
     place = schema_of(of.api_version, of.kind).root
     made = merged(_identity(of), built(known.of(of)), place)
     if of.kind != "DaemonSet" or of.name != "kube-proxy":
@@ -183,17 +183,17 @@ def _doc(of: Named, known: Known) -> Doc:
     return merged(made, {"spec": {"template": {"spec": {"containers": [image]}}}}, place)
 
 
-def _identity(of: Named) -> Doc:
+def _identity(of: ObjectName) -> Doc:
     where = {"name": of.name, **({"namespace": of.namespace} if of.namespace else {})}
     return {"apiVersion": of.api_version, "kind": of.kind, "metadata": where}
 
 
-def _kind(of: Named) -> str:
+def _kind(of: ObjectName) -> str:
     group = of.api_version.partition("/")[0] if "/" in of.api_version else ""
     return f"{of.kind}.{group}" if group else of.kind
 
 
-def _in(of: Named) -> tuple[str, ...]:
+def _in(of: ObjectName) -> tuple[str, ...]:
     return ("-n", of.namespace) if of.namespace else ()
 
 
@@ -207,7 +207,7 @@ class _Answer:
     invalid: str = ""
 
 
-def _applied(eks: Eks, of: Named, doc: Doc, mode: Mode) -> _Answer:
+def _applied(eks: Eks, of: ObjectName, doc: Doc, mode: Mode) -> _Answer:
     schema = schema_of(doc["apiVersion"], doc["kind"])
     force = str(mode is Mode.OVERWRITE).lower()
     status, said = eks("PATCH", of, f"?fieldManager=eks&dryRun=All&force={force}", doc)
@@ -220,7 +220,7 @@ def _applied(eks: Eks, of: Named, doc: Doc, mode: Mode) -> _Answer:
     if not paths:
         return _Answer(None, found)
     for path in paths:
-        doc = removed(doc, Fields(tree_of(path)), schema.root)
+        doc = removed(doc, FieldSet(tree_of(path)), schema.root)
     return _applied(eks, of, doc, mode)
 
 
@@ -236,7 +236,12 @@ def _plain(doc: Doc) -> Doc:
 
 
 def _compared(
-    name: str, plan: AddonPlan, known: Any, live: dict[Named, Doc], answers: dict[Named, _Answer], score: Score
+    name: str,
+    plan: AddonPlan,
+    known: Any,
+    live: dict[ObjectName, Doc],
+    answers: dict[ObjectName, _Answer],
+    score: Score,
 ) -> None:
     mode, loses = plan.asked.mode, False
     for prediction in plan.predictions:
@@ -303,7 +308,7 @@ def _of_users(live: Doc, values: Any, schema: Schema) -> set[FieldPath]:
     return owned | {path for path in values if value_at(live, path, schema.root) is MISSING}
 
 
-def _write(machine: Machine, chance: random.Random, of: Named, known: Known, live: Doc) -> None:
+def _write(machine: Machine, chance: random.Random, of: ObjectName, known: NearestManifest, live: Doc) -> None:
     """One write of a user, which the server may refuse."""
     schema = schema_of(of.api_version, of.kind)
     path = chance.choice([each for each in known.of(of) if not set(_FIXED) & set(each)])

@@ -13,9 +13,9 @@ from typing import Any
 
 from kubectl_eksdoc.addon_diff.aftermath.origins import (
     FROM_THE_BEGINNING,
-    Origin,
-    Past,
-    Writer,
+    TemplateHistory,
+    ValueOrigin,
+    ValueWriter,
     had,
     last_other,
     origin_of,
@@ -28,7 +28,7 @@ from kubectl_eksdoc.addon_diff.rendering import rendered
 from kubectl_eksdoc.kubernetes.api.ownership.fields import fields_of
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
 from kubectl_eksdoc.kubernetes.api.schema import Schema
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
 
@@ -43,7 +43,7 @@ class Cause(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Because:
+class ChangeReason:
     """`why` is a clause."""
 
     cause: Cause
@@ -52,16 +52,16 @@ class Because:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class ChangeContext:
     """What surrounds one object's change. `chart`: what the version before the update sets by default; `values_before`
     and `values`: the configuration values that held before it and since. `of_eks`: that version is one of EKS's, and
     no image of somebody's own. `manifest`: what the public manifest of that version has there. `gently`: the update was
     Successful with NONE."""
 
     addon: str
-    of: Named
+    of: ObjectName
     schema: Schema
-    past: Past
+    past: TemplateHistory
     chart: Doc | Unknown
     values_before: Doc | Unknown
     values: Doc | Unknown
@@ -74,83 +74,89 @@ class Around:
         return config_of(self.addon, self.of, path, self.schema)
 
 
-def cause_of(path: Path, before: Any, after: Any, around: Around) -> Because:
+def cause_of(path: Path, before: Any, after: Any, around: ChangeContext) -> ChangeReason:
     """`before` and `after` are its values in the two templates, `MISSING` for nothing."""
     found = _cause(path, before, after, around)
     if around.gently and found.cause is Cause.UNKNOWN and MISSING not in (before, after):
         # What was emptied or removed comes back, and what EKS stops naming goes, with NONE too.
-        return Because(
+        return ChangeReason(
             Cause.VERSION, "with NONE, EKS changes no value of a field that another manager owned", Confidence.HIGH
         )
     return found
 
 
-def _cause(path: Path, before: Any, after: Any, around: Around) -> Because:
+def _cause(path: Path, before: Any, after: Any, around: ChangeContext) -> ChangeReason:
     origin = origin_of(path, around.past, around.schema)
     if is_declared(path, after, around, around.values):
         if before is MISSING or not is_declared(path, after, around, around.values_before):
-            return Because(Cause.VALUES, "the configuration values set it", Confidence.HIGH)
-        sure = Confidence.HIGH if origin.writer is Writer.SOMEBODY else Confidence.MEDIUM
-        return Because(Cause.LOST, "the configuration values had said otherwise before the update already", sure)
+            return ChangeReason(Cause.VALUES, "the configuration values set it", Confidence.HIGH)
+        sure = Confidence.HIGH if origin.writer is ValueWriter.SOMEBODY else Confidence.MEDIUM
+        return ChangeReason(Cause.LOST, "the configuration values had said otherwise before the update already", sure)
     if path[-1] == "f:image" and _repository(before) == _repository(after) != "":
         if _registry(before) == _registry(after):
-            return Because(Cause.VERSION, "it is another tag of the same image", Confidence.HIGH)
+            return ChangeReason(Cause.VERSION, "it is another tag of the same image", Confidence.HIGH)
         why = "it came from another registry, and EKS takes its images from one in each region"
-        return Because(Cause.UNKNOWN, why, Confidence.LOW)
+        return ChangeReason(Cause.UNKNOWN, why, Confidence.LOW)
     chart = _by_chart(path, before, around)
     if before is MISSING:
         return _added(path, origin, chart, around)
     if chart is None:
         found = _by_origin(origin, around)
         if found.cause is Cause.UNKNOWN and around.of_eks and _same(around.manifest.get(path, MISSING), before):
-            return Because(Cause.VERSION, "it was as the manifest of the version before has it", Confidence.MEDIUM)
+            return ChangeReason(Cause.VERSION, "it was as the manifest of the version before has it", Confidence.MEDIUM)
         return found
-    if chart.cause is Cause.LOST and origin.writer is Writer.SOMEBODY:
-        return Because(Cause.LOST, f"{chart.why}, and {origin.told}", Confidence.HIGH)
-    if chart.cause is Cause.LOST and origin.writer is Writer.EKS and chart.sure is not Confidence.HIGH:
+    if chart.cause is Cause.LOST and origin.writer is ValueWriter.SOMEBODY:
+        return ChangeReason(Cause.LOST, f"{chart.why}, and {origin.told}", Confidence.HIGH)
+    if chart.cause is Cause.LOST and origin.writer is ValueWriter.EKS and chart.sure is not Confidence.HIGH:
         return _of_eks_otherwise(origin, around)
-    if chart.cause is Cause.VERSION and origin.writer is Writer.SOMEBODY:
-        return Because(Cause.LOST, f"{origin.told}, though it was what the chart sets", Confidence.LOW)
+    if chart.cause is Cause.VERSION and origin.writer is ValueWriter.SOMEBODY:
+        return ChangeReason(Cause.LOST, f"{origin.told}, though it was what the chart sets", Confidence.LOW)
     return chart
 
 
-def _added(path: Path, origin: Origin, chart: Because | None, around: Around) -> Because:
+def _added(path: Path, origin: ValueOrigin, chart: ChangeReason | None, around: ChangeContext) -> ChangeReason:
     """Nobody's value gives way where nothing was, unless somebody had taken it away."""
     if chart is not None and chart.cause is Cause.LOST:
-        sure = Confidence.HIGH if origin.writer is Writer.SOMEBODY else Confidence.MEDIUM
-        return Because(
+        sure = Confidence.HIGH if origin.writer is ValueWriter.SOMEBODY else Confidence.MEDIUM
+        return ChangeReason(
             Cause.LOST, "the chart of the previous version had set it, and another client had removed it", sure
         )
-    if had(path, around.past, around.schema) and origin.writer is not Writer.EKS:
-        known = origin.writer is Writer.SOMEBODY
+    if had(path, around.past, around.schema) and origin.writer is not ValueWriter.EKS:
+        known = origin.writer is ValueWriter.SOMEBODY
         why = "an earlier revision had it, and another client had removed it"
-        return Because(Cause.LOST, why, Confidence.MEDIUM) if known else Because(Cause.UNKNOWN, why, Confidence.LOW)
-    return Because(Cause.VERSION, "it is new", Confidence.HIGH)
+        return (
+            ChangeReason(Cause.LOST, why, Confidence.MEDIUM)
+            if known
+            else ChangeReason(Cause.UNKNOWN, why, Confidence.LOW)
+        )
+    return ChangeReason(Cause.VERSION, "it is new", Confidence.HIGH)
 
 
-def _of_eks_otherwise(origin: Origin, around: Around) -> Because:
+def _of_eks_otherwise(origin: ValueOrigin, around: ChangeContext) -> ChangeReason:
     """EKS had written what the chart does not say: configuration values of before did, if they are not known."""
     if isinstance(around.values_before, Unknown):
-        return Because(Cause.LOST, f"{origin.told}, by configuration values of that time, it seems", Confidence.LOW)
+        return ChangeReason(
+            Cause.LOST, f"{origin.told}, by configuration values of that time, it seems", Confidence.LOW
+        )
     why = f"{origin.told}, although neither the chart nor the configuration values set it"
-    return Because(Cause.UNKNOWN, why, Confidence.LOW)
+    return ChangeReason(Cause.UNKNOWN, why, Confidence.LOW)
 
 
-def _by_origin(origin: Origin, around: Around) -> Because:
+def _by_origin(origin: ValueOrigin, around: ChangeContext) -> ChangeReason:
     sure = Confidence.MEDIUM if around.past.whole else Confidence.LOW
-    if origin.writer is Writer.SOMEBODY:
-        return Because(Cause.LOST, origin.told, sure)
-    if (origin.told == FROM_THE_BEGINNING or origin.writer is Writer.EKS) and not around.of_eks:
+    if origin.writer is ValueWriter.SOMEBODY:
+        return ChangeReason(Cause.LOST, origin.told, sure)
+    if (origin.told == FROM_THE_BEGINNING or origin.writer is ValueWriter.EKS) and not around.of_eks:
         why = f"{origin.told}; its image was none of EKS's, and who brought that may have set the rest"
-        return Because(Cause.UNKNOWN, why, Confidence.LOW)
-    if origin.writer is Writer.EKS:
-        return Because(Cause.VERSION, origin.told, sure)
-    return Because(
+        return ChangeReason(Cause.UNKNOWN, why, Confidence.LOW)
+    if origin.writer is ValueWriter.EKS:
+        return ChangeReason(Cause.VERSION, origin.told, sure)
+    return ChangeReason(
         Cause.UNKNOWN, "no chart is known that says what EKS had there, nor a revision that says who", Confidence.LOW
     )
 
 
-def _by_chart(path: Path, before: Any, around: Around) -> Because | None:
+def _by_chart(path: Path, before: Any, around: ChangeContext) -> ChangeReason | None:
     """None where the chart that is known here has no say in the field."""
     if isinstance(around.chart, Unknown) or not around.config(path):
         return None
@@ -158,19 +164,19 @@ def _by_chart(path: Path, before: Any, around: Around) -> Because | None:
     plain, made = (_made(around, merged(around.chart, each).values) for each in ({}, values))
     if path in made and _same(made[path], before):
         if path in plain and _same(plain[path], before):
-            return Because(Cause.VERSION, "it was as the chart of the version before sets it", Confidence.MEDIUM)
-        return Because(
+            return ChangeReason(Cause.VERSION, "it was as the chart of the version before sets it", Confidence.MEDIUM)
+        return ChangeReason(
             Cause.LOST, "the configuration values of before had set it, and those of now do not", Confidence.HIGH
         )
     if before is MISSING:
-        return Because(Cause.LOST, "", Confidence.MEDIUM) if path in made else None
+        return ChangeReason(Cause.LOST, "", Confidence.MEDIUM) if path in made else None
     if path not in made and path[-1] != "f:value":
         return None  # a template may have a word of its own where the values have none
     default = "sets something else there" if path in made else "sets nothing there"
-    return Because(Cause.LOST, f"the chart of the version before {default}", Confidence.MEDIUM)
+    return ChangeReason(Cause.LOST, f"the chart of the version before {default}", Confidence.MEDIUM)
 
 
-def is_declared(path: Path, after: Any, around: Around, values: Doc | Unknown) -> bool:
+def is_declared(path: Path, after: Any, around: ChangeContext, values: Doc | Unknown) -> bool:
     """Whether these configuration values say that `after` stands there."""
     if isinstance(values, Unknown) or after is MISSING:
         return False
@@ -182,7 +188,7 @@ def is_declared(path: Path, after: Any, around: Around, values: Doc | Unknown) -
     return path in made and _same(made[path], after)
 
 
-def _made(around: Around, values: Doc) -> Mapping[Path, Any]:
+def _made(around: ChangeContext, values: Doc) -> Mapping[Path, Any]:
     """What the chart makes of values in this object, by field."""
     place = around.schema.root
     return {
@@ -198,7 +204,7 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def base_of(path: Path, before: Any, around: Around) -> Any:
+def base_of(path: Path, before: Any, around: ChangeContext) -> Any:
     """What EKS had applied before somebody set the field to `before`; `MISSING` where that is not known."""
     if not isinstance(around.chart, Unknown) and around.config(path):
         values = {} if isinstance(around.values_before, Unknown) else around.values_before

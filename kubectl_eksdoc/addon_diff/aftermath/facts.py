@@ -8,14 +8,14 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.aftermath.causes import Because, Cause
-from kubectl_eksdoc.addon_diff.aftermath.timeline import Step, Untold, Untouched
+from kubectl_eksdoc.addon_diff.aftermath.causes import Cause, ChangeReason
+from kubectl_eksdoc.addon_diff.aftermath.timeline import TemplateUpdateStep, UnknownRevision, Untouched
 from kubectl_eksdoc.addon_diff.facts import AddonFacts
-from kubectl_eksdoc.addon_diff.fields import LiveField
+from kubectl_eksdoc.addon_diff.fields import AddonField
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
-from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.pods import Pod
@@ -28,11 +28,11 @@ class PastFacts:
     sent last, as it notes it there itself."""
 
     now: AddonFacts
-    update: Update | Unknown | Absent
+    update: EksAddonUpdate | Unknown | Absent
     history: UpdateHistory | Unknown
     kept: Mapping[str, tuple[Doc, ...] | Unknown]
     pods: tuple[Pod, ...] = ()
-    applied: Mapping[Named, Doc] = field(default_factory=dict)
+    applied: Mapping[ObjectName, Doc] = field(default_factory=dict)
 
 
 class State(str, Enum):
@@ -49,11 +49,11 @@ class ChangedField:
     where it stands in configuration values, () if nowhere. `wanted`: what gives it back now: `before`, or of a list
     that is one value, `before` merged with what the version itself changed; None where that is not known."""
 
-    field: LiveField
+    field: AddonField
     before: Any
     after: Any
     live: Any
-    because: Because
+    because: ChangeReason
     owners: tuple[str, ...]
     config: ConfigPath
     state: State
@@ -71,7 +71,7 @@ class ChangedField:
 
 
 @dataclass(frozen=True, slots=True)
-class Rollout:
+class TemplateRollout:
     """What replaces the pods of an object when its template changes. `waits`: nobody does, until each is deleted
     (OnDelete). `behind` are pods of an earlier template than the newest, None where that cannot be told."""
 
@@ -86,22 +86,22 @@ class Templated:
     """An object with a pod template. `patch` gives back what is missed, None where nothing is, or no patch does;
     `cannot` are fields that are missed and to which no patch leads."""
 
-    of: Named
-    step: Step | Untouched | Untold
+    of: ObjectName
+    step: TemplateUpdateStep | Untouched | UnknownRevision
     changes: tuple[ChangedField, ...] = ()
     patch: Doc | None = None
-    cannot: tuple[LiveField, ...] = ()
-    rollout: Rollout | None = None
+    cannot: tuple[AddonField, ...] = ()
+    rollout: TemplateRollout | None = None
     unreadable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Unrecorded:
+class UnrecordedFields:
     """What the API keeps no history of: `fields` that only EKS has, in an object (or a part of one) that it wrote
     `when`, with the update or later. `applied` is what ``kubectl apply`` sent last, None if nothing says."""
 
-    of: Named
-    fields: tuple[LiveField, ...]
+    of: ObjectName
+    fields: tuple[AddonField, ...]
     when: str
     applied: Doc | None = None
 
@@ -111,7 +111,7 @@ class Recreating:
     """Whether pods that run keep what they got while `field` was lost. `pods` by ``namespace/name``: to be recreated;
     () for none."""
 
-    field: LiveField
+    field: AddonField
     pods: tuple[str, ...] | Unknown
     says: str
     source: str
@@ -119,26 +119,26 @@ class Recreating:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierUpdate:
     """An update before the one that is looked back on, and what it took that is `missed` still."""
 
-    update: Update
+    update: EksAddonUpdate
     begun: datetime
     missed: tuple[ChangedField, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Aftermath:
+class UpdateReview:
     """`keeping`: the next update with OVERWRITE, foretold on the objects with everything back; its way out are the
     values that keep what was lost. None where nothing is known of the update."""
 
     facts: PastFacts
     templated: tuple[Templated, ...] = ()
-    unrecorded: tuple[Unrecorded, ...] = ()
+    unrecorded: tuple[UnrecordedFields, ...] = ()
     recreating: tuple[Recreating, ...] = ()
     keeping: AddonPlan | None = None
     findings: tuple[Finding, ...] = ()
-    earlier: tuple[Earlier, ...] = ()
+    earlier: tuple[EarlierUpdate, ...] = ()
 
     @property
     def lost(self) -> tuple[ChangedField, ...]:

@@ -6,26 +6,26 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
 from kubectl_eksdoc.addon_diff.aftermath.facts import (
-    Aftermath,
     ChangedField,
-    Earlier,
+    EarlierUpdate,
     Recreating,
     State,
     Templated,
-    Unrecorded,
+    UnrecordedFields,
+    UpdateReview,
 )
-from kubectl_eksdoc.addon_diff.aftermath.timeline import Untold
+from kubectl_eksdoc.addon_diff.aftermath.timeline import UnknownRevision
 from kubectl_eksdoc.addon_diff.aftermath.unrecorded import differing_data
 from kubectl_eksdoc.addon_diff.effects import effect_of
 from kubectl_eksdoc.addon_diff.exposure import exposed
-from kubectl_eksdoc.addon_diff.fields import LiveField, value_of
+from kubectl_eksdoc.addon_diff.fields import AddonField, value_of
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
-from kubectl_eksdoc.addon_diff.prediction import FieldChange, Foretold
+from kubectl_eksdoc.addon_diff.prediction import FieldChange, FieldPrediction
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Named, named
+from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
 
@@ -33,10 +33,10 @@ _TOLD = 6
 """So many fields are named in one sentence."""
 
 
-def judged(found: Aftermath) -> Iterator[Finding]:
+def judged(found: UpdateReview) -> Iterator[Finding]:
     """In no order."""
     yield from _of_update(found)
-    if not isinstance(found.facts.update, Update) or found.keeping is None:
+    if not isinstance(found.facts.update, EksAddonUpdate) or found.keeping is None:
         return
     yield from _unread(found)
     for each in found.templated:
@@ -51,7 +51,7 @@ def judged(found: Aftermath) -> Iterator[Finding]:
         yield from _of_pods(rule)
 
 
-def _of_update(found: Aftermath) -> Iterator[Finding]:
+def _of_update(found: UpdateReview) -> Iterator[Finding]:
     update, history, name = found.facts.update, found.facts.history, found.facts.now.addon.name
     addon = Subject("Addon", name)
     if isinstance(update, Unknown):
@@ -76,10 +76,10 @@ def _of_update(found: Aftermath) -> Iterator[Finding]:
         )
 
 
-def _may_be_older(update: Update, history: UpdateHistory, found: Aftermath) -> bool:
+def _may_be_older(update: EksAddonUpdate, history: UpdateHistory, found: UpdateReview) -> bool:
     """Not where it ends what EKS says was the add-on's last change, or where somebody has named it."""
     changed = found.facts.now.addon.changed
-    known = [each.begun for each in history.updates if isinstance(each, Update) and each.begun is not None]
+    known = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
     if update.begun is None or update.begun != max(known, default=None):
         return False
     return changed is None or (changed - update.begun).total_seconds() > _LONGEST_S
@@ -89,7 +89,7 @@ _LONGEST_S = 3600
 """An update of an add-on is over by then."""
 
 
-def _unread(found: Aftermath) -> Iterator[Finding]:
+def _unread(found: UpdateReview) -> Iterator[Finding]:
     """Objects that could not be read, or not be understood."""
     if found.keeping is not None:
         yield from (each for each in found.keeping.findings if each.code == Code.of("addon-object-unread"))
@@ -97,7 +97,7 @@ def _unread(found: Aftermath) -> Iterator[Finding]:
 
 def _of_template(each: Templated) -> Iterator[Finding]:
     step = each.step
-    if isinstance(step, Untold):
+    if isinstance(step, UnknownRevision):
         evidence = [f"it may have been {_pair(*pair)}" for pair in step.candidates]
         evidence += [f"{name} cannot be understood" for name in each.unreadable]
         message = f"what the update changed in the pod template of {each.of} is not known: {step.why}"
@@ -125,7 +125,7 @@ _VALUES = Remedy("give the configuration values that are shown here, so that the
 _BY_HAND = Remedy("no configuration value that is known here keeps it: check it after every update", when=When.LATER)
 
 
-def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:
+def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
     assert found.keeping is not None, "of an update that is known"
     severity, why = exposed(found.facts.now, _as_foretold(change), (), Mode.OVERWRITE)
     at_risk = change.field in {each.field for each in found.keeping.changes if each.at_risk}
@@ -154,7 +154,7 @@ def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:
         yield Finding.of("addon-field-lost", _subject(change.field.of), evidence, message=message, now=now)
 
 
-def _of_earlier(found: Aftermath, past: Earlier) -> Finding:
+def _of_earlier(found: UpdateReview, past: EarlierUpdate) -> Finding:
     name = found.facts.now.addon.name
     judged_each = [exposed(found.facts.now, _as_foretold(each), (), Mode.OVERWRITE)[0] for each in past.missed]
     fields = [each.field for each in past.missed]
@@ -173,7 +173,7 @@ def _of_earlier(found: Aftermath, past: Earlier) -> Finding:
     )
 
 
-def _is_or_are(fields: list[LiveField]) -> str:
+def _is_or_are(fields: list[AddonField]) -> str:
     return "it is" if len(fields) == 1 else "they are"
 
 
@@ -190,22 +190,22 @@ def _same(one: object, other: object) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _keeps(found: Aftermath, of: LiveField) -> bool:
+def _keeps(found: UpdateReview, of: AddonField) -> bool:
     way = found.keeping.way_out if found.keeping is not None else None
     return way is not None and way.usable and any(each.field == of for each in way.keeps)
 
 
-def _is_patched(found: Aftermath, of: LiveField) -> bool:
+def _is_patched(found: UpdateReview, of: AddonField) -> bool:
     return any(each.patch is not None and of not in each.cannot for each in found.templated if each.of == of.of)
 
 
 def _as_foretold(change: ChangedField) -> FieldChange:
     """As if it were to come, for whoever says who notices."""
-    reset = Foretold(Fate.RESET, change.after)
+    reset = FieldPrediction(Fate.RESET, change.after)
     return FieldChange(change.field, change.before, change.owners, dict.fromkeys(Mode, reset), change.config)
 
 
-def _of_unrecorded(found: Aftermath, kept: Unrecorded) -> Finding:
+def _of_unrecorded(found: UpdateReview, kept: UnrecordedFields) -> Finding:
     live = next(each for each in found.facts.now.objects if named(each) == kept.of)
     texts = [
         f"kubectl apply last sent another text for {key}: it is shown here" for key, _ in differing_data(kept, live)
@@ -275,10 +275,10 @@ def _change(change: ChangedField) -> str:
     return f"{change.field}: {value_of(change.before, change.field)} → {value_of(change.after, change.field)}"
 
 
-def _listed(fields: tuple[LiveField, ...] | list[LiveField]) -> str:
+def _listed(fields: tuple[AddonField, ...] | list[AddonField]) -> str:
     some = ", ".join(calls(each) for each in fields[:_TOLD])
     return some + (f" and {len(fields) - _TOLD} more" if len(fields) > _TOLD else "")
 
 
-def _subject(of: Named) -> Subject:
+def _subject(of: ObjectName) -> Subject:
     return Subject(of.kind, of.name, of.namespace)

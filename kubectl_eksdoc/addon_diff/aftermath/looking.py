@@ -7,28 +7,28 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.aftermath.causes import Around, base_of, cause_of, is_declared
+from kubectl_eksdoc.addon_diff.aftermath.causes import ChangeContext, base_of, cause_of, is_declared
 from kubectl_eksdoc.addon_diff.aftermath.facts import (
-    Aftermath,
     ChangedField,
-    Earlier,
+    EarlierUpdate,
     PastFacts,
-    Rollout,
     State,
     Templated,
+    TemplateRollout,
+    UpdateReview,
 )
 from kubectl_eksdoc.addon_diff.aftermath.judging import judged
-from kubectl_eksdoc.addon_diff.aftermath.origins import Past, in_object
+from kubectl_eksdoc.addon_diff.aftermath.origins import TemplateHistory, in_object
 from kubectl_eksdoc.addon_diff.aftermath.recreating import recreating
 from kubectl_eksdoc.addon_diff.aftermath.restoring import Restoring, rebased, restoring
 from kubectl_eksdoc.addon_diff.aftermath.templates import template_in, templates_of
-from kubectl_eksdoc.addon_diff.aftermath.timeline import Slot, Step, Untold, slots, step_at
+from kubectl_eksdoc.addon_diff.aftermath.timeline import Slot, TemplateUpdateStep, UnknownRevision, slots, step_at
 from kubectl_eksdoc.addon_diff.aftermath.unrecorded import unrecorded
-from kubectl_eksdoc.addon_diff.aftermath.versions import Course, course, version_in
+from kubectl_eksdoc.addon_diff.aftermath.versions import UpdateVersions, course, version_in
 from kubectl_eksdoc.addon_diff.differing import differing
 from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
-from kubectl_eksdoc.addon_diff.facts import Asked
-from kubectl_eksdoc.addon_diff.fields import LiveField, value_at
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
+from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.manifests import manifests
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import Judge, plan_update
@@ -37,9 +37,9 @@ from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, Named, at, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import in_order
 from kubectl_eksdoc.model.pods import Pod
 
@@ -50,11 +50,11 @@ _PATCHER, _NOW = "kubectl-patch", "2000-01-01T00:00:00Z"
 _HASH = "controller-revision-hash"
 
 
-def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> Aftermath:
+def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> UpdateReview:
     """`judge`: what of values the schema of the installed version does not allow."""
     update = facts.update
-    if not isinstance(update, Update) or update.begun is None:
-        bare = Aftermath(facts)
+    if not isinstance(update, EksAddonUpdate) or update.begun is None:
+        bare = UpdateReview(facts)
         return replace(bare, findings=in_order(judged(bare)))
     ran = course(update, facts.history, facts.now.addon.version, facts.now.values)
     looked = [
@@ -65,28 +65,28 @@ def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> Aftermath:
     objects = tuple(_restored(live, looked) for live in facts.now.objects)
     templated = tuple(each for each, _ in looked)
     lost = tuple(change for each in templated for change in each.changes if change.lost)
-    found = Aftermath(
+    found = UpdateReview(
         facts,
         templated,
         unrecorded(facts.now, update.begun, facts.applied) if _takes(update) else (),
         recreating(lost, facts.now.usage, update.begun),
-        plan_update(replace(facts.now, objects=objects), Asked(Mode.OVERWRITE), judge),
+        plan_update(replace(facts.now, objects=objects), AddonUpdateRequest(Mode.OVERWRITE), judge),
         earlier=_earlier(facts, update.begun, {change.field for change in lost}, charts),
     )
     return replace(found, findings=in_order(judged(found)))
 
 
-def _known(facts: PastFacts) -> list[tuple[datetime, Update]]:
+def _known(facts: PastFacts) -> list[tuple[datetime, EksAddonUpdate]]:
     """The updates that EKS tells of, by when they began."""
     told = facts.history.updates if isinstance(facts.history, UpdateHistory) else ()
-    known = [(each.begun, each) for each in told if isinstance(each, Update) and each.begun is not None]
+    known = [(each.begun, each) for each in told if isinstance(each, EksAddonUpdate) and each.begun is not None]
     return sorted(known, key=lambda pair: (pair[0], pair[1].id))
 
 
-def _earlier(facts: PastFacts, begun: datetime, lost: set[LiveField], charts: Charts) -> tuple[Earlier, ...]:
+def _earlier(facts: PastFacts, begun: datetime, lost: set[AddonField], charts: Charts) -> tuple[EarlierUpdate, ...]:
     """What those before it took and what is not back, without what is `lost` by it: the latest update may be the way
     back from the one that did the harm. The newest first."""
-    found: list[Earlier] = []
+    found: list[EarlierUpdate] = []
     said = set(lost)
     for when, each in reversed(_known(facts)):
         if when >= begun:
@@ -99,11 +99,11 @@ def _earlier(facts: PastFacts, begun: datetime, lost: set[LiveField], charts: Ch
         ]
         missed = tuple(change for one in looked for change in one.changes if change.missed and change.field not in said)
         said |= {change.field for change in missed}
-        found += [Earlier(each, when, missed)] if missed else []
+        found += [EarlierUpdate(each, when, missed)] if missed else []
     return tuple(found)
 
 
-def _takes(update: Update) -> bool:
+def _takes(update: EksAddonUpdate) -> bool:
     """Whether it may have written over what was somebody else's: with NONE it would have failed, with PRESERVE it left
     that alone. Where none of them is named, it is NONE, as is read in discussions only."""
     return update.parameter("ResolveConflicts") not in (Mode.NONE.value, Mode.PRESERVE.value)
@@ -124,12 +124,14 @@ def _restored(live: Doc, looked: Iterable[_Looked]) -> Doc:
     return live
 
 
-def _templated(live: Doc, facts: PastFacts, update: Update, begun: datetime, ran: Course, charts: Charts) -> _Looked:
+def _templated(
+    live: Doc, facts: PastFacts, update: EksAddonUpdate, begun: datetime, ran: UpdateVersions, charts: Charts
+) -> _Looked:
     of = named(live)
     docs = facts.kept.get(of.kind, Unknown("its revisions were not asked for"))
     rollout = _rollout(live, of, facts.pods, None)
     if isinstance(docs, Unknown):
-        return Templated(of, Untold(docs.why, missing=docs.missing), rollout=rollout), None
+        return Templated(of, UnknownRevision(docs.why, missing=docs.missing), rollout=rollout), None
     templates = templates_of(live, docs)
     found = slots(templates)
     newest = templates.kept[-1] if templates.kept else None
@@ -137,30 +139,30 @@ def _templated(live: Doc, facts: PastFacts, update: Update, begun: datetime, ran
     until = next((when for when, _ in _known(facts) if when > begun), None)
     step = step_at(found, begun, update.parameter("AddonVersion"), whole, until)
     rollout = _rollout(live, of, facts.pods, newest.pods_hash if newest is not None and whole else None)
-    if not isinstance(step, Step):
+    if not isinstance(step, TemplateUpdateStep):
         return Templated(of, step, rollout=rollout, unreadable=templates.unreadable), None
     changes = _changes(live, of, step, found, facts, begun, ran, charts)
     schema = schema_of(of.api_version, of.kind)
     missed = {change.field.path: change.wanted for change in changes if change.missed}
     wanted = {path: value for path, value in missed.items() if value is not None}
     restored = restoring(live, wanted, schema)
-    cannot = tuple(LiveField(of, path) for path in sorted({*restored.cannot, *(missed.keys() - wanted.keys())}))
+    cannot = tuple(AddonField(of, path) for path in sorted({*restored.cannot, *(missed.keys() - wanted.keys())}))
     return Templated(of, step, changes, restored.patch, cannot, rollout, templates.unreadable), restored
 
 
 def _changes(
     live: Doc,
-    of: Named,
-    step: Step,
+    of: ObjectName,
+    step: TemplateUpdateStep,
     found: Sequence[Slot],
     facts: PastFacts,
     begun: datetime,
-    ran: Course,
+    ran: UpdateVersions,
     charts: Charts,
 ) -> tuple[ChangedField, ...]:
     schema = schema_of(of.api_version, of.kind)
     version = ran.was or version_in(step.before.doc, of.name)
-    past = Past(
+    past = TemplateHistory(
         tuple(slot for slot in found if slot.number <= _last(found, step).number),
         tuple(each for each in ran.begun if each < begun),
         ran.whole,
@@ -170,7 +172,7 @@ def _changes(
     addon = facts.now.addon.name
     known = manifests(addon, version, version, True)
     manifest = known.now.of(of) if known is not None and known.exact else {}
-    around = Around(addon, of, schema, past, chart, ran.values_before, ran.values, of_eks, manifest, ran.gently)
+    around = ChangeContext(addon, of, schema, past, chart, ran.values_before, ran.values, of_eks, manifest, ran.gently)
     before, after = in_object(step.before.doc), in_object(step.after.doc)
     owners = _owners(live)
     made = []
@@ -182,7 +184,7 @@ def _changes(
             state = State.OTHER
         made.append(
             ChangedField(
-                LiveField(of, path),
+                AddonField(of, path),
                 was,
                 became,
                 is_now,
@@ -196,13 +198,13 @@ def _changes(
     return tuple(made)
 
 
-def _wanted(path: Path, was: Any, became: Any, around: Around) -> Any:
+def _wanted(path: Path, was: Any, became: Any, around: ChangeContext) -> Any:
     """What gives it back."""
     both = isinstance(was, list) and isinstance(became, list)
     return rebased(base_of(path, was, around), was, became) if both else was
 
 
-def _last(found: Sequence[Slot], step: Step) -> Slot:
+def _last(found: Sequence[Slot], step: TemplateUpdateStep) -> Slot:
     """The time in force that ended with the update: the last one of its template before that of the other."""
     sooner = [slot for slot in found if slot.template is step.before and slot.number < step.after.number]
     return sooner[-1] if sooner else found[0]
@@ -225,19 +227,19 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _rollout(live: Doc, of: Named, pods: Iterable[Pod], newest: str | None) -> Rollout:
+def _rollout(live: Doc, of: ObjectName, pods: Iterable[Pod], newest: str | None) -> TemplateRollout:
     """`newest` is what pods of the template in force are labelled with, None or "" if that is not known."""
     if of.kind == "Deployment":
         most = at(live, "spec", "strategy", "rollingUpdate", "maxUnavailable")
-        return Rollout(_count(at(live, "spec", "replicas")), _amount(most, "25%"))
+        return TemplateRollout(_count(at(live, "spec", "replicas")), _amount(most, "25%"))
     own = [pod for pod in pods if pod.namespace == of.namespace and pod.owner is not None and _is(pod, of)]
     behind = tuple(sorted(pod.key for pod in own if pod.labels.get(_HASH) != newest)) if newest and own else None
     most = at(live, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
     waits = at(live, "spec", "updateStrategy", "type") == "OnDelete"
-    return Rollout(_count(at(live, "status", "desiredNumberScheduled")), _amount(most, 1), waits, behind)
+    return TemplateRollout(_count(at(live, "status", "desiredNumberScheduled")), _amount(most, 1), waits, behind)
 
 
-def _is(pod: Pod, of: Named) -> bool:
+def _is(pod: Pod, of: ObjectName) -> bool:
     return pod.owner is not None and (pod.owner.kind, pod.owner.name) == (of.kind, of.name)
 
 

@@ -16,23 +16,23 @@ from kubectl_eksdoc.kubernetes.api.schema import Schema
 from kubectl_eksdoc.model.api_objects import Doc
 
 
-class Writer(Enum):
+class ValueWriter(Enum):
     EKS = "EKS"
     SOMEBODY = "somebody"
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ValueOrigin:
     """`since`: when the value came, None if that is not known; `told` says how it is known, a clause."""
 
-    writer: Writer
+    writer: ValueWriter
     told: str = ""
     since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class TemplateHistory:
     """What is known of the time before an update: `slots` up to the template that was in force when it began, and when
     each update that EKS tells of `begun`. `whole`: it tells of all that it lists."""
 
@@ -49,36 +49,36 @@ def in_object(template: Doc) -> Doc:
     return {"spec": {"template": template}}
 
 
-def origin_of(path: Path, past: Past, schema: Schema) -> Origin:
+def origin_of(path: Path, past: TemplateHistory, schema: Schema) -> ValueOrigin:
     """By the revision in which the value came: with an update of the add-on, or with none."""
     came, before = _came(path, past.slots, schema)
     if came is None:
-        return Origin(Writer.UNKNOWN)
+        return ValueOrigin(ValueWriter.UNKNOWN)
     if before is None:
         if came.number == 1:
-            return Origin(Writer.EKS, FROM_THE_BEGINNING, came.since)
-        return Origin(Writer.UNKNOWN)
+            return ValueOrigin(ValueWriter.EKS, FROM_THE_BEGINNING, came.since)
+        return ValueOrigin(ValueWriter.UNKNOWN)
     assert came.template is not None and before.template is not None, "of those that are kept"
     if tags(came.template.doc) != tags(before.template.doc):
-        return Origin(Writer.EKS, f"it came with other images, in revision {came.number}", came.since)
+        return ValueOrigin(ValueWriter.EKS, f"it came with other images, in revision {came.number}", came.since)
     if came.since is None or came.since != came.by:
-        return Origin(Writer.UNKNOWN)
+        return ValueOrigin(ValueWriter.UNKNOWN)
     since = came.since
     if any(begun.replace(microsecond=0) <= since <= begun + AT_ONCE for begun in past.begun):
-        return Origin(Writer.EKS, f"it came with an earlier update, in revision {came.number}", since)
+        return ValueOrigin(ValueWriter.EKS, f"it came with an earlier update, in revision {came.number}", since)
     if not past.whole and (not past.begun or since < min(past.begun)):
-        return Origin(Writer.UNKNOWN)
-    return Origin(
-        Writer.SOMEBODY, f"it came in revision {came.number}, and no update that EKS tells of began then", since
+        return ValueOrigin(ValueWriter.UNKNOWN)
+    return ValueOrigin(
+        ValueWriter.SOMEBODY, f"it came in revision {came.number}, and no update that EKS tells of began then", since
     )
 
 
-def had(path: Path, past: Past, schema: Schema) -> bool:
+def had(path: Path, past: TemplateHistory, schema: Schema) -> bool:
     """Whether any revision of before had something there."""
     return any(_value(slot, path, schema) is not MISSING for slot in past.slots if slot.template is not None)
 
 
-def last_other(path: Path, value: Any, past: Past, schema: Schema) -> Any:
+def last_other(path: Path, value: Any, past: TemplateHistory, schema: Schema) -> Any:
     """What stood there before `value` did, `MISSING` where no revision that is kept tells."""
     _, slot = _came(path, past.slots, schema)
     return MISSING if slot is None else _value(slot, path, schema)

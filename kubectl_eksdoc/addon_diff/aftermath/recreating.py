@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import Enum
 
 from kubectl_eksdoc.addon_diff.aftermath.facts import ChangedField, Recreating
-from kubectl_eksdoc.addon_diff.fields import LiveField, some_of
+from kubectl_eksdoc.addon_diff.fields import AddonField, some_of
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 
@@ -62,7 +62,7 @@ def recreating(lost: tuple[ChangedField, ...], usage: Usage, begun: datetime) ->
     return tuple(_of(change.field, usage, begun) for change in lost if change.field.variable)
 
 
-def _of(of: LiveField, usage: Usage, begun: datetime) -> Recreating:
+def _of(of: AddonField, usage: Usage, begun: datetime) -> Recreating:
     rule = _VARIABLES.get(of.variable)
     if rule is None:
         why = "no document that is known here says whether pods that run take it over"

@@ -17,9 +17,9 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import without_entries
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step, keys_of
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.kubernetes.api.schema import Schema
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.keeping import has_digest
 from kubectl_eksdoc.model.api_objects import Doc
 
@@ -103,11 +103,11 @@ def _entry(path: Path) -> Path:
 def _tried(doc: Doc, patch: Doc, schema: Schema) -> Doc | None:
     try:
         return apply_strategic(doc, patch, schema.root)
-    except Refusal:
+    except ApiRefusal:
         return None
 
 
-def _with(patch: Doc, path: Path, value: Any, live: Doc, place: Place) -> Doc | None:
+def _with(patch: Doc, path: Path, value: Any, live: Doc, place: SchemaPlace) -> Doc | None:
     """`patch` with one field more, None where no patch of this kind says it."""
     step, rest = path[0], path[1:]
     if not step.startswith("f:"):
@@ -123,7 +123,7 @@ def _with(patch: Doc, path: Path, value: Any, live: Doc, place: Place) -> Doc | 
     return None if made is None else {**patch, name: made}
 
 
-def _with_item(items: list[Doc], path: Path, value: Any, live: list[Any], place: Place) -> list[Doc] | None:
+def _with_item(items: list[Doc], path: Path, value: Any, live: list[Any], place: SchemaPlace) -> list[Doc] | None:
     """`path` begins with the item's keys. A container that is gone does not come back by some of its fields."""
     keys, rest = keys_of(path[0]), path[1:]
     if "merge" not in place.strategy or place.merge_key not in keys or not rest:
@@ -151,7 +151,7 @@ def _is(item: Doc, keys: Mapping[str, Any]) -> bool:
     return all(item.get(key) == value for key, value in keys.items())
 
 
-def _said(value: Any, there: Any, place: Place) -> Any:
+def _said(value: Any, there: Any, place: SchemaPlace) -> Any:
     """As a patch says it: what is owned as one value replaces what stands there, also where a patch would merge."""
     if value is MISSING:
         return None

@@ -39,7 +39,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Templates:
+class TemplateRevisions:
     """`kept` by their numbers; the last is the one in force. `unreadable` are names of objects that could not be
     understood. `noted`: all earlier numbers are. `limit`: so many that are not in force are kept."""
 
@@ -52,7 +52,7 @@ class Templates:
         return next((each for each in self.kept if each.number == number), None)
 
 
-def templates_of(live: Doc, docs: Iterable[Doc]) -> Templates:
+def templates_of(live: Doc, docs: Iterable[Doc]) -> TemplateRevisions:
     """Out of all ControllerRevisions, or ReplicaSets, of its namespace. Never raises, whatever `docs` are."""
     kept: dict[int, Template] = {}
     unreadable: list[str] = []
@@ -66,7 +66,7 @@ def templates_of(live: Doc, docs: Iterable[Doc]) -> Templates:
         else:
             kept[found.number] = found
     limit = at(live, "spec", "revisionHistoryLimit")
-    return Templates(
+    return TemplateRevisions(
         tuple(kept[number] for number in sorted(kept)),
         tuple(sorted(unreadable)),
         live.get("kind") == "Deployment",

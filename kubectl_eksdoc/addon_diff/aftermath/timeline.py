@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from kubectl_eksdoc.addon_diff.aftermath.templates import Template, Templates
+from kubectl_eksdoc.addon_diff.aftermath.templates import Template, TemplateRevisions
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Confidence
 
@@ -34,7 +34,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TemplateUpdateStep:
     """The update changed the template."""
 
     before: Template
@@ -52,7 +52,7 @@ class Untouched:
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
+class UnknownRevision:
     """`candidates` are pairs of numbers, each of which it may be; the same number twice: nothing changed."""
 
     why: str
@@ -60,7 +60,7 @@ class Untold:
     missing: str = ""
 
 
-def slots(templates: Templates) -> tuple[Slot, ...]:
+def slots(templates: TemplateRevisions) -> tuple[Slot, ...]:
     """From the first that is known of to the one in force."""
     kept = templates.kept
     if not kept:
@@ -137,18 +137,18 @@ def _bounded(found: list[Slot]) -> tuple[Slot, ...]:
 
 def step_at(
     found: Sequence[Slot], begun: datetime, version: str, whole: bool, until: datetime | None = None
-) -> Step | Untouched | Untold:
+) -> TemplateUpdateStep | Untouched | UnknownRevision:
     """What the update that began then did to the template. `version`: the one that it set, "" if it named none;
     `whole`: the last slot is the template of the live object. `until`: when the next update began, by which this one
     was over, for EKS takes one at a time."""
     if not found:
-        return Untold("no revision of it is kept")
+        return UnknownRevision("no revision of it is kept")
     if not whole:
-        return Untold(
+        return UnknownRevision(
             "its newest revision is not its template: the controller has not come to it yet, or one is missing"
         )
     if not _in_order(found):
-        return Untold("the times of its revisions contradict their numbers", _pairs(found))
+        return UnknownRevision("the times of its revisions contradict their numbers", _pairs(found))
     begin = begun.replace(microsecond=0)  # as objects have their times
     sooner = [slot for slot in found if slot.by is not None and slot.by < begin]
     later = [slot for slot in found if slot.since is not None and slot.since >= begin]
@@ -159,23 +159,25 @@ def step_at(
         return _of_open([*sooner[-1:], *same], version, "its template changed more than once in that second")
     if not sooner:
         if found[0].number == 1:
-            return Untold(
+            return UnknownRevision(
                 "it was made by this update or after it, and what stood there before, if anything, is not kept"
             )
-        return Untold("the revisions that are kept do not go back to before the update")
+        return UnknownRevision("the revisions that are kept do not go back to before the update")
     last = sooner[-1]
     if last.template is None:
-        return Untold(f"its revision {last.number}, in force before the update, is kept no more", _pairs(found))
+        return UnknownRevision(
+            f"its revision {last.number}, in force before the update, is kept no more", _pairs(found)
+        )
     following = _soon(later[:1], begin, until)
     if not following:
         late = next((slot.template for slot in later[:1] if _ours(slot, until) and slot.template is not None), None)
         if late is not None and carries(late.doc, version) and not carries(last.template.doc, version):
             why = f"its images are of {version} since then, though that was long after the update began"
-            return Step(last.template, late, Confidence.LOW if last.believed else Confidence.MEDIUM, why)
+            return TemplateUpdateStep(last.template, late, Confidence.LOW if last.believed else Confidence.MEDIUM, why)
         return Untouched(last.template, _after_all(later[:1], begin))
     (new,) = following
     if new.template is None:
-        return Untold(f"its revision {new.number}, in force after the update, is kept no more", _pairs(found))
+        return UnknownRevision(f"its revision {new.number}, in force after the update, is kept no more", _pairs(found))
     return _step(last.template, new.template, version, last.believed or new.believed)
 
 
@@ -201,18 +203,20 @@ def _after_all(later: Sequence[Slot], begin: datetime) -> str:
     return f"its template changed {minutes} minutes after the update began, and not with it"
 
 
-def _step(before: Template, after: Template, version: str, believed: bool) -> Step:
+def _step(before: Template, after: Template, version: str, believed: bool) -> TemplateUpdateStep:
     if carries(after.doc, version) and not carries(before.doc, version):
-        return Step(before, after, Confidence.HIGH, f"its images are of {version} since then, and were not before")
+        return TemplateUpdateStep(
+            before, after, Confidence.HIGH, f"its images are of {version} since then, and were not before"
+        )
     why = f"it is the first template after the update began, within {int(AT_ONCE.total_seconds() // 60)} minutes"
     odd = version and not carries(after.doc, version)
-    return Step(before, after, Confidence.LOW if odd or believed else Confidence.MEDIUM, why)
+    return TemplateUpdateStep(before, after, Confidence.LOW if odd or believed else Confidence.MEDIUM, why)
 
 
 _USED_AGAIN = "its controller has used the revision of an earlier template again, and nothing tells since when"
 
 
-def _of_open(chain: Sequence[Slot], version: str, why: str) -> Step | Untold:
+def _of_open(chain: Sequence[Slot], version: str, why: str) -> TemplateUpdateStep | UnknownRevision:
     """The version of the images may tell what times do not. `why` they do not."""
     pairs = [
         (one.template, other.template)
@@ -222,10 +226,10 @@ def _of_open(chain: Sequence[Slot], version: str, why: str) -> Step | Untold:
     fitting = [pair for pair in pairs if carries(pair[1].doc, version) and not carries(pair[0].doc, version)]
     if len(fitting) == 1 and all(slot.template is not None for slot in chain):
         before, after = fitting[0]
-        return Step(
+        return TemplateUpdateStep(
             before, after, Confidence.MEDIUM, f"of those that may have come then, only it has images of {version}"
         )
-    return Untold(
+    return UnknownRevision(
         why,
         (*_pairs(chain), *((slot.number, slot.number) for slot in chain if slot.template is not None)),
     )

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from kubectl_eksdoc.addon_diff.aftermath.facts import Unrecorded
+from kubectl_eksdoc.addon_diff.aftermath.facts import UnrecordedFields
 from kubectl_eksdoc.addon_diff.expected import EKS, config_of, owners_of
 from kubectl_eksdoc.addon_diff.facts import AddonFacts
-from kubectl_eksdoc.addon_diff.fields import LiveField, value_at
+from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
 from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.simulator.store import moment
 
@@ -35,14 +35,14 @@ _BY_PEOPLE = (
 """What people set there by hand; labels are the chart's."""
 
 
-def unrecorded(now: AddonFacts, begun: datetime, applied: Mapping[Named, Doc]) -> tuple[Unrecorded, ...]:
+def unrecorded(now: AddonFacts, begun: datetime, applied: Mapping[ObjectName, Doc]) -> tuple[UnrecordedFields, ...]:
     """Of each object that EKS has written since the update began: the fields that nobody but EKS has now, and that
     neither configuration values nor the add-on's role declare."""
     found = (_of(live, now, begun, applied.get(named(live))) for live in now.objects)
     return tuple(each for each in found if each is not None)
 
 
-def _of(live: Doc, now: AddonFacts, begun: datetime, applied: Doc | None) -> Unrecorded | None:
+def _of(live: Doc, now: AddonFacts, begun: datetime, applied: Doc | None) -> UnrecordedFields | None:
     of = named(live)
     try:
         owners = owners_of(live)
@@ -66,14 +66,14 @@ def _of(live: Doc, now: AddonFacts, begun: datetime, applied: Doc | None) -> Unr
     leaves = [path for path in paths if not any(other[: len(path)] == path and other != path for other in paths)]
     if not leaves:
         return None
-    return Unrecorded(of, tuple(sorted(LiveField(of, path) for path in leaves)), mine.time, applied)
+    return UnrecordedFields(of, tuple(sorted(AddonField(of, path) for path in leaves)), mine.time, applied)
 
 
 def _is_by_people(path: Path) -> bool:
     return any(path[: len(each)] == each for each in _BY_PEOPLE)
 
 
-def _is_declared(path: Path, of: Named, now: AddonFacts, value: object, schema: Schema) -> bool:
+def _is_declared(path: Path, of: ObjectName, now: AddonFacts, value: object, schema: Schema) -> bool:
     if now.addon.role and value == now.addon.role:
         return True
     config = config_of(now.addon.name, of, path, schema)
@@ -89,7 +89,7 @@ def _moment(text: str) -> float:
         return float("inf")
 
 
-def differing_data(found: Unrecorded, live: Doc) -> Iterator[tuple[str, str]]:
+def differing_data(found: UnrecordedFields, live: Doc) -> Iterator[tuple[str, str]]:
     """Keys of a ConfigMap for which ``kubectl apply`` sent another text last, each with that text."""
     said, data = (doc.get("data") if doc is not None else None for doc in (found.applied, live))
     if found.of.kind != kinds.CONFIG_MAPS.kind or not isinstance(said, dict) or not isinstance(data, dict):

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 
 _VERSION, _VALUES = "AddonVersion", "ConfigurationValues"
 _DONE = "Successful"
@@ -16,7 +16,7 @@ _NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class UpdateVersions:
     """`was` and `version`: before the update and since, "" if that is not known. `values_before` and `values` likewise.
     `begun`: when each update that succeeded began; `whole`: nothing is missing of what EKS lists. `gently`: it
     was asked for with NONE, and succeeded."""
@@ -30,10 +30,14 @@ class Course:
     gently: bool = False
 
 
-def course(update: Update, history: UpdateHistory | Unknown, version_now: str, values_now: Doc | Unknown) -> Course:
+def course(
+    update: EksAddonUpdate, history: UpdateHistory | Unknown, version_now: str, values_now: Doc | Unknown
+) -> UpdateVersions:
     """`version_now` and `values_now`: of today, which are those since the update if no later one changed them."""
     known = history.updates if isinstance(history, UpdateHistory) else ()
-    done = [each for each in known if isinstance(each, Update) and (each.status == _DONE or each.id == update.id)]
+    done = [
+        each for each in known if isinstance(each, EksAddonUpdate) and (each.status == _DONE or each.id == update.id)
+    ]
     if update.id not in {each.id for each in done}:
         done.append(update)
     done.sort(key=lambda each: each.begun or _NEVER)
@@ -55,7 +59,7 @@ def course(update: Update, history: UpdateHistory | Unknown, version_now: str, v
     was = next((said for each in reversed(before) if (said := each.parameter(_VERSION))), "")
     begun = tuple(each.begun for each in done if each.begun is not None)
     gently = update.status == _DONE and update.parameter("ResolveConflicts") == Mode.NONE.value
-    return Course(was, version, values_before, values, begun, whole, gently)
+    return UpdateVersions(was, version, values_before, values, begun, whole, gently)
 
 
 _NOT_TOLD = Unknown("no update that EKS tells of says which configuration values held then")
@@ -65,7 +69,7 @@ def _all_known(history: UpdateHistory) -> bool:
     return not any(isinstance(each, Unknown) for each in history.updates)
 
 
-def _last_values(done: list[Update], given: object) -> Doc | Unknown | None:
+def _last_values(done: list[EksAddonUpdate], given: object) -> Doc | Unknown | None:
     if not isinstance(given, dict):
         return None
     return next((given[each.id] for each in reversed(done) if each.id in given), None)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.addon_diff.run.outcome import Check, Verdict
-from kubectl_eksdoc.addon_diff.run.rollout import Rollout
+from kubectl_eksdoc.addon_diff.run.outcome import FieldCheck, Verdict
+from kubectl_eksdoc.addon_diff.run.rollout import RolloutState
 from kubectl_eksdoc.addon_diff.run.targets import Health
 from kubectl_eksdoc.drain.run.stages import Stage
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.aws.addons import Issue
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class AddonUpdateResult:
     """`id`: EKS's own of the update. `left`: why it was followed no longer though it goes on, a clause, "" where it
     has ended. `not_ready`: pods of a rollout that is not done, each with why. `unread`: objects of which nobody knows
     what became of them; `unwatched`: why targets were not watched, "" where they were or none is affected."""
@@ -23,11 +23,11 @@ class Ended:
     seconds: float
     left: str = ""
     errors: tuple[Issue, ...] = ()
-    rollouts: tuple[Rollout, ...] = ()
+    rollouts: tuple[RolloutState, ...] = ()
     not_ready: tuple[str, ...] = ()
     health: tuple[Health, ...] = ()
-    checks: tuple[Check, ...] = ()
-    unread: tuple[tuple[Named, str], ...] = ()
+    checks: tuple[FieldCheck, ...] = ()
+    unread: tuple[tuple[ObjectName, str], ...] = ()
     unwatched: str = ""
 
     @property
@@ -35,7 +35,7 @@ class Ended:
         """EKS has done it, and its pods are new everywhere."""
         return self.stage is Stage.SUCCESSFUL and not self.left
 
-    def of(self, *verdicts: Verdict) -> tuple[Check, ...]:
+    def of(self, *verdicts: Verdict) -> tuple[FieldCheck, ...]:
         return tuple(check for check in self.checks if check.verdict in verdicts)
 
     @property

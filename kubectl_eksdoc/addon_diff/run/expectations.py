@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from kubectl_eksdoc.addon_diff.fields import LiveField
-from kubectl_eksdoc.addon_diff.merging import MISSING, Missing
+from kubectl_eksdoc.addon_diff.fields import AddonField
+from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import FieldChange
 from kubectl_eksdoc.kubernetes.keeping import Digests
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.knowledge import made, told_of
 
@@ -22,7 +22,7 @@ class Expectation:
     """`live`: what stood there before; `value`: what is to stand there, both `MISSING` for nothing. Where `fate` is
     unknown, `value` says nothing. `at_risk`: somebody had set it."""
 
-    field: LiveField
+    field: AddonField
     fate: Fate
     sure: Confidence
     at_risk: bool
@@ -31,7 +31,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedUpdate:
     """All that an update of `addon` to `target` is held against. `objects` are the live ones of before, with their
     managedFields; `unread` those that nobody could read. `shared`: fields that EKS and somebody else have alike, of
     which nobody knows what the version makes; `was`: the version of before, "" where it was not written down. `key`:
@@ -42,8 +42,8 @@ class Expected:
     mode: Mode
     fields: tuple[Expectation, ...]
     objects: tuple[Doc, ...]
-    unread: tuple[Named, ...] = ()
-    shared: tuple[LiveField, ...] = ()
+    unread: tuple[ObjectName, ...] = ()
+    shared: tuple[AddonField, ...] = ()
     was: str = ""
     key: str = ""
 
@@ -51,7 +51,7 @@ class Expected:
         """An object of now, as those of `objects` are."""
         return cast(Doc, sealed(doc, self.key))
 
-    def sealed_at(self, field: LiveField, value: Any) -> Any:
+    def sealed_at(self, field: AddonField, value: Any) -> Any:
         """What stands there now, as the values of `fields` are."""
         return value if field.printed(value) == value else sealed(value, self.key)
 
@@ -78,7 +78,7 @@ def _sealed(value: Any, digests: Digests, name: str) -> Any:
     return digests.of(value) if isinstance(value, str) and name not in _PLAIN else value
 
 
-def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
+def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> ExpectedUpdate:
     """Of the plan of what is sent, but for what follows the version and is not known in full. `keeps`: fields that its
     values keep, which that plan need not speak of."""
     mode = plan.asked.mode
@@ -98,7 +98,7 @@ def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
     unread = tuple(of for of, _ in facts.unread)
     shared = tuple(field for each in plan.predictions for field in each.shared)
     was = facts.addon.version
-    return Expected(facts.addon.name, facts.target.version, mode, fields, facts.objects, unread, shared, was)
+    return ExpectedUpdate(facts.addon.name, facts.target.version, mode, fields, facts.objects, unread, shared, was)
 
 
 def _expectation(change: FieldChange, mode: Mode) -> Expectation:
@@ -108,7 +108,7 @@ def _expectation(change: FieldChange, mode: Mode) -> Expectation:
     return Expectation(change.field, fate, change.confidence(mode), change.at_risk, change.live, value)
 
 
-def to_doc(expected: Expected, key: str) -> Doc:
+def to_doc(expected: ExpectedUpdate, key: str) -> Doc:
     """As JSON has it, with digests in the place of texts that may be secrets; what stands nowhere is absent."""
     kept = replace(expected, key=key)
     fields = tuple(
@@ -118,14 +118,14 @@ def to_doc(expected: Expected, key: str) -> Doc:
     doc: Doc = told_of(replace(kept, fields=fields, objects=tuple(map(kept.sealed, expected.objects))))
     for each, told in zip(fields, doc["fields"], strict=True):
         for name in ("live", "value"):
-            if isinstance(getattr(each, name), Missing):
+            if isinstance(getattr(each, name), MissingValue):
                 del told[name]
     return doc
 
 
-def from_doc(doc: Doc) -> Expected:
+def from_doc(doc: Doc) -> ExpectedUpdate:
     """
     Raises:
         KeyError, TypeError, ValueError: it is none of `to_doc`.
     """
-    return made(Expected, doc)
+    return made(ExpectedUpdate, doc)

@@ -8,16 +8,16 @@ from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
-from kubectl_eksdoc.addon_diff.fields import LiveField, value_at
+from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.merging import MISSING, same
 from kubectl_eksdoc.addon_diff.modes import Fate
-from kubectl_eksdoc.addon_diff.run.expectations import Expectation, Expected
+from kubectl_eksdoc.addon_diff.run.expectations import Expectation, ExpectedUpdate
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import compare
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, without_entries
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, names_item
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
-from kubectl_eksdoc.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.asked import Unknown
 
 
@@ -32,11 +32,11 @@ class Verdict(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class FieldCheck:
     """`found` is what stands there now, `MISSING` for nothing, None if it was not read; `owners`: who has it now.
     `foretold` None: nobody said anything of it by itself, so it was expected to stay, unless it was not predicted."""
 
-    field: LiveField
+    field: AddonField
     verdict: Verdict
     live: Any
     found: Any
@@ -45,11 +45,11 @@ class Check:
     why: str = ""
 
 
-Now = Mapping[Named, "Doc | Unknown"]
+Now = Mapping[ObjectName, "Doc | Unknown"]
 """The objects as they are after the update; one that is gone is an empty document."""
 
 
-def checked(expected: Expected, now: Now, stage: Stage) -> tuple[Check, ...]:
+def checked(expected: ExpectedUpdate, now: Now, stage: Stage) -> tuple[FieldCheck, ...]:
     """By object and field: those that were foretold, and those that changed though they belonged to somebody."""
     foretold = [_checked(each, now, stage, expected) for each in expected.fields]
     known, shared = {each.field for each in expected.fields}, frozenset(expected.shared)
@@ -62,16 +62,16 @@ def checked(expected: Expected, now: Now, stage: Stage) -> tuple[Check, ...]:
     return tuple(sorted((*foretold, *strays), key=lambda check: check.field))
 
 
-def _checked(each: Expectation, now: Now, stage: Stage, expected: Expected) -> Check:
+def _checked(each: Expectation, now: Now, stage: Stage, expected: ExpectedUpdate) -> FieldCheck:
     doc = now.get(each.field.of, _NOT_ASKED)
     if isinstance(doc, Unknown):
-        return Check(each.field, Verdict.NOT_READ, each.live, None, each, why=doc.why)
+        return FieldCheck(each.field, Verdict.NOT_READ, each.live, None, each, why=doc.why)
     found, owners = _stands(doc, each.field), _owners(doc, each.field.path)
     entry = _stands(doc, replace(each.field, path=each.field.path[:-1]))
     if found is MISSING and "" in (each.live, each.value) and isinstance(entry, dict) and "valueFrom" not in entry:
         found = ""  # a server leaves it out
     found = expected.sealed_at(each.field, found)
-    return Check(each.field, _verdict(each, found, stage), each.live, found, each, owners)
+    return FieldCheck(each.field, _verdict(each, found, stage), each.live, found, each, owners)
 
 
 _NOT_ASKED = Unknown("it was not read again")
@@ -91,7 +91,7 @@ _UNDONE = (Stage.FAILED, Stage.CANCELLED)
 """Nothing should have changed."""
 
 
-def _stands(doc: Doc, field: LiveField) -> Any:
+def _stands(doc: Doc, field: AddonField) -> Any:
     return value_at(without_entries(doc), field.path, schema_of(field.of.api_version, field.of.kind).root)
 
 
@@ -102,7 +102,7 @@ def _owners(doc: Doc, path: Path) -> tuple[str, ...]:
         return ()
 
 
-def _strays(before: Doc, now: Now, stage: Stage, expected: Expected) -> Iterator[Check]:
+def _strays(before: Doc, now: Now, stage: Stage, expected: ExpectedUpdate) -> Iterator[FieldCheck]:
     """What somebody else than EKS had, and is other than it was; also what EKS had, where it should not have changed
     anything."""
     of = named(before)
@@ -127,16 +127,16 @@ def _strays(before: Doc, now: Now, stage: Stage, expected: Expected) -> Iterator
         inner = any(other != path and other[: len(path)] == path for other in changed)
         if inner or not any(path in fields for fields in owned):
             continue
-        field = LiveField(of, path)
+        field = AddonField(of, path)
         live, found = _stands(before, field), _stands(after, field)
-        yield Check(field, Verdict.OTHER, live, found, None, _owners(after, path))
+        yield FieldCheck(field, Verdict.OTHER, live, found, None, _owners(after, path))
 
 
 _CONTROLLERS = frozenset(("kube-controller-manager",))
 """Writes what follows from a change, such as the revision of a Deployment."""
 
 
-def unread(expected: Expected, now: Now) -> tuple[tuple[Named, str], ...]:
+def unread(expected: ExpectedUpdate, now: Now) -> tuple[tuple[ObjectName, str], ...]:
     """Objects of which nobody can say what became of them, sorted."""
     found = {named(each): _why(now.get(named(each), _NOT_ASKED)) for each in expected.objects}
     found |= dict.fromkeys(expected.unread, "it could not be read before the update")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.model.api_objects import Doc, Named, at, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.pods import Pod
 
 WORKLOADS = ("DaemonSet", "Deployment")
 
 
 @dataclass(frozen=True, slots=True)
-class Rollout:
+class RolloutState:
     """`updated` of `desired` pods are of the newest template, `available` of them can be used. `by_hand`: pods are
     replaced when somebody deletes them. `stuck`: why the server has given it up, a clause, "" where it has not."""
 
-    of: Named
+    of: ObjectName
     desired: int
     updated: int
     available: int
@@ -40,7 +40,7 @@ class Rollout:
         return f"{self.of}: {self.updated} of {self.desired} pods are new, {self.available} available"
 
 
-def rollout(doc: Doc) -> Rollout | None:
+def rollout(doc: Doc) -> RolloutState | None:
     """None: it is no workload."""
     kind = doc.get("kind")
     if kind not in WORKLOADS:
@@ -49,8 +49,8 @@ def rollout(doc: Doc) -> Rollout | None:
     return _daemon_set(doc, seen) if kind == "DaemonSet" else _deployment(doc, seen)
 
 
-def _daemon_set(doc: Doc, seen: bool) -> Rollout:
-    return Rollout(
+def _daemon_set(doc: Doc, seen: bool) -> RolloutState:
+    return RolloutState(
         named(doc),
         _number(doc, "status", "desiredNumberScheduled"),
         _number(doc, "status", "updatedNumberScheduled"),
@@ -60,14 +60,14 @@ def _daemon_set(doc: Doc, seen: bool) -> Rollout:
     )
 
 
-def _deployment(doc: Doc, seen: bool) -> Rollout:
+def _deployment(doc: Doc, seen: bool) -> RolloutState:
     wanted = at(doc, "spec", "replicas")
     updated = _number(doc, "status", "updatedReplicas")
     stuck = ""
     for each in at(doc, "status", "conditions") or ():
         if each.get("type") == "Progressing" and each.get("reason") == "ProgressDeadlineExceeded":
             stuck = str(each.get("message") or "it has exceeded its progress deadline")
-    return Rollout(
+    return RolloutState(
         named(doc),
         wanted if isinstance(wanted, int) else 1,
         updated,
@@ -84,7 +84,7 @@ def _number(doc: Doc, *path: str) -> int:
     return found if isinstance(found, int) else 0
 
 
-def not_ready(pods: tuple[Pod, ...], of: Named) -> tuple[str, ...]:
+def not_ready(pods: tuple[Pod, ...], of: ObjectName) -> tuple[str, ...]:
     """Pods of the workload that are not Ready, each with why, sorted: ``aws-node-x2c on node-1: CrashLoopBackOff``."""
     found = []
     for pod in pods:
@@ -95,7 +95,7 @@ def not_ready(pods: tuple[Pod, ...], of: Named) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _is_of(pod: Pod, of: Named) -> bool:
+def _is_of(pod: Pod, of: ObjectName) -> bool:
     """A Deployment's pods belong to its ReplicaSets, which are named ``deployment-hash``."""
     owner = pod.owner
     if owner is None:

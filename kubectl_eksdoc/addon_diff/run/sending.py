@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import FieldChange
 
@@ -14,7 +14,7 @@ class Sending:
     """`asked` is what the call says. `keeps`: the fields for whose sake it has values that nobody gave. `on_purpose`:
     the user said what is to be sent, so that what is lost is meant to be."""
 
-    asked: Asked
+    asked: AddonUpdateRequest
     keeps: tuple[FieldChange, ...] = ()
     on_purpose: bool = False
 
@@ -30,4 +30,4 @@ def sending(plan: AddonPlan, as_asked: bool) -> Sending:
     way = plan.way_out
     if way is None or not way.usable:
         return Sending(plan.asked)
-    return Sending(Asked(plan.asked.mode, way.values), way.keeps)
+    return Sending(AddonUpdateRequest(plan.asked.mode, way.values), way.keeps)

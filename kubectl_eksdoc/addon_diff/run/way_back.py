@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.addon_diff.fields import LiveField
+from kubectl_eksdoc.addon_diff.fields import AddonField
 from kubectl_eksdoc.addon_diff.merging import MISSING, with_value
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.amazon import addon_versions
@@ -17,18 +17,18 @@ from kubectl_eksdoc.model.asked import Unknown
 
 
 @dataclass(frozen=True, slots=True)
-class WayBack:
+class AddonRollback:
     """`values` of the call; `by_hand`: fields that no value of that version sets, to be set again by hand. `caveats`:
     what may forbid it, each a clause."""
 
     addon: str
     version: str
     values: Doc
-    by_hand: tuple[LiveField, ...] = ()
+    by_hand: tuple[AddonField, ...] = ()
     caveats: tuple[str, ...] = ()
 
 
-def way_back(plan: AddonPlan) -> WayBack | Unknown:
+def way_back(plan: AddonPlan) -> AddonRollback | Unknown:
     """Of the update as it was asked for: all that it puts at risk is set as it is live. Unknown where today's values
     are: what would be given replaces all of them."""
     facts = plan.facts
@@ -49,4 +49,4 @@ def way_back(plan: AddonPlan) -> WayBack | Unknown:
         caveats.append(f"AWS recommends to update {name} one minor version at a time")
     if isinstance(schema, Unknown) and values != facts.values:
         caveats.append(f"whether {version} takes these values is not known: {schema.why}")
-    return WayBack(name, version, values, tuple(by_hand), tuple(caveats))
+    return AddonRollback(name, version, values, tuple(by_hand), tuple(caveats))

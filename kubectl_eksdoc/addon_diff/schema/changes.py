@@ -41,7 +41,7 @@ class Renamed:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class _Changed:
     """Something else is allowed at a path of both."""
 
     path: Path
@@ -63,10 +63,10 @@ class SchemaChanges:
     added: tuple[OneSided, ...] = ()
     removed: tuple[OneSided, ...] = ()
     renamed: tuple[Renamed, ...] = ()
-    tightened: tuple[Changed, ...] = ()
-    loosened: tuple[Changed, ...] = ()
-    defaults: tuple[Changed, ...] = ()
-    unclear: tuple[Changed, ...] = ()
+    tightened: tuple[_Changed, ...] = ()
+    loosened: tuple[_Changed, ...] = ()
+    defaults: tuple[_Changed, ...] = ()
+    unclear: tuple[_Changed, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything differs; what is unclear in both alike is no difference, and no pass either."""
@@ -100,23 +100,23 @@ def changes(old: SchemaPaths, new: SchemaPaths) -> SchemaChanges:
             OneSided(each, new.refuses(each.path)) for each in removed if not _below(each, [of.old for of in renamed])
         ),
         renamed=tuple(renamed),
-        tightened=tuple(Changed(path, shift.what) for path, shift in found if shift.tighter),
-        loosened=tuple(Changed(path, shift.what) for path, shift in found if shift.looser),
+        tightened=tuple(_Changed(path, shift.what) for path, shift in found if shift.tighter),
+        loosened=tuple(_Changed(path, shift.what) for path, shift in found if shift.looser),
         defaults=tuple(_default(old.at[path], new.at[path]) for path in both if _differs(old.at[path], new.at[path])),
         unclear=tuple(_unclear(old, new)),
     )
 
 
-def _unclear(old: SchemaPaths, new: SchemaPaths) -> list[Changed]:
+def _unclear(old: SchemaPaths, new: SchemaPaths) -> list[_Changed]:
     """What is not understood in the same words in both is the same there, but for what was not read to its end."""
     before, now = set(old.unclear), set(new.unclear)
     same = {(path, text) for path, text in before & now if text != GOES_ON}
-    found = [Changed(path, f"{text} (before)") for path, text in before - same]
-    found += [Changed(path, f"{text} (now)") for path, text in now - same]
+    found = [_Changed(path, f"{text} (before)") for path, text in before - same]
+    found += [_Changed(path, f"{text} (now)") for path, text in now - same]
     for path in old.at.keys() & new.at.keys():
         was, is_now = (f"{_list(each.unchecked)} {each.again}".strip() for each in (old.at[path], new.at[path]))
         if was != is_now:
-            found.append(Changed(path, f"what is not checked there was {was or 'nothing'}, is {is_now or 'nothing'}"))
+            found.append(_Changed(path, f"what is not checked there was {was or 'nothing'}, is {is_now or 'nothing'}"))
     return sorted(found, key=lambda each: (each.path, each.what))
 
 
@@ -132,9 +132,9 @@ def _differs(old: Allowed, new: Allowed) -> bool:
     return (old.has_default, spelled(old.default)) != (new.has_default, spelled(new.default))
 
 
-def _default(old: Allowed, new: Allowed) -> Changed:
+def _default(old: Allowed, new: Allowed) -> _Changed:
     was, now = (spelled(each.default) if each.has_default else "none" for each in (old, new))
-    return Changed(new.path, f"was {was}, is {now}")
+    return _Changed(new.path, f"was {was}, is {now}")
 
 
 def _renamed(removed: Sequence[Allowed], added: Sequence[Allowed], old: SchemaPaths, new: SchemaPaths) -> list[Renamed]:

@@ -9,7 +9,7 @@ from kubectl_eksdoc.addon_diff.schema.allowed import Allowed
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
+class SchemaShift:
     """`tighter`: something fits no more; `looser`: something fits that did not. Both, where it is another thing."""
 
     tighter: bool
@@ -17,7 +17,7 @@ class Shift:
     what: str
 
 
-def shifts(old: Allowed, new: Allowed) -> Iterator[Shift]:
+def shifts(old: Allowed, new: Allowed) -> Iterator[SchemaShift]:
     """What differs between what two schemas allow at the same path, not below it.
 
     Swapping `old` and `new` swaps `tighter` and `looser`, but not the rules by which it was seen.
@@ -29,22 +29,22 @@ def shifts(old: Allowed, new: Allowed) -> Iterator[Shift]:
     yield from _limits(old, new)
     yield from _sets("alternatives", old.either or None, new.either or None)
     if old.required != new.required:
-        yield Shift(new.required, old.required, "is required" if new.required else "is not required any more")
+        yield SchemaShift(new.required, old.required, "is required" if new.required else "is not required any more")
     if old.closed != new.closed:
         what = "takes no other keys any more" if new.closed else "takes any key"
-        yield Shift(new.closed, old.closed, what)
+        yield SchemaShift(new.closed, old.closed, what)
     if old.alternative != new.alternative:
         what = "only in some alternatives" if new.alternative else "in all alternatives"
-        yield Shift(new.alternative, old.alternative, what)
+        yield SchemaShift(new.alternative, old.alternative, what)
 
 
-def _sets(name: str, old: tuple[str, ...] | None, new: tuple[str, ...] | None) -> Iterator[Shift]:
+def _sets(name: str, old: tuple[str, ...] | None, new: tuple[str, ...] | None) -> Iterator[SchemaShift]:
     """Of what may be chosen from; None for anything."""
     if old == new:
         return
     lost = new is not None and (old is None or not _held(name, set(old), set(new)))
     won = old is not None and (new is None or not _held(name, set(new), set(old)))
-    yield Shift(lost, won, f"{name} were {_list(old)}, are {_list(new)}")
+    yield SchemaShift(lost, won, f"{name} were {_list(old)}, are {_list(new)}")
 
 
 def _held(name: str, these: set[str], among: set[str]) -> bool:
@@ -52,18 +52,18 @@ def _held(name: str, these: set[str], among: set[str]) -> bool:
     return these <= (among | {"integer"} if name == "types" and "number" in among else among)
 
 
-def _asked(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[Shift]:
+def _asked(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[SchemaShift]:
     """Of what all has to fit."""
     if old != new:
         tighter, looser = not set(new) <= set(old), not set(old) <= set(new)
-        yield Shift(tighter, looser, f"{name} was {_list(old or None)}, is {_list(new or None)}")
+        yield SchemaShift(tighter, looser, f"{name} was {_list(old or None)}, is {_list(new or None)}")
 
 
 _UPWARDS = {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}
 _DOWNWARDS = {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}
 
 
-def _limits(old: Allowed, new: Allowed) -> Iterator[Shift]:
+def _limits(old: Allowed, new: Allowed) -> Iterator[SchemaShift]:
     for name in sorted({name for name, _ in (*old.limits, *new.limits)}):
         was, now = _strictest(old, name), _strictest(new, name)
         if was == now:
@@ -75,7 +75,7 @@ def _limits(old: Allowed, new: Allowed) -> Iterator[Shift]:
             looser = not tighter
         else:
             tighter = looser = True
-        yield Shift(
+        yield SchemaShift(
             tighter, looser, f"{name} was {'none' if was is None else was}, is {'none' if now is None else now}"
         )
 

@@ -26,7 +26,7 @@ _TWO_MODES_SINCE = (20, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredAddon:
     """`module`: the names of the module that is to be written to, from the root's; "" where it is the resource itself.
     `map`: its argument with the add-ons, ``cluster_addons``; `key`: the add-on's there, its name in most. `source` and
     `version` as it is called. `overwrites`: it says OVERWRITE for an update where nothing else is given. `one_mode`: it
@@ -57,7 +57,7 @@ class Declared:
         return f"{text}, by {self.argument(name)}" if self.module and name else text
 
 
-def declared(plan: TerraformPlan, request: AddonRequest) -> Declared:
+def declared(plan: TerraformPlan, request: AddonRequest) -> DeclaredAddon:
     """By the calls that the plan's configuration has; where the module is none that is known, the resource itself."""
     addon = "" if isinstance(request.addon, Unknown) or request.addon is None else request.addon
     instance = _INSTANCE.search(request.address)
@@ -65,10 +65,10 @@ def declared(plan: TerraformPlan, request: AddonRequest) -> Declared:
     path = request.resource.module_path
     call = plan.module(path) if path else None
     if call is None or not (_is_of(call, _EKS) or _is_of(call, _BLUEPRINTS)):
-        return Declared(request.address, key)
+        return DeclaredAddon(request.address, key)
     by_eks = _is_of(call, _EKS)
     lowest, end = bounds([call.version or call.source.partition("?ref=")[2]])
-    return Declared(
+    return DeclaredAddon(
         request.address,
         key,
         path,

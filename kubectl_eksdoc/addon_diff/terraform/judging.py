@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.addon_diff.terraform.leaving import leaving
 from kubectl_eksdoc.addon_diff.terraform.remedies import written_there
-from kubectl_eksdoc.addon_diff.terraform.result import Change, Judged, Supposed
+from kubectl_eksdoc.addon_diff.terraform.result import Assumption, JudgedAddonChange, PlannedAddonChange
 from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
@@ -20,10 +20,10 @@ from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, in_
 _FIRST = Remedy("apply what it depends on first (terraform apply -target), and judge the plan that is made then")
 
 
-def judged(change: Change, facts: AddonFacts, values: Doc | None, judge: Judge) -> Judged:
+def judged(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None, judge: Judge) -> JudgedAddonChange:
     """An update, or a creation where `facts` say that EKS does not manage it. `values`: those that hold afterwards by
     the plan, None where EKS keeps today's."""
-    plan = plan_update(facts, Asked(_mode(change), values), judge)
+    plan = plan_update(facts, AddonUpdateRequest(_mode(change), values), judge)
     supposed = tuple(_supposed(change, facts))
     found = [_addressed(each, change, facts) for each in plan.findings]
     if supposed:
@@ -37,15 +37,15 @@ def judged(change: Change, facts: AddonFacts, values: Doc | None, judge: Judge) 
         found.append(_takes_over(change, plan, found))
     found += leaving(change)
     findings = in_order(found)
-    return Judged(change, replace(plan, findings=findings), findings, supposed)
+    return JudgedAddonChange(change, replace(plan, findings=findings), findings, supposed)
 
 
-def unjudged(change: Change, *findings: Finding) -> Judged:
+def unjudged(change: PlannedAddonChange, *findings: Finding) -> JudgedAddonChange:
     """Nothing is predicted of its fields: what is said of it is all."""
-    return Judged(change, None, in_order((*findings, *leaving(change))))
+    return JudgedAddonChange(change, None, in_order((*findings, *leaving(change))))
 
 
-def refused(change: Change, message: str, *remedies: Remedy) -> Finding:
+def refused(change: PlannedAddonChange, message: str, *remedies: Remedy) -> Finding:
     """EKS refuses what is asked for."""
     return Finding(
         Code.of("addon-terraform-clash"),
@@ -58,7 +58,7 @@ def refused(change: Change, message: str, *remedies: Remedy) -> Finding:
     )
 
 
-def open_question(change: Change, message: str, missing: str, remedy: Remedy = _FIRST) -> Finding:
+def open_question(change: PlannedAddonChange, message: str, missing: str, remedy: Remedy = _FIRST) -> Finding:
     """Something without which the change cannot be judged."""
     return Finding(
         Code.of("addon-terraform-unknown"),
@@ -72,7 +72,7 @@ def open_question(change: Change, message: str, missing: str, remedy: Remedy = _
     )
 
 
-def _mode(change: Change) -> Mode:
+def _mode(change: PlannedAddonChange) -> Mode:
     """The worst where it is not known; PRESERVE does at a creation what NONE does (CreateAddonRequest)."""
     if isinstance(change.request.mode, Unknown):
         return Mode.OVERWRITE
@@ -80,22 +80,22 @@ def _mode(change: Change) -> Mode:
     return Mode.NONE if mode is Mode.PRESERVE and change.creates else mode
 
 
-def _supposed(change: Change, facts: AddonFacts) -> Iterator[Supposed]:
+def _supposed(change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Assumption]:
     request = change.request
     if request.sends_version and (isinstance(request.after, Unknown) or not request.after):
         why = _clause(request.after) if isinstance(request.after, Unknown) else "is empty"
-        yield Supposed("addon_version", why, f"{facts.target.version}, which EKS marks as default")
+        yield Assumption("addon_version", why, f"{facts.target.version}, which EKS marks as default")
     if isinstance(request.mode, Unknown):
-        yield Supposed(request.set_by, _clause(request.mode), "OVERWRITE, which takes most")
+        yield Assumption(request.set_by, _clause(request.mode), "OVERWRITE, which takes most")
     if request.sends_values and isinstance(request.values, Unknown):
-        yield Supposed("configuration_values", _clause(request.values), "those of today")
+        yield Assumption("configuration_values", _clause(request.values), "those of today")
 
 
 def _clause(unknown: Unknown) -> str:
     return unknown.why.removeprefix("it ")
 
 
-def _only_the_mode(change: Change) -> bool:
+def _only_the_mode(change: PlannedAddonChange) -> bool:
     request = change.request
     others = (request.sends_version and not isinstance(request.after, str)) or (
         request.sends_values and isinstance(request.values, Unknown)
@@ -103,7 +103,7 @@ def _only_the_mode(change: Change) -> bool:
     return isinstance(request.mode, Unknown) and not others
 
 
-def _left_open(change: Change, supposed: Sequence[Supposed]) -> Iterator[Finding]:
+def _left_open(change: PlannedAddonChange, supposed: Sequence[Assumption]) -> Iterator[Finding]:
     for each in supposed:
         yield open_question(
             change,
@@ -129,7 +129,7 @@ _OPEN = frozenset(
 """What rests on the version, the values or the mode."""
 
 
-def _doubted(finding: Finding, supposed: Sequence[Supposed]) -> Finding:
+def _doubted(finding: Finding, supposed: Sequence[Assumption]) -> Finding:
     """It is so only if what was supposed is."""
     if finding.code not in _OPEN:
         return finding
@@ -138,12 +138,12 @@ def _doubted(finding: Finding, supposed: Sequence[Supposed]) -> Finding:
     return replace(finding, status=Status.UNKNOWN, evidence=evidence, missing=missing)
 
 
-def _addressed(finding: Finding, change: Change, facts: AddonFacts) -> Finding:
+def _addressed(finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> Finding:
     remedies = written_there(finding, change, facts)
     return replace(finding, evidence=(*finding.evidence, change.evidence), remedy=remedies)
 
 
-def _empty(change: Change, facts: AddonFacts, values: Doc | None) -> Iterator[Finding]:
+def _empty(change: PlannedAddonChange, facts: AddonFacts, values: Doc | None) -> Iterator[Finding]:
     """An empty text is sent as it is, and no document says what EKS takes it for: judged as ``{}``."""
     if values == {} and change.request.sends_values and not change.request.values and facts.values:
         yield open_question(
@@ -154,7 +154,7 @@ def _empty(change: Change, facts: AddonFacts, values: Doc | None) -> Iterator[Fi
         )
 
 
-def _drifted(change: Change, facts: AddonFacts) -> Iterator[Finding]:
+def _drifted(change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Finding]:
     before = change.request.before
     if facts.installed and isinstance(before, str) and before and before != facts.now.version:
         yield open_question(
@@ -165,7 +165,7 @@ def _drifted(change: Change, facts: AddonFacts) -> Iterator[Finding]:
         )
 
 
-def _of_role(change: Change) -> Iterator[Finding]:
+def _of_role(change: PlannedAddonChange) -> Iterator[Finding]:
     """What roles allow is not in the plan: pods that have one are not known to do as well with another, or none."""
     before, after = change.request.resource.before, change.request.resource.after
     if before is None or after is None or not before.role or before.role == after.role:
@@ -180,7 +180,7 @@ def _of_role(change: Change) -> Iterator[Finding]:
     )
 
 
-def _takes_over(change: Change, plan: AddonPlan, found: list[Finding]) -> Finding:
+def _takes_over(change: PlannedAddonChange, plan: AddonPlan, found: list[Finding]) -> Finding:
     """What else of the chart is written over is never wholly known."""
     fails = any(each.status is Status.FAIL for each in found)
     mode = plan.asked.mode

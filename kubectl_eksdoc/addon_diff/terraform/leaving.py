@@ -11,27 +11,27 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.addon_diff.rendering import objects_of
 from kubectl_eksdoc.addon_diff.terraform.requests import Kind
-from kubectl_eksdoc.addon_diff.terraform.result import Change
+from kubectl_eksdoc.addon_diff.terraform.result import PlannedAddonChange
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status
-from kubectl_eksdoc.model.knowledge import Source, sections
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class DeletionLoss:
     """What ends where add-on `name` is deleted."""
 
     name: str
     severity: Severity
     effect: str
-    source: Source
+    source: KnowledgeSource
 
 
-_LOST = {each.name: (each.severity, each.effect) for each in sections(Loss, "software", "deleted")}
+_LOST = {each.name: (each.severity, each.effect) for each in sections(DeletionLoss, "software", "deleted")}
 _ANY = (Severity.HIGH, "what it does in the cluster ends")
 
 
-def leaving(change: Change) -> Iterator[Finding]:
+def leaving(change: PlannedAddonChange) -> Iterator[Finding]:
     """One finding for a request that takes the add-on away, none for any other."""
     request, addon = change.request, change.addon
     if request.kind is Kind.FORGET:
@@ -46,7 +46,7 @@ def leaving(change: Change) -> Iterator[Finding]:
         yield _kept(change) if request.keeps else _deleted(change)
 
 
-def _kept(change: Change) -> Finding:
+def _kept(change: PlannedAddonChange) -> Finding:
     replaced = change.request.kind is Kind.REPLACE
     return _finding(
         change,
@@ -62,7 +62,7 @@ _FORCED = Remedy("look what forces the replacement (# forces replacement in terr
 _MOVED = Remedy("where only its address has changed, write a moved block")
 
 
-def _deleted(change: Change) -> Finding:
+def _deleted(change: PlannedAddonChange) -> Finding:
     replaced = change.request.kind is Kind.REPLACE
     worst, lost = _LOST.get(change.addon, _ANY)
     objects = ", ".join(f"{of.kind} {of.name}" for of in objects_of(change.addon)) or "all of its objects"
@@ -80,7 +80,9 @@ def _deleted(change: Change) -> Finding:
     )
 
 
-def _finding(change: Change, severity: Severity, message: str, evidence: tuple[str, ...], *remedies: Remedy) -> Finding:
+def _finding(
+    change: PlannedAddonChange, severity: Severity, message: str, evidence: tuple[str, ...], *remedies: Remedy
+) -> Finding:
     who = f"Terraform: {change.request.address}, {change.request.kind.value}"
     return Finding(
         Code.of("addon-terraform-removes"), severity, Status.FAIL, change.subject, message, (*evidence, who), remedies

@@ -8,12 +8,12 @@ from kubectl_eksdoc.addon_diff.facts import AddonFacts
 from kubectl_eksdoc.addon_diff.judging import DECLARE, KEEP, LEAVE
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.terraform.requests import Kind
-from kubectl_eksdoc.addon_diff.terraform.result import Change
+from kubectl_eksdoc.addon_diff.terraform.result import PlannedAddonChange
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status
 
 
-def written_there(finding: Finding, change: Change, facts: AddonFacts) -> tuple[Remedy, ...]:
+def written_there(finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> tuple[Remedy, ...]:
     """The remedies of `finding` as Terraform's; those that are no matter of how it is asked stay."""
     found: list[Remedy] = []
     for remedy in finding.remedy:
@@ -21,7 +21,7 @@ def written_there(finding: Finding, change: Change, facts: AddonFacts) -> tuple[
     return tuple(dict.fromkeys(found))
 
 
-def _instead(remedy: Remedy, finding: Finding, change: Change, facts: AddonFacts) -> Iterator[Remedy]:
+def _instead(remedy: Remedy, finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Remedy]:
     if remedy in (KEEP, DECLARE):
         yield from _values(change)
     elif remedy == LEAVE:
@@ -39,7 +39,7 @@ def _instead(remedy: Remedy, finding: Finding, change: Change, facts: AddonFacts
         yield remedy
 
 
-def _values(change: Change) -> Iterator[Remedy]:
+def _values(change: PlannedAddonChange) -> Iterator[Remedy]:
     if not change.where.gives_values:
         version = change.where.argument("addon_version")
         yield Remedy(
@@ -68,7 +68,7 @@ def _values(change: Change) -> Iterator[Remedy]:
         )
 
 
-def _preserve(change: Change) -> Iterator[Remedy]:
+def _preserve(change: PlannedAddonChange) -> Iterator[Remedy]:
     if any(each.gives_preserve for each in change.generations):
         argument = change.where.argument(change.conflicts)
         yield Remedy(

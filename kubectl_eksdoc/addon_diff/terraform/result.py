@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.terraform.declared import Declared
+from kubectl_eksdoc.addon_diff.terraform.declared import DeclaredAddon
 from kubectl_eksdoc.addon_diff.terraform.generations import Generation
 from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind
 from kubectl_eksdoc.model.asked import Unknown
@@ -14,11 +14,11 @@ from kubectl_eksdoc.model.terraform import TerraformPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlannedAddonChange:
     """What EKS is asked for, where people have written that, and for which generations of the provider."""
 
     request: AddonRequest
-    where: Declared
+    where: DeclaredAddon
     generations: tuple[Generation, ...]
 
     @property
@@ -54,7 +54,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Supposed:
+class Assumption:
     """What a judgement rests on where the plan does not say: of which `argument`, `why` in a clause, and what was taken
     `instead`."""
 
@@ -67,14 +67,14 @@ class Supposed:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedAddonChange:
     """`plan`: what becomes of the fields, None where no update or creation was judged. `supposed`: what it rests on
     where the plan does not say. `findings`: all of them, those of `plan` among them, worst first."""
 
-    change: Change
+    change: PlannedAddonChange
     plan: AddonPlan | None
     findings: tuple[Finding, ...]
-    supposed: tuple[Supposed, ...] = ()
+    supposed: tuple[Assumption, ...] = ()
 
     @property
     def worst(self) -> Severity | None:
@@ -88,7 +88,7 @@ class TerraformJudgement:
     plan as a whole. `addon`: the only one that was looked at, "" for all."""
 
     plan: TerraformPlan
-    changes: tuple[Judged, ...]
+    changes: tuple[JudgedAddonChange, ...]
     elsewhere: tuple[AddonRequest, ...]
     findings: tuple[Finding, ...]
     addon: str = ""

@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Sub
 from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, TerraformPlan
 
 
-class Scope(Enum):
+class RequestScope(Enum):
     """Whether a request is for the cluster that was read."""
 
     HERE = "here"
@@ -22,13 +22,13 @@ class Scope(Enum):
     UNKNOWN = "unknown"
 
 
-def scope_of(request: AddonRequest, cluster: EksCluster) -> Scope:
+def scope_of(request: AddonRequest, cluster: EksCluster) -> RequestScope:
     """By the cluster's name, and by account and region where the plan has them."""
     if isinstance(request.cluster, Unknown) or not request.cluster:
-        return Scope.UNKNOWN
+        return RequestScope.UNKNOWN
     sides = [each for each in request.sides if each.cluster == request.cluster]
     other = request.cluster != cluster.name or any(_is_elsewhere(each, cluster) for each in sides)
-    return Scope.ELSEWHERE if other else Scope.HERE
+    return RequestScope.ELSEWHERE if other else RequestScope.HERE
 
 
 def _is_elsewhere(settings: AddonSettings, cluster: EksCluster) -> bool:

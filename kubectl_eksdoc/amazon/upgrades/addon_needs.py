@@ -12,9 +12,9 @@ from enum import Enum
 
 from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew
 from kubectl_eksdoc.amazon.upgrades.software import CLUSTER_AUTOSCALER, KUBE_PROXY, Software
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit, Verdict, in_words, minor_of
+from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import Source, sections
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 from kubectl_eksdoc.model.versions import Version
 
 AL2023 = "AL2023"
@@ -23,7 +23,7 @@ Installed = Version | Unknown | None
 """None: it is not in the cluster, and all was looked at that would show it."""
 
 
-class Promise(str, Enum):
+class SupportPromise(str, Enum):
     """What its makers say of the Kubernetes versions in a row."""
 
     SUPPORTED = "supported"  # others are not
@@ -32,7 +32,7 @@ class Promise(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class _Row:
     """From `since` on, until the next row. `newest` is None where none is named (``1.34+``)."""
 
     since: Version
@@ -41,14 +41,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CompatibilityTable:
     """Which Kubernetes versions each version of software `name` is made for, as its makers publish it. `rows`: the
     oldest first."""
 
     name: str
-    promise: Promise
-    rows: tuple[Row, ...]
-    source: Source
+    promise: SupportPromise
+    rows: tuple[_Row, ...]
+    source: KnowledgeSource
 
     @property
     def read_to(self) -> Version:
@@ -61,88 +61,96 @@ class Table:
         return max((row.newest or row.oldest for row in self.rows), key=lambda each: (each.major, each.minor))
 
 
-TABLES = sections(Table, "software", "compatibility")
+TABLES = sections(CompatibilityTable, "software", "compatibility")
 _TABLE_OF = {each.name: each for each in TABLES}
 
 
-def _table_of(software: Software, more: Iterable[Table]) -> Table | None:
+def _table_of(software: Software, more: Iterable[CompatibilityTable]) -> CompatibilityTable | None:
     """Of `more` before those of the package."""
     return next((each for each in more if each.name == software.name), None) or _TABLE_OF.get(software.name)
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class VersionRequirement:
     """Software `name` must be there, and `at_least` this version (None: any), before the control plane gets
     `kubernetes`, or where that is None before there are nodes of the family `nodes`. `only_if`: whom it concerns, ""
     for everybody."""
 
     name: str
     reason: str
-    source: Source
+    source: KnowledgeSource
     at_least: Version | None = None
     kubernetes: Version | None = None
     nodes: str = ""
     only_if: str = ""
 
 
-NEEDS = sections(Need, "software", "needs")
+NEEDS = sections(VersionRequirement, "software", "needs")
 
 
-def needs(software: Software, now: Version, step: Version, nodes: str = "") -> tuple[Need, ...]:
+def needs(software: Software, now: Version, step: Version, nodes: str = "") -> tuple[VersionRequirement, ...]:
     """All that come with the step from `now` to `step`, and with nodes of that family. A cluster that has passed a
     version shows by running that what it needed is there."""
     return tuple(each for each in NEEDS if each.name == software.name and _concerns(each, now, step, nodes))
 
 
-def meets(need: Need, installed: Installed) -> Verdict:
+def meets(need: VersionRequirement, installed: Installed) -> SourcedVerdict:
     """Whether what is installed will do."""
     if installed is None:
         absent = need.at_least is None
         why = f"{need.name} is not installed"
-        return Verdict(Fit.ABSENT if absent else Fit.FITS, f"{why}: {need.reason}" if absent else why, need.source)
+        return SourcedVerdict(
+            Fit.ABSENT if absent else Fit.FITS, f"{why}: {need.reason}" if absent else why, need.source
+        )
     if need.at_least is None:
-        return Verdict(Fit.FITS, f"{need.name} is installed", need.source)
+        return SourcedVerdict(Fit.FITS, f"{need.name} is installed", need.source)
     if isinstance(installed, Unknown):
-        return Verdict(Fit.UNKNOWN, installed.why, need.source)
+        return SourcedVerdict(Fit.UNKNOWN, installed.why, need.source)
     if installed.patch is None and need.at_least.patch and minor_of(installed) == minor_of(need.at_least):
         why = f"only {in_words(installed)} is told, and {in_words(need.at_least)} is needed"
-        return Verdict(Fit.UNKNOWN, why, need.source)
+        return SourcedVerdict(Fit.UNKNOWN, why, need.source)
     if installed < need.at_least:
         why = f"{in_words(need.at_least)} or newer is needed, it is {in_words(installed)}: {need.reason}"
-        return Verdict(Fit.TOO_OLD, why, need.source)
-    return Verdict(Fit.FITS, f"{in_words(need.at_least)} or newer is needed, it is {in_words(installed)}", need.source)
+        return SourcedVerdict(Fit.TOO_OLD, why, need.source)
+    return SourcedVerdict(
+        Fit.FITS, f"{in_words(need.at_least)} or newer is needed, it is {in_words(installed)}", need.source
+    )
 
 
-_SAME_MINOR = Source(
+_SAME_MINOR = KnowledgeSource(
     "kubernetes/autoscaler cluster-autoscaler/README.md, Releases; EKS user guide, update-cluster", Confidence.MEDIUM
 )
 
 
-def fits(software: Software, version: Version | Unknown, kubernetes: Version, more: Sequence[Table] = ()) -> Verdict:
+def fits(
+    software: Software, version: Version | Unknown, kubernetes: Version, more: Sequence[CompatibilityTable] = ()
+) -> SourcedVerdict:
     """Whether that version of it is made for that Kubernetes, by its makers' own table. `more`: tables that come before
     those of the package."""
     if isinstance(version, Unknown):
-        return Verdict(Fit.UNKNOWN, version.why)
+        return SourcedVerdict(Fit.UNKNOWN, version.why)
     if software == KUBE_PROXY:
         return kube_proxy_skew(kubernetes, version)
     if software == CLUSTER_AUTOSCALER:
         same = minor_of(version) == minor_of(kubernetes)
         why = "its minor is to be that of the control plane"
-        return Verdict(Fit.FITS if same else Fit.UNTESTED, f"{why}, it is {in_words(version)}", _SAME_MINOR)
+        return SourcedVerdict(Fit.FITS if same else Fit.UNTESTED, f"{why}, it is {in_words(version)}", _SAME_MINOR)
     table = _table_of(software, more)
     if table is None:
-        return Verdict(Fit.UNKNOWN, f"no table of Kubernetes versions is known for {software.name}")
+        return SourcedVerdict(Fit.UNKNOWN, f"no table of Kubernetes versions is known for {software.name}")
     return _by_table(table, version, kubernetes)
 
 
-def versions_for(software: Software, kubernetes: Sequence[Version], more: Sequence[Table] = ()) -> tuple[Version, ...]:
+def versions_for(
+    software: Software, kubernetes: Sequence[Version], more: Sequence[CompatibilityTable] = ()
+) -> tuple[Version, ...]:
     """The versions of its table that fit all of these, the oldest first; each stands for those up to the next row."""
     table = _table_of(software, more)
     rows = table.rows if table is not None else ()
     return tuple(row.since for row in rows if all(_covers(row, minor_of(each)) for each in kubernetes))
 
 
-class Place(str, Enum):
+class UpdatePosition(str, Enum):
     """When in one step of an upgrade it is updated."""
 
     BEFORE_CONTROL_PLANE = "before the control plane"
@@ -154,18 +162,18 @@ class Place(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class OrderedAddon:
     """`to`: at least this version, None where no one is named. `only_if`: whom it concerns, "" for everybody."""
 
-    place: Place
+    place: UpdatePosition
     why: str
     to: Version | None = None
-    source: Source | None = None
+    source: KnowledgeSource | None = None
     only_if: str = ""
 
 
-_POLICY = Source("kubernetes.io, Version Skew Policy")
-_GUIDE = Source("EKS user guide, update-cluster")
+_POLICY = KnowledgeSource("kubernetes.io, Version Skew Policy")
+_GUIDE = KnowledgeSource("EKS user guide, update-cluster")
 
 
 def placed(
@@ -174,106 +182,110 @@ def placed(
     now: Version,
     step: Version,
     nodes: str = "",
-    more: Sequence[Table] = (),
-) -> Placed:
+    more: Sequence[CompatibilityTable] = (),
+) -> OrderedAddon:
     """Where it stands in the step from `now` to the next minor `step`, after which nodes of the family `nodes` come
     (AL2023; "" for those that are there). Whether a need with `only_if` concerns the cluster, the caller knows."""
     if software == KUBE_PROXY:
         why = "it must never be newer than the control plane"
-        return Placed(Place.AFTER_CONTROL_PLANE, why, minor_of(step), _POLICY)
+        return OrderedAddon(UpdatePosition.AFTER_CONTROL_PLANE, why, minor_of(step), _POLICY)
     if software == CLUSTER_AUTOSCALER:
         why = "its minor follows that of the control plane"
-        return Placed(Place.AFTER_CONTROL_PLANE, why, minor_of(step), _SAME_MINOR)
+        return OrderedAddon(UpdatePosition.AFTER_CONTROL_PLANE, why, minor_of(step), _SAME_MINOR)
     return _by_needs(software, installed, (now, step), nodes) or _by_makers(software, installed, now, step, more)
 
 
-def _by_needs(software: Software, installed: Installed, step: tuple[Version, Version], nodes: str) -> Placed | None:
+def _by_needs(
+    software: Software, installed: Installed, step: tuple[Version, Version], nodes: str
+) -> OrderedAddon | None:
     """By the first need that is not met; before the control plane goes before the nodes."""
     for need in sorted(needs(software, *step, nodes), key=lambda each: (each.kubernetes is None, _age(each))):
         verdict = meets(need, installed)
         if verdict.fit is Fit.FITS:
             continue
         if verdict.fit is Fit.UNKNOWN:
-            return Placed(Place.UNKNOWN, verdict.why, need.at_least, need.source, need.only_if)
-        place = Place.BEFORE_NODES if need.kubernetes is None else Place.BEFORE_CONTROL_PLANE
-        return Placed(place, verdict.why, need.at_least, need.source, need.only_if)
+            return OrderedAddon(UpdatePosition.UNKNOWN, verdict.why, need.at_least, need.source, need.only_if)
+        place = UpdatePosition.BEFORE_NODES if need.kubernetes is None else UpdatePosition.BEFORE_CONTROL_PLANE
+        return OrderedAddon(place, verdict.why, need.at_least, need.source, need.only_if)
     return None
 
 
-def _by_makers(software: Software, installed: Installed, now: Version, step: Version, more: Sequence[Table]) -> Placed:
+def _by_makers(
+    software: Software, installed: Installed, now: Version, step: Version, more: Sequence[CompatibilityTable]
+) -> OrderedAddon:
     if installed is None:
-        return Placed(Place.NO_ORDER, "it is not installed")
+        return OrderedAddon(UpdatePosition.NO_ORDER, "it is not installed")
     table = _table_of(software, more)
     if table is None:
         if software.addon:
             why = (
                 "EKS offers the versions of an add-on by the cluster's version, new ones once the control plane has it"
             )
-            return Placed(Place.AFTER_CONTROL_PLANE, why, None, _GUIDE)
+            return OrderedAddon(UpdatePosition.AFTER_CONTROL_PLANE, why, None, _GUIDE)
         if any(each.name == software.name for each in NEEDS):
-            return Placed(Place.NO_ORDER, "it has what is known to be needed")
-        return Placed(Place.UNKNOWN, f"no table of Kubernetes versions is known for {software.name}")
+            return OrderedAddon(UpdatePosition.NO_ORDER, "it has what is known to be needed")
+        return OrderedAddon(UpdatePosition.UNKNOWN, f"no table of Kubernetes versions is known for {software.name}")
     then = fits(software, installed, step, more)
-    if table.promise is not Promise.SUPPORTED:
-        place = Place.NO_ORDER if then.fit is Fit.FITS else Place.NO_PROMISE
-        return Placed(place, then.why, None, then.source)
+    if table.promise is not SupportPromise.SUPPORTED:
+        place = UpdatePosition.NO_ORDER if then.fit is Fit.FITS else UpdatePosition.NO_PROMISE
+        return OrderedAddon(place, then.why, None, then.source)
     if then.fit is Fit.UNKNOWN:
-        return Placed(Place.UNKNOWN, then.why, None, then.source)
+        return OrderedAddon(UpdatePosition.UNKNOWN, then.why, None, then.source)
     newer = () if isinstance(installed, Unknown) else _newer(installed, versions_for(software, (step,), more))
     if then.fit is Fit.TOO_OLD and newer:
         both = tuple(each for each in newer if each in versions_for(software, (now,), more))
         gap = "" if both else f"; no version is made for both {in_words(minor_of(now))} and {in_words(minor_of(step))}"
-        return Placed(Place.BEFORE_CONTROL_PLANE, then.why + gap, both[0] if both else None, then.source)
-    return Placed(Place.NO_ORDER, then.why, None, then.source)
+        return OrderedAddon(UpdatePosition.BEFORE_CONTROL_PLANE, then.why + gap, both[0] if both else None, then.source)
+    return OrderedAddon(UpdatePosition.NO_ORDER, then.why, None, then.source)
 
 
 def _newer(installed: Version, versions: Sequence[Version]) -> tuple[Version, ...]:
     return tuple(each for each in versions if installed < each)
 
 
-def _concerns(need: Need, now: Version, step: Version, nodes: str) -> bool:
+def _concerns(need: VersionRequirement, now: Version, step: Version, nodes: str) -> bool:
     if need.kubernetes is None:
         return need.nodes == nodes
     return minor_of(now) < need.kubernetes and not minor_of(step) < need.kubernetes
 
 
-def _age(need: Need) -> tuple[int, int, int]:
+def _age(need: VersionRequirement) -> tuple[int, int, int]:
     """The one that asks for most first."""
     most = need.at_least or Version(0, 0)
     return -most.major, -most.minor, -(most.patch or 0)
 
 
-def _by_table(table: Table, version: Version, kubernetes: Version) -> Verdict:
+def _by_table(table: CompatibilityTable, version: Version, kubernetes: Version) -> SourcedVerdict:
     wanted, text = minor_of(kubernetes), in_words(version)
     if not table.rows:
-        return Verdict(
+        return SourcedVerdict(
             Fit.UNTESTED, f"the makers of {table.name} publish no table of Kubernetes versions", table.source
         )
     if table.read_to < minor_of(version):
-        return Verdict(Fit.UNKNOWN, f"its table ends with {in_words(table.read_to)}, it is {text}", table.source)
+        return SourcedVerdict(Fit.UNKNOWN, f"its table ends with {in_words(table.read_to)}, it is {text}", table.source)
     row = _row(table.rows, version)
     if row is None:
         why = f"its table begins with {in_words(table.rows[0].since)}, it is {text}"
-        return Verdict(Fit.UNKNOWN, why, table.source)
+        return SourcedVerdict(Fit.UNKNOWN, why, table.source)
     if row.newest is not None and table.kubernetes_to < wanted:
         why = f"its table knows nothing after Kubernetes {in_words(table.kubernetes_to)}"
-        return Verdict(Fit.UNKNOWN, why, table.source)
+        return SourcedVerdict(Fit.UNKNOWN, why, table.source)
     said = f"{table.name} {text} is {table.promise.value} with Kubernetes {_window(row)}"
     if _covers(row, wanted):
-        return Verdict(Fit.FITS, said, table.source)
+        return SourcedVerdict(Fit.FITS, said, table.source)
     fit = Fit.TOO_NEW if wanted < row.oldest else Fit.TOO_OLD
-    fit = Fit.UNTESTED if table.promise is Promise.TESTED else fit
-    return Verdict(fit, f"{said}, not {in_words(wanted)}", table.source)
+    fit = Fit.UNTESTED if table.promise is SupportPromise.TESTED else fit
+    return SourcedVerdict(fit, f"{said}, not {in_words(wanted)}", table.source)
 
 
-def _row(rows: Sequence[Row], version: Version) -> Row | None:
+def _row(rows: Sequence[_Row], version: Version) -> _Row | None:
     """The last that begins no later. A version without a patch begins its minor."""
     return next((row for row in reversed(rows) if not version < row.since), None)
 
 
-def _covers(row: Row, kubernetes: Version) -> bool:
+def _covers(row: _Row, kubernetes: Version) -> bool:
     return not kubernetes < row.oldest and (row.newest is None or not row.newest < kubernetes)
 
 
-def _window(row: Row) -> str:
+def _window(row: _Row) -> str:
     return f"{in_words(row.oldest)} {'and newer' if row.newest is None else f'to {in_words(row.newest)}'}"

@@ -13,13 +13,13 @@ from datetime import date
 from enum import Enum
 
 from kubectl_eksdoc.amazon.upgrades.sockets import DOCKERSHIM_ENDS
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit, Verdict, in_words, minor_of
+from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import Source, records
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.versions import Version, parse
 
 
-class Family(str, Enum):
+class AmiFamily(str, Enum):
     AL2 = "AL2"
     AL2023 = "AL2023"
     BOTTLEROCKET = "Bottlerocket"
@@ -42,10 +42,10 @@ class Amis:
     publishes one for, none since `ended`; None where it goes on. `cgroup` is None where that depends on their release.
     `parameters` of Systems Manager, by amiType, tell which release EKS recommends."""
 
-    family: Family
+    family: AmiFamily
     name: str
     os_image: str
-    source: Source
+    source: KnowledgeSource
     type_prefix: str = ""
     any_type: str = ""
     last: Version | None = None
@@ -59,36 +59,36 @@ _TYPES = tuple((each.type_prefix, each.family) for each in AMIS.values() if each
 _IMAGES = tuple((re.compile(each.os_image), each.family) for each in AMIS.values())
 
 
-def family_of_type(ami_type: str) -> Family:
+def family_of_type(ami_type: str) -> AmiFamily:
     """Of a managed node group's amiType: ``AL2023_x86_64_STANDARD``."""
-    return next((family for start, family in _TYPES if ami_type.startswith(start)), Family.UNKNOWN)
+    return next((family for start, family in _TYPES if ami_type.startswith(start)), AmiFamily.UNKNOWN)
 
 
-def family_of_os(os_image: str) -> Family:
+def family_of_os(os_image: str) -> AmiFamily:
     """Of a node's ``status.nodeInfo.osImage``: ``Amazon Linux 2023.7.20250609``."""
-    return next((family for pattern, family in _IMAGES if pattern.match(os_image)), Family.UNKNOWN)
+    return next((family for pattern, family in _IMAGES if pattern.match(os_image)), AmiFamily.UNKNOWN)
 
 
-AL2 = AMIS[Family.AL2]
+AL2 = AMIS[AmiFamily.AL2]
 AL2023_VPC_CNI = Version(1, 16, 2)
 """At least this vpc-cni (user guide, nodes/al2023); see `addon_needs.NEEDS`."""
 
 
-def offered(family: Family, kubernetes: Version) -> Verdict:
+def offered(family: AmiFamily, kubernetes: Version) -> SourcedVerdict:
     """Whether EKS publishes an AMI of that family for that version."""
     of = AMIS.get(family)
     if of is not None and of.last is not None:
         last = f"the last AMI of {of.name} is for {in_words(of.last)}"
         if minor_of(kubernetes) > of.last:
-            return Verdict(Fit.TOO_OLD, last, of.source)
-        return Verdict(Fit.FITS, f"{last}; none has been published since {of.ended}", of.source)
+            return SourcedVerdict(Fit.TOO_OLD, last, of.source)
+        return SourcedVerdict(Fit.FITS, f"{last}; none has been published since {of.ended}", of.source)
     if of is not None and of.type_prefix:
-        return Verdict(Fit.FITS, f"EKS publishes AMIs of {family.value} for its versions", of.source)
-    who = "Canonical publishes it" if family is Family.UBUNTU else "it is an AMI of the owner's own"
-    return Verdict(Fit.UNKNOWN, f"{who}: which versions it is made for is not known to EKS")
+        return SourcedVerdict(Fit.FITS, f"EKS publishes AMIs of {family.value} for its versions", of.source)
+    who = "Canonical publishes it" if family is AmiFamily.UBUNTU else "it is an AMI of the owner's own"
+    return SourcedVerdict(Fit.UNKNOWN, f"{who}: which versions it is made for is not known to EKS")
 
 
-def cgroup(family: Family) -> Cgroup | Unknown:
+def cgroup(family: AmiFamily) -> Cgroup | Unknown:
     """Of a family's AMIs as they come; user data may say otherwise. Windows has none."""
     known = AMIS[family].cgroup if family in AMIS else None
     why = f"which cgroup version nodes of family {family.value} have depends on their release"
@@ -96,51 +96,57 @@ def cgroup(family: Family) -> Cgroup | Unknown:
 
 
 CGROUP_V1_REFUSED = Version(1, 35)
-_CGROUPS = Source("EKS user guide, 1.35 (kubelet failCgroupV1)", Confidence.MEDIUM)
+_CGROUPS = KnowledgeSource("EKS user guide, 1.35 (kubelet failCgroupV1)", Confidence.MEDIUM)
 
 
-def cgroup_fits(family: Family, kubelet: Version, fargate: bool = False) -> Verdict:
+def cgroup_fits(family: AmiFamily, kubelet: Version, fargate: bool = False) -> SourcedVerdict:
     """Whether a kubelet of that version starts there. Fargate's still run with cgroup v1 at 1.35."""
     if minor_of(kubelet) < CGROUP_V1_REFUSED:
-        return Verdict(Fit.FITS, f"kubelets before {in_words(CGROUP_V1_REFUSED)} start with cgroup v1 too", _CGROUPS)
-    if fargate or family is Family.BOTTLEROCKET:
+        return SourcedVerdict(
+            Fit.FITS, f"kubelets before {in_words(CGROUP_V1_REFUSED)} start with cgroup v1 too", _CGROUPS
+        )
+    if fargate or family is AmiFamily.BOTTLEROCKET:
         who = "Fargate" if fargate else "Bottlerocket"
-        return Verdict(Fit.FITS, f"{who} lets its kubelet start with cgroup v1 (failCgroupV1: false)", _CGROUPS)
-    if family is Family.WINDOWS:
-        return Verdict(Fit.FITS, "Windows has no cgroups", _CGROUPS)
+        return SourcedVerdict(Fit.FITS, f"{who} lets its kubelet start with cgroup v1 (failCgroupV1: false)", _CGROUPS)
+    if family is AmiFamily.WINDOWS:
+        return SourcedVerdict(Fit.FITS, "Windows has no cgroups", _CGROUPS)
     found = cgroup(family)
     if isinstance(found, Unknown):
-        return Verdict(Fit.UNKNOWN, found.why, _CGROUPS)
+        return SourcedVerdict(Fit.UNKNOWN, found.why, _CGROUPS)
     if found is Cgroup.V2:
-        return Verdict(Fit.FITS, f"{family.value} has cgroup v2", _CGROUPS)
-    return Verdict(Fit.TOO_OLD, f"{family.value} has cgroup v1, with which kubelets of 1.35 do not start", _CGROUPS)
+        return SourcedVerdict(Fit.FITS, f"{family.value} has cgroup v2", _CGROUPS)
+    return SourcedVerdict(
+        Fit.TOO_OLD, f"{family.value} has cgroup v1, with which kubelets of 1.35 do not start", _CGROUPS
+    )
 
 
 _CONTAINERD_1_6, _CONTAINERD_2 = Version(1, 6), Version(2, 0)
-_CRI_V1 = Source("EKS user guide, 1.26")
-_ONLY_2 = Source("EKS user guide, 1.35: the last with containerd 1.x", Confidence.MEDIUM)
-_NO_DOCKER = Source("EKS user guide, dockershim-deprecation")
+_CRI_V1 = KnowledgeSource("EKS user guide, 1.26")
+_ONLY_2 = KnowledgeSource("EKS user guide, 1.35: the last with containerd 1.x", Confidence.MEDIUM)
+_NO_DOCKER = KnowledgeSource("EKS user guide, dockershim-deprecation")
 
 
-def runtime_fits(runtime: str, kubelet: Version) -> Verdict:
+def runtime_fits(runtime: str, kubelet: Version) -> SourcedVerdict:
     """Whether a kubelet of that version runs with it. `runtime`: a node's ``containerRuntimeVersion``, as in
     ``containerd://1.7.27``; a new AMI brings its own."""
     name, separator, text = runtime.partition("://")
     version, wanted = parse(text), minor_of(kubelet)
     if name == "docker" and separator:
         if not wanted < DOCKERSHIM_ENDS:
-            return Verdict(Fit.TOO_OLD, "Docker is no runtime of a kubelet from 1.24 on", _NO_DOCKER)
-        return Verdict(Fit.FITS, "kubelets before 1.24 run with Docker", _NO_DOCKER)
+            return SourcedVerdict(Fit.TOO_OLD, "Docker is no runtime of a kubelet from 1.24 on", _NO_DOCKER)
+        return SourcedVerdict(Fit.FITS, "kubelets before 1.24 run with Docker", _NO_DOCKER)
     if name != "containerd" or version is None:
-        return Verdict(Fit.UNKNOWN, f'"{runtime}" is no runtime that is known here')
+        return SourcedVerdict(Fit.UNKNOWN, f'"{runtime}" is no runtime that is known here')
     if not wanted < Version(1, 36) and version < _CONTAINERD_2:
-        return Verdict(Fit.TOO_OLD, f"1.35 is the last with containerd 1.x, it is {in_words(version)}", _ONLY_2)
+        return SourcedVerdict(Fit.TOO_OLD, f"1.35 is the last with containerd 1.x, it is {in_words(version)}", _ONLY_2)
     if not wanted < Version(1, 26) and version < _CONTAINERD_1_6:
-        return Verdict(Fit.TOO_OLD, f"containerd 1.6 or newer is needed, it is {in_words(version)}", _CRI_V1)
-    return Verdict(Fit.FITS, f"containerd {in_words(version)} will do", _ONLY_2 if Version(1, 35) < wanted else _CRI_V1)
+        return SourcedVerdict(Fit.TOO_OLD, f"containerd 1.6 or newer is needed, it is {in_words(version)}", _CRI_V1)
+    return SourcedVerdict(
+        Fit.FITS, f"containerd {in_words(version)} will do", _ONLY_2 if Version(1, 35) < wanted else _CRI_V1
+    )
 
 
-class Way(str, Enum):
+class GroupUpdateKind(str, Enum):
     """How a managed node group gets to a version."""
 
     IN_PLACE = "update the group: it replaces its nodes by itself"
@@ -150,26 +156,30 @@ class Way(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    way: Way
+class AmiChange:
+    way: GroupUpdateKind
     why: str
-    source: Source
+    source: KnowledgeSource
 
 
-_UPDATE = Source("botocore eks, UpdateNodegroupVersionRequest; EKS user guide, launch-templates")
+_UPDATE = KnowledgeSource("botocore eks, UpdateNodegroupVersionRequest; EKS user guide, launch-templates")
 
 
-def way_to(ami_type: str, kubernetes: Version, own_image: bool | None = False) -> Change:
+def way_to(ami_type: str, kubernetes: Version, own_image: bool | None = False) -> AmiChange:
     """For a group of that amiType. `own_image`: its launch template names an AMI, None if that is not known; then
     neither version nor release may be given in an update."""
     if own_image or ami_type == CUSTOM:
-        return Change(Way.TEMPLATE, "its launch template names the AMI", _UPDATE)
+        return AmiChange(GroupUpdateKind.TEMPLATE, "its launch template names the AMI", _UPDATE)
     family = family_of_type(ami_type)
     fit = offered(family, kubernetes)
     if fit.fit is Fit.TOO_OLD:
-        return Change(Way.NEW_GROUP, f"{fit.why}; {Way.NEW_GROUP.value}", fit.source or _UPDATE)
+        return AmiChange(
+            GroupUpdateKind.NEW_GROUP, f"{fit.why}; {GroupUpdateKind.NEW_GROUP.value}", fit.source or _UPDATE
+        )
     if own_image is None:
-        return Change(Way.UNKNOWN, "whether its launch template names an AMI is not known", _UPDATE)
-    if family is Family.UNKNOWN:
-        return Change(Way.UNKNOWN, f'"{ami_type}" is no amiType that is known here', _UPDATE)
-    return Change(Way.IN_PLACE, f"EKS has AMIs of {family.value} for {in_words(minor_of(kubernetes))}", _UPDATE)
+        return AmiChange(GroupUpdateKind.UNKNOWN, "whether its launch template names an AMI is not known", _UPDATE)
+    if family is AmiFamily.UNKNOWN:
+        return AmiChange(GroupUpdateKind.UNKNOWN, f'"{ami_type}" is no amiType that is known here', _UPDATE)
+    return AmiChange(
+        GroupUpdateKind.IN_PLACE, f"EKS has AMIs of {family.value} for {in_words(minor_of(kubernetes))}", _UPDATE
+    )

@@ -18,7 +18,7 @@ from enum import Enum
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion
-from kubectl_eksdoc.model.knowledge import Source, file, records
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, records
 from kubectl_eksdoc.model.versions import Version, parse
 
 HOURS_A_MONTH = 730
@@ -29,7 +29,7 @@ EXTRA_A_MONTH = (EXTENDED_PRICE - STANDARD_PRICE) * HOURS_A_MONTH
 STANDARD_POLICY, EXTENDED_POLICY = "STANDARD", "EXTENDED"
 """``upgradePolicy.supportType``: a wish for the end of standard support, not what is being billed."""
 
-LIVE = Source("EKS, DescribeClusterVersions")
+LIVE = KnowledgeSource("EKS, DescribeClusterVersions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class CalendarRow:
     released: date
     standard_ends: date
     extended_ends: date | None
-    source: Source
+    source: KnowledgeSource
 
 
 ROWS = records(CalendarRow, "calendar")
@@ -50,7 +50,7 @@ AS_OF = date.fromisoformat(file("calendar")["source"]["read"])
 """When they were read; what DescribeClusterVersions says now is newer."""
 
 
-class Phase(str, Enum):
+class SupportPhase(str, Enum):
     """`EXTENDED` from the beginning of the day on which standard support ends: it is billed from then on. `ENDED` from
     the day on which the last support ends; EKS upgrades the control plane at some time after it."""
 
@@ -66,11 +66,11 @@ class Support:
     """
 
     version: Version
-    phase: Phase
+    phase: SupportPhase
     today: date
     standard_ends: date | None
     extended_ends: date | None
-    source: Source
+    source: KnowledgeSource
     as_of: date | None = None
     instead: str = ""
 
@@ -87,7 +87,7 @@ class Support:
     @property
     def extra_a_month(self) -> Decimal:
         """US dollars that its age costs now, in a month of 730 hours."""
-        return EXTRA_A_MONTH if self.phase is Phase.EXTENDED else Decimal(0)
+        return EXTRA_A_MONTH if self.phase is SupportPhase.EXTENDED else Decimal(0)
 
 
 def support(version: Version, today: date, live: Sequence[ClusterVersion] | Unknown) -> Support | Unknown:
@@ -106,7 +106,7 @@ def support(version: Version, today: date, live: Sequence[ClusterVersion] | Unkn
     return _by_table(row, day, instead)
 
 
-class End(str, Enum):
+class SupportEnd(str, Enum):
     """What EKS does."""
 
     AUTO_UPGRADE = "EKS upgrades the control plane by itself; nodes stay as they are"
@@ -114,36 +114,42 @@ class End(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class SupportEnding:
     """`on`: from that day on, None where the day is not told."""
 
-    what: End
+    what: SupportEnd
     on: date | None
     why: str
-    source: Source
+    source: KnowledgeSource
 
 
-_GUIDE = Source("EKS user guide, kubernetes-versions")
-_POLICY = Source("botocore 1.44.5 eks, UpgradePolicyRequest; EKS user guide, disable-extended-support")
-_OVERDUE = Source("EKS user guide, kubernetes-versions: any time after the date", Confidence.MEDIUM)
+_GUIDE = KnowledgeSource("EKS user guide, kubernetes-versions")
+_POLICY = KnowledgeSource("botocore 1.44.5 eks, UpgradePolicyRequest; EKS user guide, disable-extended-support")
+_OVERDUE = KnowledgeSource("EKS user guide, kubernetes-versions: any time after the date", Confidence.MEDIUM)
 
 
-def next_ending(of: Support, policy: str) -> Ending | Unknown:
+def next_ending(of: Support, policy: str) -> SupportEnding | Unknown:
     """What happens next if nobody upgrades. `policy`: the cluster's `upgradePolicy.supportType`, "" if not told."""
-    if of.phase is Phase.ENDED:
+    if of.phase is SupportPhase.ENDED:
         last = of.extended_ends or of.standard_ends
-        return Ending(End.AUTO_UPGRADE, last, "its last support has ended: at any time from now on", _OVERDUE)
+        return SupportEnding(
+            SupportEnd.AUTO_UPGRADE, last, "its last support has ended: at any time from now on", _OVERDUE
+        )
     if policy not in (STANDARD_POLICY, EXTENDED_POLICY):
         return Unknown("the cluster's upgrade policy (STANDARD or EXTENDED) was not told", "eks:DescribeCluster")
     if policy == STANDARD_POLICY:
         why = "its upgrade policy is STANDARD: at the end of standard support"
-        return Ending(End.AUTO_UPGRADE, of.standard_ends, why, _POLICY if of.phase is Phase.STANDARD else _OVERDUE)
-    if of.phase is Phase.STANDARD and of.extended_ends is None:
+        return SupportEnding(
+            SupportEnd.AUTO_UPGRADE, of.standard_ends, why, _POLICY if of.phase is SupportPhase.STANDARD else _OVERDUE
+        )
+    if of.phase is SupportPhase.STANDARD and of.extended_ends is None:
         return Unknown("whether this version gets extended support was not told", "eks:DescribeClusterVersions")
-    if of.phase is Phase.STANDARD:
+    if of.phase is SupportPhase.STANDARD:
         price = f"${EXTENDED_PRICE} instead of ${STANDARD_PRICE} for each hour, from the beginning of that day (UTC)"
-        return Ending(End.EXTENDED_BILLING, of.standard_ends, price, _POLICY)
-    return Ending(End.AUTO_UPGRADE, of.extended_ends, "extended support ends: at any time after that day", _GUIDE)
+        return SupportEnding(SupportEnd.EXTENDED_BILLING, of.standard_ends, price, _POLICY)
+    return SupportEnding(
+        SupportEnd.AUTO_UPGRADE, of.extended_ends, "extended support ends: at any time after that day", _GUIDE
+    )
 
 
 def _as_told(version: Version, day: date, told: ClusterVersion) -> Support | None:
@@ -153,24 +159,24 @@ def _as_told(version: Version, day: date, told: ClusterVersion) -> Support | Non
 
 
 _PHASES = {
-    "STANDARD_SUPPORT": Phase.STANDARD,
-    "EXTENDED_SUPPORT": Phase.EXTENDED,
-    "UNSUPPORTED": Phase.ENDED,
+    "STANDARD_SUPPORT": SupportPhase.STANDARD,
+    "EXTENDED_SUPPORT": SupportPhase.EXTENDED,
+    "UNSUPPORTED": SupportPhase.ENDED,
 }
 
 
 def _by_table(row: CalendarRow, day: date, instead: str) -> Support:
     phase = _phase(day, row.standard_ends, row.extended_ends)
-    source = Source(f"EKS calendar of {AS_OF.isoformat()}: {row.source.document}", row.source.confidence)
+    source = KnowledgeSource(f"EKS calendar of {AS_OF.isoformat()}: {row.source.document}", row.source.confidence)
     return Support(row.version, phase, day, row.standard_ends, row.extended_ends, source, AS_OF, instead)
 
 
-def _phase(day: date, standard: date | None, extended: date | None) -> Phase:
+def _phase(day: date, standard: date | None, extended: date | None) -> SupportPhase:
     if standard is not None and day < standard:
-        return Phase.STANDARD
+        return SupportPhase.STANDARD
     if extended is not None and day < extended:
-        return Phase.EXTENDED
-    return Phase.ENDED
+        return SupportPhase.EXTENDED
+    return SupportPhase.ENDED
 
 
 def _not_listed(version: Version, instead: str) -> str:

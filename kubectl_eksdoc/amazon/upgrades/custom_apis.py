@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kubectl_eksdoc.model.knowledge import Source, records
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.versions import Version
 
 
@@ -19,7 +19,7 @@ class CustomApi:
     kinds: tuple[str, ...]
     software: str
     removed: Version | None
-    source: Source
+    source: KnowledgeSource
     deprecated: Version | None = None
     replacement: str = ""
 

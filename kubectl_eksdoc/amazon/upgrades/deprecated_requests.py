@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi, of_resource
 from kubectl_eksdoc.model.asked import Confidence
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.versions import Version, parse
 
 METRIC = "apiserver_requested_deprecated_apis"
@@ -21,7 +21,9 @@ CAVEAT = (
     "it is one API server's memory since that process started; EKS runs several and replaces "
     "them, so an empty result does not prove that there are no requests"
 )
-CAVEAT_SOURCE = Source("apiserver, deprecatedRequestGauge; EKS runs a control plane of at least two", Confidence.MEDIUM)
+CAVEAT_SOURCE = KnowledgeSource(
+    "apiserver, deprecatedRequestGauge; EKS runs a control plane of at least two", Confidence.MEDIUM
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -10,12 +10,12 @@ from enum import Enum
 
 from kubectl_eksdoc.amazon.upgrades.sourced import beyond, minor_of
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.knowledge import Source, read_to, records
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, read_to, records
 from kubectl_eksdoc.model.versions import Version
 
 
-class About(str, Enum):
-    """What `Concern.names` are names of, and so where to look whether a cluster is concerned."""
+class ConcernedObjects(str, Enum):
+    """What `ReleaseNoteConcern.names` are names of, and so where to look whether a cluster is concerned."""
 
     EVERYBODY = "everybody"  # nothing tells who is concerned
     KIND = "kind"  # ``Kind.group``, of the core group ``Kind``; in spec
@@ -31,7 +31,7 @@ class About(str, Enum):
     IAM = "IAM action"
 
 
-class When(str, Enum):
+class UpgradeHalf(str, Enum):
     """Which half of an upgrade brings it."""
 
     CONTROL_PLANE = "the control plane gets the version"
@@ -40,29 +40,29 @@ class When(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Concern:
-    about: About
+class ReleaseNoteConcern:
+    about: ConcernedObjects
     names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Gotcha:
+class KnownReleaseNote:
     """`id` is for code and tests; `what` a sentence; `do` what to do before, a sentence."""
 
     id: str
     version: Version
-    when: When
+    when: UpgradeHalf
     what: str
     do: str
-    concerns: tuple[Concern, ...]
-    source: Source
+    concerns: tuple[ReleaseNoteConcern, ...]
+    source: KnowledgeSource
 
 
-RELEASE_NOTES = records(Gotcha, "release_notes")
+RELEASE_NOTES = records(KnownReleaseNote, "release_notes")
 """The oldest first."""
 
 
-def on_the_way(now: Version, target: Version, when: When) -> tuple[Gotcha, ...]:
+def on_the_way(now: Version, target: Version, when: UpgradeHalf) -> tuple[KnownReleaseNote, ...]:
     """Those that `when` brings from `now`, exclusive, to `target`. For nodes `now` is the version of their kubelets."""
     here, there = minor_of(now), minor_of(target)
     return tuple(

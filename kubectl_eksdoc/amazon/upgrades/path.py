@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.versions import Version
 
-ONE_AT_A_TIME = Source("EKS user guide, update-cluster; botocore eks, UpdateClusterVersion")
+ONE_AT_A_TIME = KnowledgeSource("EKS user guide, update-cluster; botocore eks, UpdateClusterVersion")
 FREE_ADDRESSES = 5
 """An update of the control plane needs up to so many free addresses in the cluster's subnets (user guide)."""
 
@@ -24,7 +24,7 @@ class NoPath:
     """`why` in a clause."""
 
     why: str
-    source: Source = ONE_AT_A_TIME
+    source: KnowledgeSource = ONE_AT_A_TIME
 
 
 def path(now: Version, target: Version) -> tuple[Version, ...] | NoPath:
@@ -40,34 +40,36 @@ def path(now: Version, target: Version) -> tuple[Version, ...] | NoPath:
 
 
 ROLLBACK_FOR = timedelta(days=7)
-_ROLLBACK = Source("EKS user guide, rollback-cluster")
-_ROLLBACK_DETAIL = Source("EKS user guide, rollback-cluster; botocore eks, RollbackConfig", Confidence.MEDIUM)
+_ROLLBACK = KnowledgeSource("EKS user guide, rollback-cluster")
+_ROLLBACK_DETAIL = KnowledgeSource("EKS user guide, rollback-cluster; botocore eks, RollbackConfig", Confidence.MEDIUM)
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class _Condition:
     """Of a rollback: `text` is a clause that must hold."""
 
     text: str
-    source: Source = _ROLLBACK_DETAIL
+    source: KnowledgeSource = _ROLLBACK_DETAIL
 
 
 ROLLBACK_CONDITIONS = (
-    Condition("the upgrade was in place, and ended less than 7 days ago", _ROLLBACK),
-    Condition("it goes back by exactly one minor version", _ROLLBACK),
-    Condition("the cluster was not created at its present version"),
-    Condition("EKS did not upgrade it by itself at the end of extended support"),
-    Condition("the version to go back to is still supported; if by extended support, the upgrade policy is EXTENDED"),
-    Condition("the cluster is ACTIVE, with no update under way"),
-    Condition("no node is newer than the version to go back to: nodes and add-ons are brought down first, by you"),
-    Condition("no pod of Fargate is there: rollback does not support it"),
-    Condition("no rollback insight is an ERROR, or --force is given"),
+    _Condition("the upgrade was in place, and ended less than 7 days ago", _ROLLBACK),
+    _Condition("it goes back by exactly one minor version", _ROLLBACK),
+    _Condition("the cluster was not created at its present version"),
+    _Condition("EKS did not upgrade it by itself at the end of extended support"),
+    _Condition("the version to go back to is still supported; if by extended support, the upgrade policy is EXTENDED"),
+    _Condition("the cluster is ACTIVE, with no update under way"),
+    _Condition("no node is newer than the version to go back to: nodes and add-ons are brought down first, by you"),
+    _Condition("no pod of Fargate is there: rollback does not support it"),
+    _Condition("no rollback insight is an ERROR, or --force is given"),
 )
 ROLLBACK_LEAVES = ("etcd and all objects in it", "add-ons", "managed and self-managed nodes", "volumes")
 """What a rollback does not touch (user guide, rollback-cluster); nodes of Auto Mode it does."""
-DOUBT = Condition(
+DOUBT = _Condition(
     "UpdateNodegroupVersion says that a node group cannot go back to an earlier version, rollback-cluster that it can",
-    Source("botocore eks, UpdateNodegroupVersion, against EKS user guide, rollback-cluster", Confidence.MEDIUM),
+    KnowledgeSource(
+        "botocore eks, UpdateNodegroupVersion, against EKS user guide, rollback-cluster", Confidence.MEDIUM
+    ),
 )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.upgrades.sourced import beyond, in_words, minor_of
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.knowledge import Source, read_to, records
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, read_to, records
 from kubectl_eksdoc.model.versions import Version
 
 READ_TO = read_to("removed_apis")
@@ -28,7 +28,7 @@ class RemovedApi:
     kind: str
     resource: str
     removed: Version
-    source: Source
+    source: KnowledgeSource
     introduced: Version | None = None
     deprecated: Version | None = None
     replacement: str = ""

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.model.asked import Confidence
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.versions import Version
 
 DOCKERSHIM_ENDS = Version(1, 24)
 """Nodes of this version, or of AMIs for it, have no Docker; what is said here of "then" is said of them."""
 
-_GUIDE = Source("EKS user guide, dockershim-deprecation")
-_LINK = Source("awslabs/amazon-eks-ami, containerd.service.d/10-compat-symlink.conf", Confidence.MEDIUM)
+_GUIDE = KnowledgeSource("EKS user guide, dockershim-deprecation")
+_LINK = KnowledgeSource("awslabs/amazon-eks-ami, containerd.service.d/10-compat-symlink.conf", Confidence.MEDIUM)
 
 
-class Ends(str, Enum):
+class SocketAfterUpgrade(str, Enum):
     """What becomes of a socket on nodes of 1.24 or newer."""
 
     GONE = "gone"
@@ -38,33 +38,37 @@ class Socket:
 
     path: str
     runtime: str
-    ends: Ends
+    ends: SocketAfterUpgrade
     why: str
-    source: Source
+    source: KnowledgeSource
 
 
-DOCKER = Socket("/run/docker.sock", "docker", Ends.GONE, "EKS AMIs have no Docker from 1.24 on", _GUIDE)
+DOCKER = Socket("/run/docker.sock", "docker", SocketAfterUpgrade.GONE, "EKS AMIs have no Docker from 1.24 on", _GUIDE)
 DOCKERSHIM = Socket(
     "/run/dockershim.sock",
     "dockershim",
-    Ends.UNKNOWN,
+    SocketAfterUpgrade.UNKNOWN,
     "dockershim is gone from 1.24 on; some AMIs keep the path as a link to containerd's socket",
     _LINK,
 )
 CRI_DOCKERD = Socket(
     "/run/cri-dockerd.sock",
     "cri-dockerd",
-    Ends.UNKNOWN,
+    SocketAfterUpgrade.UNKNOWN,
     "no EKS AMI has cri-dockerd: it is the node's owner who brings it",
     _GUIDE,
 )
 CONTAINERD = Socket(
-    "/run/containerd/containerd.sock", "containerd", Ends.STAYS, "containerd is the runtime from 1.24 on", _GUIDE
+    "/run/containerd/containerd.sock",
+    "containerd",
+    SocketAfterUpgrade.STAYS,
+    "containerd is the runtime from 1.24 on",
+    _GUIDE,
 )
 SOCKETS = (DOCKER, DOCKERSHIM, CRI_DOCKERD, CONTAINERD)
 
 
-class How(str, Enum):
+class SocketAccess(str, Enum):
     """By which a mount reaches a socket, the surest first."""
 
     ITSELF = "the socket itself"
@@ -72,7 +76,7 @@ class How(str, Enum):
     LOOKS_LIKE = "a path that is named like it"  # elsewhere on the node, so it is not known what is there
 
 
-class Then(str, Enum):
+class PodAfterUpgrade(str, Enum):
     """What becomes of the pod on a node without the socket."""
 
     WILL_NOT_START = "the pod does not start: the type of its hostPath demands what is missing"
@@ -83,13 +87,13 @@ class Then(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class MountedSocket:
     """`at`: what is mounted, on the node, without detours. `then` from 1.24 on."""
 
     socket: Socket
-    how: How
+    how: SocketAccess
     at: str
-    then: Then
+    then: PodAfterUpgrade
 
 
 _MADE = frozenset(("", "DirectoryOrCreate", "FileOrCreate"))
@@ -99,7 +103,7 @@ _NOT_SOCKETS = frozenset(("Directory", "CharDevice", "BlockDevice"))
 """With these a mount of the socket itself never worked."""
 
 
-def reached(path: str, kind: str = "", sub_path: str = "") -> tuple[Reached, ...]:
+def reached(path: str, kind: str = "", sub_path: str = "") -> tuple[MountedSocket, ...]:
     """The sockets behind one mount of a hostPath. `kind`: its type, "" for none; `sub_path`: the mount's own, which
     narrows it ("" too where a volume is mounted nowhere, and where a subPathExpr is not known).
 
@@ -113,34 +117,34 @@ def reached(path: str, kind: str = "", sub_path: str = "") -> tuple[Reached, ...
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class _Named:
     """That an argument or a variable's value names a socket: evidence that the container uses it, and no proof."""
 
     socket: Socket
     word: str
 
 
-def named_in(words: Iterable[str]) -> tuple[Named, ...]:
+def named_in(words: Iterable[str]) -> tuple[_Named, ...]:
     """Of arguments and of values of variables: ``unix:///var/run/docker.sock``, ``--cri-socket=/run/…``."""
-    return tuple(Named(socket, word) for word in words for socket in SOCKETS if _says(word, socket))
+    return tuple(_Named(socket, word) for word in words for socket in SOCKETS if _says(word, socket))
 
 
-def _reaches(socket: Socket, at: str, kind: str, narrowed: bool) -> Reached | None:
+def _reaches(socket: Socket, at: str, kind: str, narrowed: bool) -> MountedSocket | None:
     if at == socket.path:
         if kind in _NOT_SOCKETS and not narrowed:
             return None
-        return Reached(socket, How.ITSELF, at, _then(socket, How.ITSELF, kind, narrowed))
+        return MountedSocket(socket, SocketAccess.ITSELF, at, _then(socket, SocketAccess.ITSELF, kind, narrowed))
     if _within(socket.path, at) and (narrowed or kind in _FOLDERS):
-        return Reached(socket, How.FOLDER, at, _then(socket, How.FOLDER, kind, narrowed))
+        return MountedSocket(socket, SocketAccess.FOLDER, at, _then(socket, SocketAccess.FOLDER, kind, narrowed))
     return None
 
 
-def _then(socket: Socket, how: How, kind: str, narrowed: bool) -> Then:
-    if socket.ends is not Ends.GONE:
-        return Then.UNCHANGED if socket.ends is Ends.STAYS else Then.UNKNOWN
-    if how is How.FOLDER:
-        return Then.MISSING
-    return Then.EMPTY if narrowed or kind in _MADE else Then.WILL_NOT_START
+def _then(socket: Socket, how: SocketAccess, kind: str, narrowed: bool) -> PodAfterUpgrade:
+    if socket.ends is not SocketAfterUpgrade.GONE:
+        return PodAfterUpgrade.UNCHANGED if socket.ends is SocketAfterUpgrade.STAYS else PodAfterUpgrade.UNKNOWN
+    if how is SocketAccess.FOLDER:
+        return PodAfterUpgrade.MISSING
+    return PodAfterUpgrade.EMPTY if narrowed or kind in _MADE else PodAfterUpgrade.WILL_NOT_START
 
 
 def _within(path: str, folder: str) -> bool:
@@ -148,10 +152,10 @@ def _within(path: str, folder: str) -> bool:
     return path == folder or path.startswith("/" if folder == "/" else f"{folder}/")
 
 
-def _looks_like(given: str, at: str) -> Iterator[Reached]:
+def _looks_like(given: str, at: str) -> Iterator[MountedSocket]:
     for name, socket in (("docker.sock", DOCKER), ("dockershim.sock", DOCKERSHIM)):
         if name in given:
-            yield Reached(socket, How.LOOKS_LIKE, at, Then.UNKNOWN)
+            yield MountedSocket(socket, SocketAccess.LOOKS_LIKE, at, PodAfterUpgrade.UNKNOWN)
 
 
 def _plain(path: str) -> str:

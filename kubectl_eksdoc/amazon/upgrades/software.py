@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from kubectl_eksdoc.amazon.upgrades.images import by_image, version_of
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Severity
-from kubectl_eksdoc.model.knowledge import Source, records
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.versions import Version, parse
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class SoftwareRole:
     """`what` it is to pods that are made anew; `effect`: a clause on the time without it, and how bad that is."""
 
     what: str
@@ -34,13 +34,13 @@ class Software:
     its version instead of the tag."""
 
     name: str
-    source: Source
+    source: KnowledgeSource
     eks_addon: bool = False
     about: str = ""
     images: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     controller_labels: tuple[tuple[str, str], ...] = ()
-    replacements_need: Needed | None = None
+    replacements_need: SoftwareRole | None = None
     upgrades: bool = False
     variable: str = ""
 

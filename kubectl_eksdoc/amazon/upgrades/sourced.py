@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.versions import Version
 
 
@@ -22,12 +22,12 @@ class Fit(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SourcedVerdict:
     """`why` in a clause; `source` is None only where nothing is known."""
 
     fit: Fit
     why: str
-    source: Source | None = None
+    source: KnowledgeSource | None = None
 
 
 def minor_of(version: Version) -> Version:

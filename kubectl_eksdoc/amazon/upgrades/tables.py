@@ -10,7 +10,7 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi, goes, remove
 from kubectl_eksdoc.model.versions import Version
 
 if TYPE_CHECKING:  # manifests alone must not pay for software
-    from kubectl_eksdoc.amazon.upgrades.addon_needs import Table
+    from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Tables:
 
     removed_apis: tuple[RemovedApi, ...] = ()
     custom_apis: tuple[CustomApi, ...] = ()
-    compatibility: tuple[Table, ...] = ()
+    compatibility: tuple[CompatibilityTable, ...] = ()
 
     def removed_api(self, api_version: str, kind: str) -> RemovedApi | None:
         """As `removed_apis.removed_api`."""

@@ -18,7 +18,7 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi, removed_api
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.api_usage import Written, WrittenBy
 from kubectl_eksdoc.model.asked import Confidence
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -57,24 +57,24 @@ def _managed(found: Doc) -> Iterator[Written]:
 
 
 @dataclass(frozen=True, slots=True)
-class Innocent:
+class NoChangeNeeded:
     """`why` nobody has to change anything, in a clause."""
 
     why: str
-    source: Source
+    source: KnowledgeSource
 
 
-_APF = Innocent(
+_APF = NoChangeNeeded(
     "the API server's own API Priority and Fairness writes it, and will write the version that it serves",
-    Source("apiserver pkg/server/flowcontrol, managers api-priority-and-fairness-config-*", Confidence.MEDIUM),
+    KnowledgeSource("apiserver pkg/server/flowcontrol, managers api-priority-and-fairness-config-*", Confidence.MEDIUM),
 )
-_EKS = Innocent(
+_EKS = NoChangeNeeded(
     "EKS writes it and brings its own objects along at an upgrade",
-    Source("EKS best practices, scale-control-plane; public listings of EKS clusters", Confidence.MEDIUM),
+    KnowledgeSource("EKS best practices, scale-control-plane; public listings of EKS clusters", Confidence.MEDIUM),
 )
-_OF_KUBERNETES = Innocent(
+_OF_KUBERNETES = NoChangeNeeded(
     "a controller of the control plane wrote it, and is upgraded with it",
-    Source("kubernetes cmd/kube-controller-manager, kube-scheduler", Confidence.MEDIUM),
+    KnowledgeSource("kubernetes cmd/kube-controller-manager, kube-scheduler", Confidence.MEDIUM),
 )
 _EKS_OWN = {
     "PodSecurityPolicy": ("eks.privileged",),
@@ -87,7 +87,7 @@ KEPT_BY_SERVER = "apf.kubernetes.io/autoupdate-spec"
 """Annotation of the FlowSchemas and PriorityLevelConfigurations that the API server brings and keeps ("true")."""
 
 
-def innocent(sign: Written, name: str, annotations: Mapping[str, str] | None = None) -> Innocent | None:
+def innocent(sign: Written, name: str, annotations: Mapping[str, str] | None = None) -> NoChangeNeeded | None:
     """Why this sign on the object of that name is none of the user's manifests or clients; None where it may be."""
     kept = (annotations or {}).get(KEPT_BY_SERVER) == "true" and sign.api_version.startswith("flowcontrol.")
     if kept or sign.manager.startswith("api-priority-and-fairness-config-"):

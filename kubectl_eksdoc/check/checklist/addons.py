@@ -14,19 +14,19 @@ from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.amazon.upgrades.software import COREDNS, KUBE_PROXY, VPC_CNI
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.checklist.asking import eks, terraform
-from kubectl_eksdoc.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep
 from kubectl_eksdoc.check.checks.programs import installed
-from kubectl_eksdoc.check.checks.running import Running
+from kubectl_eksdoc.check.checks.running import RunningVersion
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.versions import Version
 
-_LISTED = Source("EKS, DescribeAddonVersions")
-_SKEW = Source("kubernetes.io, Version Skew Policy")
+_LISTED = KnowledgeSource("EKS, DescribeAddonVersions")
+_SKEW = KnowledgeSource("kubernetes.io, Version Skew Policy")
 _BLOCKING = tuple(code.name for code in (Code.of("check-addon-health"), *Code.of_area("addon")))
 """What is to be fixed before an update of the add-on; that it does not fit is what the update mends."""
 
@@ -51,14 +51,14 @@ class _Move:
     why: str
 
 
-def before(facts: CheckFacts, there: Sequence[Running], now: Version, step: Version) -> Iterator[Step]:
+def before(facts: CheckFacts, there: Sequence[RunningVersion], now: Version, step: Version) -> Iterator[UpgradeStep]:
     """In the step from `now` to the next minor. `there`: all programs that run."""
     for move in _moves(facts, step):
         if move.before:
             yield _step(facts, there, move, Phase.BEFORE_CONTROL_PLANE, now, step)
 
 
-def after(facts: CheckFacts, there: Sequence[Running], step: Version) -> Iterator[Step]:
+def after(facts: CheckFacts, there: Sequence[RunningVersion], step: Version) -> Iterator[UpgradeStep]:
     """kube-proxy, vpc-cni and CoreDNS come first, in this order."""
     for move in sorted((each for each in _moves(facts, step) if not each.before), key=_turn):
         yield _step(facts, there, move, Phase.AFTER_CONTROL_PLANE, step, step)
@@ -117,12 +117,14 @@ def _older(offered: AddonVersions, have: str, than: str) -> bool:
     return have in order and than in order and order.index(have) > order.index(than)
 
 
-def _step(facts: CheckFacts, there: Sequence[Running], move: _Move, phase: Phase, at: Version, step: Version) -> Step:
+def _step(
+    facts: CheckFacts, there: Sequence[RunningVersion], move: _Move, phase: Phase, at: Version, step: Version
+) -> UpgradeStep:
     """`at`: the version that the control plane has then."""
     name = move.addon.name
     turn = "" if move.before else _TURN.get(name, "")
     why = move.why if not turn or turn == move.why else f"{move.why}; {turn}"
-    return Step(
+    return UpgradeStep(
         phase,
         f"Update add-on {name} to {move.to or f'its version for {in_words(step)}'}",
         why,
@@ -153,7 +155,7 @@ def _commands(facts: CheckFacts, move: _Move, at: Version) -> Iterator[str]:
         yield shell("kubectl", "eksdoc", "addon-diff", name, "--to", version, "--apply")
 
 
-def _objects(there: Sequence[Running], name: str) -> Iterator[str]:
+def _objects(there: Sequence[RunningVersion], name: str) -> Iterator[str]:
     """Names of what runs it: findings may be about that (``aws-node``)."""
     for each in there:
         if each.software.addon == name:

@@ -8,24 +8,24 @@ from kubectl_eksdoc.amazon.upgrades.path import FREE_ADDRESSES, ONE_AT_A_TIME, R
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.checklist.asking import by_eksctl, check, eks, eksctl, terraform
-from kubectl_eksdoc.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.versions import Version
 
-_ROLLBACK = Source("EKS user guide, rollback-cluster; botocore eks, RollbackConfig", Confidence.MEDIUM)
+_ROLLBACK = KnowledgeSource("EKS user guide, rollback-cluster; botocore eks, RollbackConfig", Confidence.MEDIUM)
 
 
 _OF_EKSCTL = ("upgrade cluster", "--approve", "--version")
 
 
-def looked_at(facts: CheckFacts, step: Version, first: bool) -> Step:
+def looked_at(facts: CheckFacts, step: Version, first: bool) -> UpgradeStep:
     """What is found now, for the whole way, stands before the first step; before each other it is looked at anew."""
     gate = Gate.BEFORE_CONTROL_PLANE
-    return Step(
+    return UpgradeStep(
         Phase.BEFORE_CONTROL_PLANE,
         f"Fix what blocks {in_words(step)}" if first else f"Look again before {in_words(step)}",
         "what is broken now is not better found in the middle of an upgrade"
@@ -38,10 +38,10 @@ def looked_at(facts: CheckFacts, step: Version, first: bool) -> Step:
     )
 
 
-def update(facts: CheckFacts, step: Version) -> Iterator[Step]:
+def update(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
     version = in_words(step)
     if not facts.offers(step):
-        yield Step(
+        yield UpgradeStep(
             Phase.CONTROL_PLANE,
             f"Upgrade the control plane to {version}",
             f"EKS does not offer {version}, so no command updates to it yet; wait until EKS lists it",
@@ -51,7 +51,7 @@ def update(facts: CheckFacts, step: Version) -> Iterator[Step]:
             source=ONE_AT_A_TIME,
         )
         return
-    yield Step(
+    yield UpgradeStep(
         Phase.CONTROL_PLANE,
         f"Upgrade the control plane to {version}",
         f"one minor version at a time; it needs up to {FREE_ADDRESSES} free addresses in the cluster's subnets, and the"
@@ -71,11 +71,11 @@ def update(facts: CheckFacts, step: Version) -> Iterator[Step]:
     )
 
 
-def soak(facts: CheckFacts, before: Version, step: Version) -> Step:
+def soak(facts: CheckFacts, before: Version, step: Version) -> UpgradeStep:
     """Only the latest step can be taken back, by one minor, and only while nothing newer runs below it."""
     days = ROLLBACK_FOR.days
     back = eks(facts, "update-cluster-version", "--kubernetes-version", in_words(before), name="--name")
-    return Step(
+    return UpgradeStep(
         Phase.AFTER_CONTROL_PLANE,
         f"Let it run with {in_words(step)} for some days, before anything follows it",
         (

@@ -6,27 +6,27 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.checklist.asking import check
-from kubectl_eksdoc.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep
 from kubectl_eksdoc.check.checks.running import maker
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import number
 from kubectl_eksdoc.model.commands import kubectl, shell
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.versions import Version
 
-_GUIDE = Source("EKS user guide, update-cluster and fargate-pod-patching")
+_GUIDE = KnowledgeSource("EKS user guide, update-cluster and fargate-pod-patching")
 _RESTARTED = ("Deployment", "StatefulSet")
 _MOST = 10
 """Commands that one step has."""
 
 
-def fargate(facts: CheckFacts) -> Iterator[Step]:
+def fargate(facts: CheckFacts) -> Iterator[UpgradeStep]:
     """The owners of the pods whose nodes are older than the target."""
     yield from restarted(facts, facts.way.target, Phase.NODES)
 
 
-def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = "") -> Iterator[Step]:
+def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = "") -> Iterator[UpgradeStep]:
     """The owners of the pods whose nodes are older than `version`, which the control plane has then."""
     old = {
         node.name
@@ -45,7 +45,7 @@ def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = 
     others = [f"{each.kind} {each}" for each in owners if each.kind not in _RESTARTED]
     more = f" {len(restarts) - _MOST} more owners go in the same way." if len(restarts) > _MOST else ""
     by_hand = f" Pods of no such owner are deleted one by one: {', '.join(others[:_MOST])}." if others else ""
-    yield Step(
+    yield UpgradeStep(
         phase,
         f"Restart the owners of {number(len(pods), 'pod')} on Fargate",
         f"{because}a Fargate node has the version that the control plane had when its pod started, and is not drained;"
@@ -59,9 +59,9 @@ def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = 
     )
 
 
-def verified(facts: CheckFacts) -> Iterator[Step]:
+def verified(facts: CheckFacts) -> Iterator[UpgradeStep]:
     target = in_words(facts.way.target)
-    yield Step(
+    yield UpgradeStep(
         Phase.END,
         "See that nothing was left behind",
         "an upgrade is at its end when nodes, kube-proxy and controllers have followed, and what was held back or"

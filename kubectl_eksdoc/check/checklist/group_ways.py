@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.amazon.upgrades.amis import AMIS, Change, Family, Way, family_of_os, way_to
-from kubectl_eksdoc.check.checks.grouped import Group
+from kubectl_eksdoc.amazon.upgrades.amis import AMIS, AmiChange, AmiFamily, GroupUpdateKind, family_of_os, way_to
+from kubectl_eksdoc.check.checks.grouped import NodeGroupNodes
 from kubectl_eksdoc.check.checks.node_images import own_image
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import listed
@@ -20,14 +20,14 @@ from kubectl_eksdoc.drain.handoff.owners import STOP
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import NodeGroup
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status, Subject
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.versions import Version
 
-_UPDATE = Source("EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion")
+_UPDATE = KnowledgeSource("EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion")
 MINUTES = 15
 """So long EKS waits for the pods of a node, then the update fails (PodEvictionFailure)."""
 
@@ -36,27 +36,27 @@ _STUCK = STOP | {"node-slow"}
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class _Chosen:
     """`held`: names of what would hold up an update in place."""
 
-    way: Way
+    way: GroupUpdateKind
     why: str
-    source: Source
+    source: KnowledgeSource
     held: tuple[str, ...] = ()
 
 
-def way_of(facts: CheckFacts, group: Group, version: Version) -> Chosen:
+def way_of(facts: CheckFacts, group: NodeGroupNodes, version: Version) -> _Chosen:
     """By its amiType and launch template as EKS tells them, or else by the family of its nodes; and by what is found
     against their drain."""
     change = _as_told(facts, group, version) or _by_family(group, version)
     held = tuple(dict.fromkeys(_held(facts, group)))
-    if change.way in (Way.IN_PLACE, Way.UNKNOWN) and held:
+    if change.way in (GroupUpdateKind.IN_PLACE, GroupUpdateKind.UNKNOWN) and held:
         why = f"an update in place waits {MINUTES} minutes for each node and fails on {listed(held, 1)}"
-        return Chosen(Way.NEW_GROUP, why, _UPDATE, held)
-    return Chosen(change.way, change.why, change.source, held)
+        return _Chosen(GroupUpdateKind.NEW_GROUP, why, _UPDATE, held)
+    return _Chosen(change.way, change.why, change.source, held)
 
 
-def _as_told(facts: CheckFacts, group: Group, version: Version) -> Change | None:
+def _as_told(facts: CheckFacts, group: NodeGroupNodes, version: Version) -> AmiChange | None:
     """None where EKS was not asked, or did not tell."""
     told = {} if isinstance(facts.aws.node_groups, Unknown) else facts.aws.node_groups
     found = told.get(group.name)
@@ -65,22 +65,22 @@ def _as_told(facts: CheckFacts, group: Group, version: Version) -> Change | None
     return way_to(found.ami_type, version, own_image(facts, found))
 
 
-def _by_family(group: Group, version: Version) -> Change:
+def _by_family(group: NodeGroupNodes, version: Version) -> AmiChange:
     """Of several families the one that has no AMI of `version` decides: the group's amiType may still be that."""
     families = {family_of_os(node.os_image) for node in group.nodes}
     changes = [
         way_to(AMIS[family].any_type, version) for family in families if family in AMIS and AMIS[family].any_type
     ]
     for change in changes:
-        if change.way is Way.NEW_GROUP or len(families) == 1:
+        if change.way is GroupUpdateKind.NEW_GROUP or len(families) == 1:
             return change
-    if families <= {Family.UBUNTU, Family.UNKNOWN}:
-        return Change(Way.TEMPLATE, "its nodes have an AMI that EKS does not make", _UPDATE)
-    return Change(Way.UNKNOWN, "its nodes have AMIs of several families", _UPDATE)
+    if families <= {AmiFamily.UBUNTU, AmiFamily.UNKNOWN}:
+        return AmiChange(GroupUpdateKind.TEMPLATE, "its nodes have an AMI that EKS does not make", _UPDATE)
+    return AmiChange(GroupUpdateKind.UNKNOWN, "its nodes have AMIs of several families", _UPDATE)
 
 
-def _held(facts: CheckFacts, group: Group) -> Iterator[str]:
-    found = facts.summed.get(Need.PLAN_DRAIN, NOT_ASKED)
+def _held(facts: CheckFacts, group: NodeGroupNodes) -> Iterator[str]:
+    found = facts.summed.get(CheckNeed.PLAN_DRAIN, NOT_ASKED)
     if isinstance(found, Unknown):
         return
     here = _here(facts.cluster, group)
@@ -110,7 +110,7 @@ class _Here:
         return (of.namespace, of.name) in self.makers
 
 
-def _here(cluster: Cluster, group: Group) -> _Here:
+def _here(cluster: Cluster, group: NodeGroupNodes) -> _Here:
     nodes = frozenset(node.name for node in group.nodes)
     pods: dict[str, list[Pod]] = defaultdict(list)
     for pod in cluster.pods:

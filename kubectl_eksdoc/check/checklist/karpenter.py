@@ -13,22 +13,22 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.checklist.steps import Phase, Step
-from kubectl_eksdoc.check.checks.grouped import Group, groups
+from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep
+from kubectl_eksdoc.check.checks.grouped import NodeGroupNodes, groups
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.model.commands import patch, saved, shell
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner
 from kubectl_eksdoc.model.versions import Version
 
-_DRIFT = Source("Karpenter documentation, Disruption and NodeClasses", Confidence.MEDIUM)
+_DRIFT = KnowledgeSource("Karpenter documentation, Disruption and NodeClasses", Confidence.MEDIUM)
 _NO_DRIFT = '{"spec": {"disruption": {"budgets": [{"nodes": "0"}]}}}'
 """For all reasons: budgets by reason came with 1.0."""
 
 
-def held(facts: CheckFacts) -> Iterator[Step]:
+def held(facts: CheckFacts) -> Iterator[UpgradeStep]:
     """Before the first step of the control plane, for pools whose nodes would begin to drift with it."""
     if not facts.way.steps:
         return
@@ -39,9 +39,9 @@ def held(facts: CheckFacts) -> Iterator[Step]:
         yield _budget(facts, group) if named is None else _pin(facts, group, named)
 
 
-def _pin(facts: CheckFacts, group: Group, named: NodeClass) -> Step:
+def _pin(facts: CheckFacts, group: NodeGroupNodes, named: NodeClass) -> UpgradeStep:
     label, terms = f"{NODE_POOL}={group.name}", ", ".join(named.amis[:3]) or "as the family has them"
-    return Step(
+    return UpgradeStep(
         Phase.BEFORE_CONTROL_PLANE,
         f"Pin the AMIs of EC2NodeClass {named.name}, for NodePool {group.name}",
         (
@@ -62,9 +62,9 @@ def _pin(facts: CheckFacts, group: Group, named: NodeClass) -> Step:
     )
 
 
-def _budget(facts: CheckFacts, group: Group) -> Step:
+def _budget(facts: CheckFacts, group: NodeGroupNodes) -> UpgradeStep:
     """Of a pool whose class is not known."""
-    return Step(
+    return UpgradeStep(
         Phase.BEFORE_CONTROL_PLANE,
         f"Hold Karpenter back from NodePool {group.name}",
         (
@@ -85,12 +85,14 @@ def _budget(facts: CheckFacts, group: Group) -> Step:
     )
 
 
-def _has_pool(group: Group) -> bool:
+def _has_pool(group: NodeGroupNodes) -> bool:
     """What was made by a Provisioner, before 0.32, has no disruption budgets."""
     return group.owner is NodeOwner.KARPENTER and any(node.labels.get(NODE_POOL) for node in group.nodes)
 
 
-def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str, nodes: str) -> Step:
+def replaced(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str, nodes: str
+) -> UpgradeStep:
     """By drift: `held` is taken back, or pinned AMIs are changed."""
     named = _class_of(facts, group.name)
     pool = f"NodePool {group.name}" if group.name else "no NodePool"
@@ -119,7 +121,7 @@ def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
             f" time (10 % where none is set), and those of before are in the file that was saved{_alias(named)}"
         )
         commands = (shell("kubectl", "edit", "nodepool", group.name),) if _has_pool(group) and facts.way.steps else ()
-    return Step(
+    return UpgradeStep(
         phase,
         title,
         because + why,

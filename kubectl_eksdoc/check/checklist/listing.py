@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.check.checklist import addons, control_plane, ending, karpenter, nodes, programs
 from kubectl_eksdoc.check.checklist.preparing import preparing
-from kubectl_eksdoc.check.checklist.steps import Step, numbered
+from kubectl_eksdoc.check.checklist.steps import UpgradeStep, numbered
 from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 
 
-def checklist(facts: CheckFacts, reach: Reach = Reach()) -> tuple[Step, ...]:
+def checklist(facts: CheckFacts, reach: CommandTarget = CommandTarget()) -> tuple[UpgradeStep, ...]:
     """From where the control plane is to the target; where it is there already, what is still to follow. `reach`: by
     which words commands lead to the cluster that was read."""
     return numbered(_all(facts), reach)
 
 
-def _all(facts: CheckFacts) -> Iterator[Step]:
+def _all(facts: CheckFacts) -> Iterator[UpgradeStep]:
     yield from preparing(facts)
     there = running(facts.cluster.pods)
     now = facts.way.now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kubectl_eksdoc.amazon.upgrades.amis import Way
+from kubectl_eksdoc.amazon.upgrades.amis import GroupUpdateKind
 from kubectl_eksdoc.amazon.upgrades.skew import kubelet_skew
 from kubectl_eksdoc.amazon.upgrades.software import CLUSTER_AUTOSCALER
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
@@ -13,24 +13,24 @@ from kubectl_eksdoc.check.checklist import karpenter
 from kubectl_eksdoc.check.checklist.asking import by_eksctl, check, eks, eksctl, terraform
 from kubectl_eksdoc.check.checklist.ending import restarted
 from kubectl_eksdoc.check.checklist.group_ways import MINUTES, way_of
-from kubectl_eksdoc.check.checklist.steps import Phase, Step, StepForm
-from kubectl_eksdoc.check.checks.grouped import Group, groups
-from kubectl_eksdoc.check.checks.running import Running
+from kubectl_eksdoc.check.checklist.steps import Phase, StepForm, UpgradeStep
+from kubectl_eksdoc.check.checks.grouped import NodeGroupNodes, groups
+from kubectl_eksdoc.check.checks.running import RunningVersion
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws, in_region, name_of, number
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.commands import file_of, kubectl, shell
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import GROUP_LABELS, NodeOwner
 from kubectl_eksdoc.model.versions import Version
 
-_GUIDE = Source("EKS user guide, managed-node-update-behavior")
-_SELF = Source("EKS user guide, update-workers", Confidence.MEDIUM)
-_HYBRID = Source("EKS user guide, hybrid-nodes-upgrade", Confidence.MEDIUM)
-_AUTO = Source("EKS user guide, auto-upgrade", Confidence.MEDIUM)
+_GUIDE = KnowledgeSource("EKS user guide, managed-node-update-behavior")
+_SELF = KnowledgeSource("EKS user guide, update-workers", Confidence.MEDIUM)
+_HYBRID = KnowledgeSource("EKS user guide, hybrid-nodes-upgrade", Confidence.MEDIUM)
+_AUTO = KnowledgeSource("EKS user guide, auto-upgrade", Confidence.MEDIUM)
 
 
-def before(facts: CheckFacts, now: Version, step: Version) -> Iterator[Step]:
+def before(facts: CheckFacts, now: Version, step: Version) -> Iterator[UpgradeStep]:
     """Of the groups whose kubelets the control plane of `step` would not serve: to `now`, which they may have. Nodes of
     Auto Mode go at once, so what stands against that is mended before the first step."""
     every = groups(facts.cluster.nodes)
@@ -42,7 +42,7 @@ def before(facts: CheckFacts, now: Version, step: Version) -> Iterator[Step]:
             yield from _of(facts, group, now, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {why}; ")
 
 
-def after(facts: CheckFacts, there: Sequence[Running]) -> Iterator[Step]:
+def after(facts: CheckFacts, there: Sequence[RunningVersion]) -> Iterator[UpgradeStep]:
     """All that are behind, those with the fewest nodes first: what goes wrong there goes wrong in small. `there`: all
     programs that run."""
     target = facts.way.target
@@ -68,12 +68,12 @@ _TURN = (
 )
 
 
-def _behind(group: Group, version: Version) -> bool:
+def _behind(group: NodeGroupNodes, version: Version) -> bool:
     """A kubelet that does not say how old it is may be."""
     return any(node.kubelet is None or minor_of(node.kubelet) < version for node in group.nodes)
 
 
-def _too_old(facts: CheckFacts, group: Group, step: Version) -> str:
+def _too_old(facts: CheckFacts, group: NodeGroupNodes, step: Version) -> str:
     """Why the control plane must not get `step` while they are as they are; "" where an earlier step has them upgraded
     already, or they are young enough. A group goes as a whole, to the version before the step that asks for it."""
     oldest = min((minor_of(node.kubelet) for node in group.nodes if node.kubelet is not None), default=None)
@@ -90,11 +90,11 @@ def _too_old(facts: CheckFacts, group: Group, step: Version) -> str:
     return ""
 
 
-def _looked_at(facts: CheckFacts, phase: Phase) -> Step:
+def _looked_at(facts: CheckFacts, phase: Phase) -> UpgradeStep:
     gate = Gate.BEFORE_NODES
     why = f"EKS gives the pods of a node {MINUTES} minutes, Karpenter waits for ever: neither says which budget it is"
     early = "EKS Auto Mode begins to replace its nodes as soon as the control plane has a new version"
-    return Step(
+    return UpgradeStep(
         phase,
         "Fix what blocks the replacement of nodes",
         why if phase is Phase.NODES else early,
@@ -105,11 +105,11 @@ def _looked_at(facts: CheckFacts, phase: Phase) -> Step:
     )
 
 
-def _autoscaler(facts: CheckFacts, there: Sequence[Running]) -> Iterator[Step]:
+def _autoscaler(facts: CheckFacts, there: Sequence[RunningVersion]) -> Iterator[UpgradeStep]:
     for each in there:
         of = each.subject
         if each.software == CLUSTER_AUTOSCALER and of.kind == "Deployment":
-            yield Step(
+            yield UpgradeStep(
                 Phase.NODES,
                 "Keep the Cluster Autoscaler from removing new nodes",
                 "it takes empty ones away before pods come to them; EKS ends the scale-down of an update early where it"
@@ -122,11 +122,15 @@ def _autoscaler(facts: CheckFacts, there: Sequence[Running]) -> Iterator[Step]:
             return
 
 
-def _of(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+def _of(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+) -> Iterator[UpgradeStep]:
     yield from _MAKERS[group.owner](facts, group, version, phase, because)
 
 
-def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+def _managed(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+) -> Iterator[UpgradeStep]:
     """Once from where it is to `version`: minors between are skipped as far as skew allows."""
     chosen = way_of(facts, group, version)
     to = in_words(version)
@@ -134,7 +138,7 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
     wait = eks(facts, "wait nodegroup-active", *named)
     look = eks(facts, "describe-nodegroup", *named, "--query", "nodegroup.[amiType,releaseVersion,launchTemplate]")
     about = (group.name, *(node.name for node in group.nodes))
-    if chosen.way is Way.NEW_GROUP:
+    if chosen.way is GroupUpdateKind.NEW_GROUP:
         title = f"Make a new group beside {group.name} with {to}, and drain {group.name}"
         saved = eks(facts, "describe-nodegroup", *named, "--query", "nodegroup", "--output", "yaml")
         commands: tuple[str, ...] = (
@@ -149,12 +153,12 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
             "resources), with another name, and an amiType and version of today (YAML takes AWS CLI 2). "
             "The old group is the rollback: uncordon its nodes as long as it is there"
         )
-    elif chosen.way is Way.TEMPLATE:
+    elif chosen.way is GroupUpdateKind.TEMPLATE:
         title = f"Give the launch template of group {group.name} an AMI of {to}, and update the group to it"
         commands = (look, f"{eks(facts, 'update-nodegroup-version', *named)} --launch-template id=LT,version=N", wait)
         why = f"{chosen.why}: neither version nor release may be given then"
     else:
-        sure = chosen.way is Way.IN_PLACE
+        sure = chosen.way is GroupUpdateKind.IN_PLACE
         title = (
             f"Update group {group.name} {f'in place to {to}' if sure else f'to {to}, in place if its AMI allows it'}"
         )
@@ -163,38 +167,44 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
             f"{chosen.why}; with an AMI of its own in the launch template, or for a quick rollback, create a new "
             "group instead: an in-place update cannot be rolled back"
         )
-    forms = tuple(_other_tools(facts, group, to)) if chosen.way in (Way.IN_PLACE, Way.UNKNOWN) else ()
-    gone = chosen.way is Way.NEW_GROUP
+    forms = (
+        tuple(_other_tools(facts, group, to))
+        if chosen.way in (GroupUpdateKind.IN_PLACE, GroupUpdateKind.UNKNOWN)
+        else ()
+    )
+    gone = chosen.way is GroupUpdateKind.NEW_GROUP
     done = f"the old group is gone, and no node is older than {to}" if gone else f"every node of it has {to}"
     gate, seen = Gate.BEFORE_NODES, _nodes(group)
     source = chosen.source
-    yield Step(phase, title, because + why, commands, done, seen, version, gate, (), about, source, forms=forms)
+    yield UpgradeStep(phase, title, because + why, commands, done, seen, version, gate, (), about, source, forms=forms)
 
 
-def _other_tools(facts: CheckFacts, group: Group, to: str) -> Iterator[StepForm]:
+def _other_tools(facts: CheckFacts, group: NodeGroupNodes, to: str) -> Iterator[StepForm]:
     """Of an update in place."""
     if by_eksctl(group.nodes):
         yield eksctl(facts, "upgrade nodegroup", "--name", group.name, "--kubernetes-version", to)
     yield terraform("aws_eks_node_group", "version", to)
 
 
-def _emptied(group: Group) -> tuple[str, ...]:
+def _emptied(group: NodeGroupNodes) -> tuple[str, ...]:
     return (
         shell("kubectl", "eksdoc", "drain", "plan", "--nodegroup", group.name),
         shell("kubectl", "eksdoc", "drain", "run", "--nodegroup", group.name),
     )
 
 
-def _nodes(group: Group) -> str:
+def _nodes(group: NodeGroupNodes) -> str:
     """The command that lists them."""
     labels = group.nodes[0].labels if group.nodes else {}
     label = next((key for key in GROUP_LABELS if labels.get(key) == group.name and group.name), "")
     return shell("kubectl", "get", "nodes", *(("-l", f"{label}={group.name}") if label else ()))
 
 
-def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+def _by_eksctl(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+) -> Iterator[UpgradeStep]:
     old = ("--cluster", name_of(facts), "--name", group.name, *in_region(facts))
-    yield Step(
+    yield UpgradeStep(
         phase,
         f"Make a new group with eksctl beside {group.name} with {in_words(version)}, and drain {group.name}",
         (
@@ -215,9 +225,11 @@ def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, 
     )
 
 
-def _self_managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+def _self_managed(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+) -> Iterator[UpgradeStep]:
     names = [node.name for node in group.nodes]
-    yield Step(
+    yield UpgradeStep(
         phase,
         f"Replace {number(len(names), 'self-managed node')} by nodes of {in_words(version)}",
         f"{because}new nodes come first: a new version of the launch template, then a higher desired capacity, with the"
@@ -242,12 +254,16 @@ _MOST = 20
 _TERMINATE = "terminate-instance-in-auto-scaling-group"
 
 
-def _by_karpenter(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+def _by_karpenter(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+) -> Iterator[UpgradeStep]:
     yield karpenter.replaced(facts, group, version, phase, because, _nodes(group))
 
 
-def _auto_mode(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
-    yield Step(
+def _auto_mode(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+) -> Iterator[UpgradeStep]:
+    yield UpgradeStep(
         phase,
         f"Let EKS Auto Mode replace the nodes of {group.subject}",
         f"{because}EKS does it by itself once the control plane has a new version, within the budgets of the NodePool"
@@ -261,9 +277,11 @@ def _auto_mode(facts: CheckFacts, group: Group, version: Version, phase: Phase, 
     )
 
 
-def _hybrid(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+def _hybrid(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+) -> Iterator[UpgradeStep]:
     names = [node.name for node in group.nodes]
-    yield Step(
+    yield UpgradeStep(
         phase,
         f"Upgrade {number(len(names), 'hybrid node')}, each on its own machine",
         (
@@ -284,11 +302,13 @@ def _hybrid(facts: CheckFacts, group: Group, version: Version, phase: Phase, bec
     )
 
 
-def _fargate(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+def _fargate(
+    facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
+) -> Iterator[UpgradeStep]:
     yield from restarted(facts, version, phase, because)
 
 
-_Maker = Callable[[CheckFacts, Group, Version, Phase, str], Iterator[Step]]
+_Maker = Callable[[CheckFacts, NodeGroupNodes, Version, Phase, str], Iterator[UpgradeStep]]
 
 _MAKERS: Mapping[NodeOwner, _Maker] = {
     NodeOwner.MANAGED: _managed,

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from kubectl_eksdoc.amazon.upgrades.path import ROLLBACK_LEAVES
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.checklist.asking import check, eks
-from kubectl_eksdoc.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep
 from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 
-_BEST = Source("EKS best practices, cluster-upgrades", Confidence.MEDIUM)
-_INSIGHTS = Source("EKS user guide, cluster-insights")
-_ROLLBACK = Source("EKS user guide, rollback-cluster", Confidence.MEDIUM)
+_BEST = KnowledgeSource("EKS best practices, cluster-upgrades", Confidence.MEDIUM)
+_INSIGHTS = KnowledgeSource("EKS user guide, cluster-insights")
+_ROLLBACK = KnowledgeSource("EKS user guide, rollback-cluster", Confidence.MEDIUM)
 
 
-def preparing(facts: CheckFacts) -> Iterator[Step]:
+def preparing(facts: CheckFacts) -> Iterator[UpgradeStep]:
     """In this order: what takes longest first."""
     target = in_words(facts.way.target)
     yield from _elsewhere(target)
@@ -27,15 +27,15 @@ def preparing(facts: CheckFacts) -> Iterator[Step]:
     yield from _rehearsed(facts, target)
 
 
-def _elsewhere(target: str) -> Iterator[Step]:
-    yield Step(
+def _elsewhere(target: str) -> Iterator[UpgradeStep]:
+    yield UpgradeStep(
         Phase.PREPARE,
         "Go this way on a cluster that is not production first",
         "what no table knows is found there: applications, operators and pipelines of your own",
         done_when=f"that cluster is at {target} and its checklist is at its end",
         source=_BEST,
     )
-    yield Step(
+    yield UpgradeStep(
         Phase.PREPARE,
         "Test the applications there",
         "a cluster that is well says nothing of what runs in it",
@@ -44,8 +44,8 @@ def _elsewhere(target: str) -> Iterator[Step]:
     )
 
 
-def _read(facts: CheckFacts, target: str) -> Iterator[Step]:
-    yield Step(
+def _read(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
+    yield UpgradeStep(
         Phase.PREPARE,
         "Check the manifests that are deployed from outside",
         "an object is served in every version of its API: what pipelines, charts and Git hold is not seen in the"
@@ -54,7 +54,7 @@ def _read(facts: CheckFacts, target: str) -> Iterator[Step]:
         "no manifest uses an API that the target does not serve",
         source=_INSIGHTS,
     )
-    yield Step(
+    yield UpgradeStep(
         Phase.PREPARE,
         "Read what the release notes on the way warn of",
         "some warnings concern what nothing here can see",
@@ -62,7 +62,7 @@ def _read(facts: CheckFacts, target: str) -> Iterator[Step]:
         "each was read by the people it concerns",
         codes=("release-note",),
     )
-    yield Step(
+    yield UpgradeStep(
         Phase.PREPARE,
         "Refresh the EKS upgrade insights",
         "EKS sees who asked for removed APIs in the last 30 days; it looks once a day by itself",
@@ -73,8 +73,8 @@ def _read(facts: CheckFacts, target: str) -> Iterator[Step]:
     )
 
 
-def _rehearsed(facts: CheckFacts, target: str) -> Iterator[Step]:
-    yield Step(
+def _rehearsed(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
+    yield UpgradeStep(
         Phase.PREPARE,
         "Have a copy of all objects outside of the cluster",
         f"a rollback of the control plane leaves as they are: {', '.join(ROLLBACK_LEAVES)}",
@@ -82,7 +82,7 @@ def _rehearsed(facts: CheckFacts, target: str) -> Iterator[Step]:
         source=_ROLLBACK,
     )
     if facts.cluster.nodes:
-        yield Step(
+        yield UpgradeStep(
             Phase.PREPARE,
             "Rehearse the replacement of the nodes",
             "budgets and places that hold it up are fixed during working hours",
@@ -90,7 +90,7 @@ def _rehearsed(facts: CheckFacts, target: str) -> Iterator[Step]:
             "the rehearsal ends with every node empty",
         )
     if installed(facts):
-        yield Step(
+        yield UpgradeStep(
             Phase.PREPARE,
             "See what the update of each add-on would change",
             "an update resets fields that were set by hand; with configuration values they stay",

@@ -8,9 +8,9 @@ from enum import Enum
 
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.wording import led
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.versions import Version
 
 
@@ -35,7 +35,7 @@ class StepForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UpgradeStep:
     """`number` from 1. `commands`: one after the other; none where only people can do it. `done_when`: a sentence that
     can be verified, by `verify` where a command shows it ("" where none does). `at`: the minor version that the control
     plane has or gets, None outside of that. `gate`, `codes` and `about` (names of subjects): which findings it waits
@@ -53,7 +53,7 @@ class Step:
     gate: Gate | None = None
     codes: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
-    source: Source | None = None
+    source: KnowledgeSource | None = None
     number: int = 0
     forms: tuple[StepForm, ...] = ()
 
@@ -68,11 +68,11 @@ class Step:
         )
 
 
-def numbered(steps: Iterable[Step], reach: Reach) -> tuple[Step, ...]:
+def numbered(steps: Iterable[UpgradeStep], reach: CommandTarget) -> tuple[UpgradeStep, ...]:
     """In the order in which they come, with commands that lead to the cluster that was read."""
     return tuple(_numbered(number, each, reach) for number, each in enumerate(steps, 1))
 
 
-def _numbered(number: int, step: Step, reach: Reach) -> Step:
+def _numbered(number: int, step: UpgradeStep, reach: CommandTarget) -> UpgradeStep:
     commands = tuple(led(command, reach) for command in step.commands)
     return replace(step, number=number, commands=commands, verify=led(step.verify, reach))

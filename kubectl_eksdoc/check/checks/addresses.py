@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from kubectl_eksdoc.amazon.group_updates import surge, unavailable
 from kubectl_eksdoc.amazon.upgrades.path import FREE_ADDRESSES
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.managed import groups_unknown, node_groups, nodes_of, subject
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, number, sourced
@@ -17,10 +17,10 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.capacity import Subnet
 from kubectl_eksdoc.model.aws.machines import NodeGroup
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 
 ZONES = 2
 """The control plane has interfaces in subnets of at least two zones (EKS user guide, network requirements)."""
@@ -28,9 +28,11 @@ ZONES = 2
 MINIMAL = "MINIMAL"
 """With this strategy old nodes go before new ones come (botocore eks, NodegroupUpdateStrategies)."""
 
-_FREE = Source("EKS user guide, update-cluster; that two zones must have them is concluded", Confidence.MEDIUM)
-_SURGE = Source("EKS user guide, managed-node-update-behavior")
-_PODS = Source("counted: the pods that each of its nodes has now need an address on a new one, too", Confidence.LOW)
+_FREE = KnowledgeSource("EKS user guide, update-cluster; that two zones must have them is concluded", Confidence.MEDIUM)
+_SURGE = KnowledgeSource("EKS user guide, managed-node-update-behavior")
+_PODS = KnowledgeSource(
+    "counted: the pods that each of its nodes has now need an address on a new one, too", Confidence.LOW
+)
 
 
 def subnet(facts: CheckFacts, ident: str) -> Subnet | Unknown:
@@ -147,7 +149,7 @@ def _too_few(
     added: int,
     what: str,
     severity: Severity,
-    source: Source,
+    source: KnowledgeSource,
 ) -> Finding:
     free = sum(each.free or 0 for each in subnets)
     return Finding.of(
@@ -175,13 +177,19 @@ def _pods_a_node(facts: CheckFacts, group: NodeGroup) -> int | None:
 
 
 CHECKS = (
-    Check((Code.of("subnet-addresses"),), Area.CAPACITY, Gate.BEFORE_CONTROL_PLANE, _of_cluster, needs=(Need.SUBNETS,)),
-    Check(
+    UpgradeCheck(
+        (Code.of("subnet-addresses"),),
+        Area.CAPACITY,
+        Gate.BEFORE_CONTROL_PLANE,
+        _of_cluster,
+        needs=(CheckNeed.SUBNETS,),
+    ),
+    UpgradeCheck(
         (Code.of("subnet-addresses-nodes"),),
         Area.CAPACITY,
         Gate.BEFORE_NODES,
         _of_groups,
         (kinds.NODES, kinds.PODS),
-        (Need.SUBNETS, Need.NODE_GROUPS),
+        (CheckNeed.SUBNETS, CheckNeed.NODE_GROUPS),
     ),
 )

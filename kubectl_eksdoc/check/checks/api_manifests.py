@@ -22,7 +22,7 @@ from kubectl_eksdoc.check.checks.api_rewriting import (
 )
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_usage import Document, Manifest, Release, Unread
+from kubectl_eksdoc.model.api_usage import Document, HelmRelease, ManifestText, Unread
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
@@ -34,7 +34,9 @@ Said = Callable[[list[Document]], tuple[str, ...]]
 """Documents as evidence."""
 
 
-def deprecated(facts: CheckFacts, code: Code, subject: Subject, manifest: Manifest, said: Said) -> Iterator[Finding]:
+def deprecated(
+    facts: CheckFacts, code: Code, subject: Subject, manifest: ManifestText, said: Said
+) -> Iterator[Finding]:
     """Told ahead: the target serves it still."""
     found: dict[RemovedApi, list[Document]] = defaultdict(list)
     for each in manifest.documents:
@@ -52,7 +54,7 @@ def deprecated(facts: CheckFacts, code: Code, subject: Subject, manifest: Manife
         yield Finding(code, Severity.LOW, Status.PASS, subject, message, evidence, remedies, root_cause=of_api(row))
 
 
-def custom(facts: CheckFacts, code: Code, subject: Subject, manifest: Manifest, said: Said) -> Iterator[Finding]:
+def custom(facts: CheckFacts, code: Code, subject: Subject, manifest: ManifestText, said: Said) -> Iterator[Finding]:
     """What the cluster serves, its CustomResourceDefinitions tell."""
     found: dict[tuple[CustomApi, str], list[Document]] = defaultdict(list)
     for each in manifest.documents:
@@ -127,10 +129,10 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
                 yield _in_helm(facts, each, row, documents, severity(row, Severity.HIGH), message)
 
 
-def _parts(each: Release) -> Iterator[tuple[Manifest, str, str]]:
+def _parts(each: HelmRelease) -> Iterator[tuple[ManifestText, str, str]]:
     """Each with what fails once a version in it is gone. Helm builds what it has stored before it upgrades (helm
     pkg/action/upgrade.go, performUpgrade); stored hooks run with a rollback, and those of the chart are like them."""
-    if isinstance(each.manifest, Manifest):
+    if isinstance(each.manifest, ManifestText):
         yield each.manifest, "its manifest has", "helm upgrade fails"
         yield (
             each.hooks,
@@ -148,7 +150,7 @@ def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
                 since = f"which is not served since {in_words(row.removed)}"
                 message = f"{holds} {_objects(row, documents)}, {since}: today {fails}"
                 yield _in_helm(facts, each, row, documents, Severity.MEDIUM, message)
-        if isinstance(each.manifest, Manifest):
+        if isinstance(each.manifest, ManifestText):
             yield from _beside(facts, Code.of("api-in-helm"), _release(each), each.manifest)
 
 
@@ -162,7 +164,7 @@ def judge_files(facts: CheckFacts) -> Iterator[Finding]:
             yield _in_file(facts, each, row, documents, severity(row, Severity.HIGH), message)
 
 
-def _mistyped(facts: CheckFacts, manifest: Manifest) -> Iterator[Unread]:
+def _mistyped(facts: CheckFacts, manifest: ManifestText) -> Iterator[Unread]:
     """``kind: podDisruptionBudget``: it is in no table, whatever was meant."""
     for at in manifest.documents:
         if never_had(at.of.api_version, at.of.kind, facts.way.target):
@@ -181,7 +183,7 @@ def judge_files_today(facts: CheckFacts) -> Iterator[Finding]:
         yield from _beside(facts, Code.of("api-in-manifest"), _file(each), each)
 
 
-def _beside(facts: CheckFacts, code: Code, subject: Subject, manifest: Manifest) -> Iterator[Finding]:
+def _beside(facts: CheckFacts, code: Code, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
     def said(documents: list[Document]) -> tuple[str, ...]:
         return _shown(documents, lambda each: f"{_at(manifest, each.line)} {_named(each)}".strip())
 
@@ -201,7 +203,7 @@ def _gone(facts: CheckFacts) -> _Find:
     return found
 
 
-def _uses(manifest: Manifest, find: _Find) -> _Uses:
+def _uses(manifest: ManifestText, find: _Find) -> _Uses:
     found: _Uses = defaultdict(list)
     for document in manifest.documents:
         row = find(document.of.api_version, document.of.kind)
@@ -215,7 +217,7 @@ def _objects(row: RemovedApi, documents: list[Document]) -> str:
 
 
 def _in_helm(
-    facts: CheckFacts, each: Release, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
+    facts: CheckFacts, each: HelmRelease, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
 ) -> Finding:
     rewrites = (
         "mapkubeapis rewrites what Helm has stored, where kind stands directly below apiVersion, and nothing in the "
@@ -240,7 +242,7 @@ def _in_helm(
     return Finding(Code.of("api-in-helm"), how_bad, Status.FAIL, of, message, evidence, remedies, root_cause=api)
 
 
-def _helm(verb: str, each: Release) -> str:
+def _helm(verb: str, each: HelmRelease) -> str:
     """A command about one release, whatever its name looks like."""
     namespace = in_namespace(each.namespace)
     words = (*namespace, "--", each.name) if each.name.startswith("-") else (each.name, *namespace)
@@ -248,7 +250,7 @@ def _helm(verb: str, each: Release) -> str:
 
 
 def _in_file(
-    facts: CheckFacts, each: Manifest, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
+    facts: CheckFacts, each: ManifestText, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
 ) -> Finding:
     evidence = _shown(documents, lambda document: f"{_at(each, document.line)} {_named(document)}")
     remedies = tuple(rewritten(row, facts.way, "" if each.path == _STDIN else each.path))
@@ -268,7 +270,7 @@ def _named(document: Document) -> str:
     return f"{of.kind} {of.namespace}/{of.name}" if of.namespace else f"{of.kind} {of.name}"
 
 
-def _unread(code: Code, subject: Subject, manifest: Manifest) -> Iterator[Finding]:
+def _unread(code: Code, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
     """Templates apart: they are no mistake, and another command makes what can be judged of them."""
     broken = [each for each in manifest.unread if not each.template]
     templates = [each for each in manifest.unread if each.template]
@@ -286,14 +288,14 @@ _MEND = "Fix it, or leave it out."
 _MAKE = "It is a template: judge what it makes, as in helm template CHART | kubectl eksdoc check -f -"
 
 
-def _at(manifest: Manifest, line: int) -> str:
+def _at(manifest: ManifestText, line: int) -> str:
     """``deploy/web.yaml:12``; of what is no file, ``line 12``."""
     return f"line {line}" if manifest.path in ("", _STDIN) else f"{manifest.path}:{line}"
 
 
-def _release(each: Release) -> Subject:
+def _release(each: HelmRelease) -> Subject:
     return Subject("HelmRelease", each.name, each.namespace)
 
 
-def _file(each: Manifest) -> Subject:
+def _file(each: ManifestText) -> Subject:
     return Subject("File", "standard input" if each.path == _STDIN else each.path)

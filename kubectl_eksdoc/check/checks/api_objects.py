@@ -22,9 +22,9 @@ from kubectl_eksdoc.check.checks.api_rewriting import (
     sources,
 )
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.check.wording import doubted, listed
-from kubectl_eksdoc.model.api_usage import KindTold, Written, WrittenBy, WrittenObject
+from kubectl_eksdoc.model.api_usage import KindUsage, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.model.asked import NOT_ASKED, Confidence, Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
@@ -80,9 +80,9 @@ def _unknown(facts: CheckFacts, resource: Resource, what: str, why: Unknown) -> 
     return replace(found, remedy=(*found.remedy, dumped))
 
 
-def _told(facts: CheckFacts, resource: Resource) -> KindTold:
+def _told(facts: CheckFacts, resource: Resource) -> KindUsage:
     found = (each for each in facts.api.written if each.resource.full_name == resource.full_name)
-    return next(found, KindTold(resource, NOT_ASKED))
+    return next(found, KindUsage(resource, NOT_ASKED))
 
 
 def _uses(facts: CheckFacts) -> Iterator[_Use]:
@@ -94,7 +94,7 @@ def _uses(facts: CheckFacts) -> Iterator[_Use]:
                     yield _Use(each, told.resource, sign, row, _innocent(each, sign, facts.way))
 
 
-def _innocent(each: WrittenObject, sign: Written, way: Way) -> str:
+def _innocent(each: WrittenObject, sign: Written, way: UpgradePath) -> str:
     kept = {KEPT_BY_SERVER: "true"} if each.kept_by_server else None
     found = innocent(sign, each.of.name, kept)
     if found is not None:
@@ -102,7 +102,7 @@ def _innocent(each: WrittenObject, sign: Written, way: Way) -> str:
     return _APPLIED_ANEW if sign.manager == _APPLY and _applied_anew(each, way) else ""
 
 
-def _applied_anew(each: WrittenObject, way: Way) -> bool:
+def _applied_anew(each: WrittenObject, way: UpgradePath) -> bool:
     """The annotation is written together with these fields, by the same kubectl apply."""
     applied = [sign for sign in each.signs if sign.by is WrittenBy.LAST_APPLIED]
     return bool(applied) and all(
@@ -111,7 +111,7 @@ def _applied_anew(each: WrittenObject, way: Way) -> bool:
     )
 
 
-def _found(uses: list[_Use], way: Way) -> Finding:
+def _found(uses: list[_Use], way: UpgradePath) -> Finding:
     """Of one object; the surest sign decides, then the version that goes first."""
     first = min(uses, key=lambda use: (use.sign.by is not WrittenBy.LAST_APPLIED, use.row.removed.minor))
     applied = first.sign.by is WrittenBy.LAST_APPLIED
@@ -146,7 +146,7 @@ def _managers(uses: Iterable[_Use]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(clients))
 
 
-def _remedies(uses: Sequence[_Use], way: Way) -> Iterator[Remedy]:
+def _remedies(uses: Sequence[_Use], way: UpgradePath) -> Iterator[Remedy]:
     """Whoever applies the manifest has its fields, too."""
     for use in uses:
         of = use.of.of
@@ -208,7 +208,7 @@ def _not_listed(facts: CheckFacts, missing: list[tuple[Resource, Unknown]]) -> F
     return replace(found, evidence=(names,), missing=rights or names)
 
 
-def _refused(use: _Use, way: Way) -> Finding:
+def _refused(use: _Use, way: UpgradePath) -> Finding:
     of = use.of.of
     message = f"it was last applied in {use.sign.api_version}, which is not served since {in_words(use.row.removed)}"
     stays = Remedy("The object itself stays, in the newer version; only its manifest is refused.", "", When.LATER)

@@ -17,7 +17,7 @@ from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.checking import cluster_of, unknown
 from kubectl_eksdoc.check.checks.api_rewriting import follows, severity, sources
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.check.wording import aws, in_region
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
@@ -69,7 +69,7 @@ def _removed(request: DeprecatedRequest) -> Version | None:
     return request.removed if row is None else row.removed
 
 
-def _on(way: Way, removed: Version) -> bool:
+def _on(way: UpgradePath, removed: Version) -> bool:
     return way.now < minor_of(removed) and not way.target < minor_of(removed)
 
 

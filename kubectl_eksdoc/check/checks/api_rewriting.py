@@ -8,18 +8,18 @@ from kubectl_eksdoc.amazon.upgrades.conversions import PLUGIN, by_hand, converti
 from kubectl_eksdoc.amazon.upgrades.conversions import convert as converting
 from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi, gone, instead, removed_api
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Remedy, Severity, Subject, When
 
 
-def gone_already(api_version: str, kind: str, way: Way) -> RemovedApi | None:
+def gone_already(api_version: str, kind: str, way: UpgradePath) -> RemovedApi | None:
     """Its row, if the control plane does not serve it now."""
     row = removed_api(api_version, kind)
     return None if row is None or way.now < row.removed else row
 
 
-def gone_on(way: Way, api_version: str, kind: str) -> RemovedApi | None:
+def gone_on(way: UpgradePath, api_version: str, kind: str) -> RemovedApi | None:
     """Its row, if it is served now, and is not at the target."""
     return gone(api_version, kind, way.now, way.target)
 
@@ -45,7 +45,7 @@ def sources(row: RemovedApi) -> tuple[str, ...]:
     return (*planned, str(row.source))
 
 
-def follows(row: RemovedApi, way: Way) -> str:
+def follows(row: RemovedApi, way: UpgradePath) -> str:
     """Which version to write in its place, a sentence; "" where nothing replaces it."""
     found = instead(row, way.now)
     if isinstance(found, Unknown):
@@ -57,7 +57,7 @@ def follows(row: RemovedApi, way: Way) -> str:
     return f"Write {found} instead.{then}"
 
 
-def rewritten(row: RemovedApi, way: Way, file: str, before: str = "") -> Iterator[Remedy]:
+def rewritten(row: RemovedApi, way: UpgradePath, file: str, before: str = "") -> Iterator[Remedy]:
     """Of a manifest in `file`, "" where it is in none. `before`: the command that makes it, "" where it is there."""
     found, said = instead(row, way.now), follows(row, way)
     if file and isinstance(found, str) and found and convertible(row):

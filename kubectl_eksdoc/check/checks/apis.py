@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from kubectl_eksdoc.amazon.upgrades.removed_apis import unread
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, Judge, cluster_of, unknown
+from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.checks import api_manifests, api_objects, api_requests
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding
 
@@ -28,22 +28,24 @@ def _to_the_end(code: Code, judge: Judge) -> Judge:
     return judged
 
 
-def _on_the_way(code: Code, judge: Judge, need: Need) -> Check:
-    return Check((code,), Area.APIS, Gate.BEFORE_CONTROL_PLANE, _to_the_end(code, judge), needs=(need,))
+def _on_the_way(code: Code, judge: Judge, need: CheckNeed) -> UpgradeCheck:
+    return UpgradeCheck((code,), Area.APIS, Gate.BEFORE_CONTROL_PLANE, _to_the_end(code, judge), needs=(need,))
 
 
-def _today(code: Code, judge: Judge, need: Need) -> Check:
+def _today(code: Code, judge: Judge, need: CheckNeed) -> UpgradeCheck:
     """Of custom resources their definitions tell what is served."""
-    return Check((code,), Area.APIS, None, judge, (kinds.DEFINITIONS,), (need,))
+    return UpgradeCheck((code,), Area.APIS, None, judge, (kinds.DEFINITIONS,), (need,))
 
 
 CHECKS = (
-    _on_the_way(Code.of("api-requested"), api_requests.judge, Need.API_REQUESTS),
-    _on_the_way(Code.of("api-written"), api_objects.judge, Need.API_WRITTEN),
-    _on_the_way(Code.of("api-in-helm"), api_manifests.judge_releases, Need.HELM),
-    _on_the_way(Code.of("api-in-manifest"), api_manifests.judge_files, Need.MANIFESTS),
+    _on_the_way(Code.of("api-requested"), api_requests.judge, CheckNeed.API_REQUESTS),
+    _on_the_way(Code.of("api-written"), api_objects.judge, CheckNeed.API_WRITTEN),
+    _on_the_way(Code.of("api-in-helm"), api_manifests.judge_releases, CheckNeed.HELM),
+    _on_the_way(Code.of("api-in-manifest"), api_manifests.judge_files, CheckNeed.MANIFESTS),
     # What is refused today is so with or without an upgrade.
-    Check((Code.of("api-refused-today"),), Area.APIS, None, api_objects.judge_refused, needs=(Need.API_GONE,)),
-    _today(Code.of("api-in-helm"), api_manifests.judge_releases_today, Need.HELM),
-    _today(Code.of("api-in-manifest"), api_manifests.judge_files_today, Need.MANIFESTS),
+    UpgradeCheck(
+        (Code.of("api-refused-today"),), Area.APIS, None, api_objects.judge_refused, needs=(CheckNeed.API_GONE,)
+    ),
+    _today(Code.of("api-in-helm"), api_manifests.judge_releases_today, CheckNeed.HELM),
+    _today(Code.of("api-in-manifest"), api_manifests.judge_files_today, CheckNeed.MANIFESTS),
 )

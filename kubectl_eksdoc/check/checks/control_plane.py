@@ -8,7 +8,7 @@ from datetime import datetime
 from kubectl_eksdoc.amazon.upgrades import path
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.group_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
 from kubectl_eksdoc.check.checks.grouped import named
 from kubectl_eksdoc.check.facts import CheckFacts
@@ -16,8 +16,8 @@ from kubectl_eksdoc.check.wording import aws, day, issue, number, sourced, unwel
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import insights as told
-from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
@@ -69,7 +69,7 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
         yield _failed(facts, found.failed)
 
 
-def _under_way(facts: CheckFacts, each: Update) -> Finding:
+def _under_way(facts: CheckFacts, each: EksAddonUpdate) -> Finding:
     return Finding.of(
         "cluster-update/under-way",
         cluster_of(facts),
@@ -80,7 +80,7 @@ def _under_way(facts: CheckFacts, each: Update) -> Finding:
     )
 
 
-def _failed(facts: CheckFacts, each: Update) -> Finding:
+def _failed(facts: CheckFacts, each: EksAddonUpdate) -> Finding:
     return Finding.of(
         "cluster-update/failed",
         cluster_of(facts),
@@ -112,7 +112,7 @@ def _rollback(facts: CheckFacts) -> Iterator[Finding]:
         yield from _given_up(facts, newer, against)
 
 
-def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> Update | Unknown | None:
+def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> EksAddonUpdate | Unknown | None:
     """None where it is known that there was none within a week."""
     if isinstance(history, Unknown):
         return history
@@ -123,7 +123,7 @@ def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> Update
             return None  # it was taken back already
         if each.type == _VERSION and each.status == SUCCESSFUL:
             return each if each.begun is not None else Unknown("EKS does not say when the last upgrade was")
-    begun = [each.begun for each in history.updates if isinstance(each, Update) and each.begun is not None]
+    begun = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
     week_ago = facts.cluster.observed_at - path.ROLLBACK_FOR
     if history.unseen and (not begun or min(begun) > week_ago):
         return Unknown(f"EKS lists {history.unseen} more updates, which were not queried")
@@ -230,20 +230,20 @@ def _something_follows(facts: CheckFacts) -> bool:
 
 
 CHECKS = (
-    Check((Code.of("cluster-health"),), Area.CONTROL_PLANE, Gate.BEFORE_CONTROL_PLANE, _health),
-    Check(
+    UpgradeCheck((Code.of("cluster-health"),), Area.CONTROL_PLANE, Gate.BEFORE_CONTROL_PLANE, _health),
+    UpgradeCheck(
         (Code.of("cluster-update"),),
         Area.CONTROL_PLANE,
         Gate.BEFORE_CONTROL_PLANE,
         _updates,
-        needs=(Need.CLUSTER_UPDATES,),
+        needs=(CheckNeed.CLUSTER_UPDATES,),
     ),
-    Check(
+    UpgradeCheck(
         (Code.of("rollback-window"),),
         Area.CONTROL_PLANE,
         None,
         _rollback,
         (kinds.NODES,),
-        (Need.CLUSTER_UPDATES, Need.INSIGHTS),
+        (CheckNeed.CLUSTER_UPDATES, CheckNeed.INSIGHTS),
     ),
 )

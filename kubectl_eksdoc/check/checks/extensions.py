@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, unknown, unread
+from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.checks.webhooks import KINDS, backends, endpoints_of
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
@@ -148,21 +148,21 @@ def _subject(each: Definition) -> Subject:
 
 
 CHECKS = (
-    Check(
+    UpgradeCheck(
         (Code.of("apiservice-down"),),
         Area.EXTENSIONS,
         Gate.BEFORE_CONTROL_PLANE,
         _groups,
         Code.of("apiservice-down").needs,
     ),
-    Check(
+    UpgradeCheck(
         (Code.of("crd-conversion"),),
         Area.EXTENSIONS,
         Gate.BEFORE_CONTROL_PLANE,
         _conversions,
         Code.of("crd-conversion").needs,
     ),
-    Check(
+    UpgradeCheck(
         (Code.of("crd-stored-version"),),
         Area.EXTENSIONS,
         Gate.BEFORE_CONTROL_PLANE,

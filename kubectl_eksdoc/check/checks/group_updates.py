@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.managed import nodes_of, subject
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import ago, aws, issue, name_of
@@ -15,8 +15,8 @@ from kubectl_eksdoc.kubernetes.evictions import evict
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy
@@ -28,27 +28,27 @@ IN_PROGRESS, FAILED, SUCCESSFUL = "InProgress", "Failed", "Successful"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class _Standing:
     """`unknown`: one of them that could not be described; `failed`: the latest, where it did not succeed."""
 
     unknown: Unknown | None
-    under_way: tuple[Update, ...]
-    failed: Update | None
+    under_way: tuple[EksAddonUpdate, ...]
+    failed: EksAddonUpdate | None
 
 
-def standing(history: UpdateHistory) -> Standing:
-    known = [each for each in history.updates if isinstance(each, Update)]
+def standing(history: UpdateHistory) -> _Standing:
+    known = [each for each in history.updates if isinstance(each, EksAddonUpdate)]
     unknown = next((each for each in history.updates if isinstance(each, Unknown)), None)
     failed = known[0] if known and known[0].status == FAILED else None
-    return Standing(unknown, tuple(each for each in known if each.status == IN_PROGRESS), failed)
+    return _Standing(unknown, tuple(each for each in known if each.status == IN_PROGRESS), failed)
 
 
-def begun(facts: CheckFacts, each: Update) -> str:
+def begun(facts: CheckFacts, each: EksAddonUpdate) -> str:
     """``, begun 5 hours ago``; "" where it is not told."""
     return "" if each.begun is None else f", begun {ago(facts.cluster.observed_at, each.begun)}"
 
 
-def describe(facts: CheckFacts, each: Update, *of: str) -> str:
+def describe(facts: CheckFacts, each: EksAddonUpdate, *of: str) -> str:
     """The command that shows it; `of`: the words that say whose it is, none for the cluster's own."""
     return aws(facts, "eks", "describe-update", "--name", name_of(facts), *of, "--update-id", each.id)
 
@@ -79,7 +79,7 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
             yield from _failed(facts, name, found.failed)
 
 
-def _under_way(facts: CheckFacts, name: str, each: Update) -> Finding:
+def _under_way(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Finding:
     return Finding.of(
         "nodegroup-update/under-way",
         subject(name),
@@ -90,7 +90,7 @@ def _under_way(facts: CheckFacts, name: str, each: Update) -> Finding:
     )
 
 
-def _failed(facts: CheckFacts, name: str, each: Update) -> Iterator[Finding]:
+def _failed(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Iterator[Finding]:
     evictions = [error for error in each.errors if error.code == EVICTION_FAILURE]
     seen: tuple[str, ...] = ()
     if evictions:
@@ -112,12 +112,12 @@ def _failed(facts: CheckFacts, name: str, each: Update) -> Iterator[Finding]:
     )
 
 
-def _codes(each: Update) -> str:
+def _codes(each: EksAddonUpdate) -> str:
     found = dict.fromkeys(error.code for error in each.errors if error.code)
     return ", ".join(found) or "EKS does not say why"
 
 
-def _parameters(each: Update) -> tuple[str, ...]:
+def _parameters(each: EksAddonUpdate) -> tuple[str, ...]:
     said = [f"{name} {value}" for name, value in each.parameters if value]
     return (f"asked for: {', '.join(said)}",) if said else ()
 
@@ -164,5 +164,7 @@ def _nodes(facts: CheckFacts, name: str, said: list[str]) -> list[Node]:
 
 
 CHECKS = (
-    Check((Code.of("nodegroup-update"),), Area.NODES, Gate.BEFORE_NODES, _updates, _KINDS, (Need.GROUP_UPDATES,)),
+    UpgradeCheck(
+        (Code.of("nodegroup-update"),), Area.NODES, Gate.BEFORE_NODES, _updates, _KINDS, (CheckNeed.GROUP_UPDATES,)
+    ),
 )

@@ -20,7 +20,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class NodeGroupNodes:
     """`name` is that of the node group or NodePool, "" for nodes that have none."""
 
     owner: NodeOwner
@@ -35,13 +35,13 @@ class Group:
         return Subject("Nodes", self.owner.value)
 
 
-def groups(nodes: Iterable[Node]) -> tuple[Group, ...]:
+def groups(nodes: Iterable[Node]) -> tuple[NodeGroupNodes, ...]:
     """By owner and name, nodes in natural order."""
     found: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for node in nodes:
         found[node.owner.value, node.group].append(node)
     return tuple(
-        Group(NodeOwner(owner), name, tuple(sorted(each, key=lambda node: natural(node.name))))
+        NodeGroupNodes(NodeOwner(owner), name, tuple(sorted(each, key=lambda node: natural(node.name))))
         for (owner, name), each in sorted(found.items())
     )
 

@@ -9,25 +9,25 @@ from functools import partial
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, cluster_of, unknown
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import ago, aws, day, listed, name_of, number, sourced
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws import insights as told
 from kubectl_eksdoc.model.aws.insights import Client, Deprecation, Insight, InsightDetail
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Source as ReadFrom
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
 
 REMEMBERED = timedelta(days=30)
 FRESH_FOR = timedelta(hours=24)
 """EKS user guide, cluster-insights: requests are looked back at for a rolling 30 days, and a look is taken daily."""
 
-_FORCE = Source("containers-roadmap issue 2570; botocore eks, UpdateClusterVersion", Confidence.LOW)
+_FORCE = KnowledgeSource("containers-roadmap issue 2570; botocore eks, UpdateClusterVersion", Confidence.LOW)
 FORCE = (
     "whether EKS refuses the upgrade for it without --force is not known: it did from 2025-03-27 on, and no more the"
     " day after; what holds today was not found"
@@ -208,14 +208,14 @@ def _judge(code: Code, status: str, severity: Severity) -> Callable[[CheckFacts]
     return partial(_readiness, code=code, status=status, severity=severity)
 
 
-_NEEDS = (Need.INSIGHTS,)
+_NEEDS = (CheckNeed.INSIGHTS,)
 _BEFORE = Gate.BEFORE_CONTROL_PLANE
 _ERRORS = _judge(Code.of("insight-error"), told.ERROR, Severity.HIGH)
 _WARNINGS = _judge(Code.of("insight-warning"), told.WARNING, Severity.MEDIUM)
 
 CHECKS = (
-    Check((Code.of("insight-error"),), Area.CONTROL_PLANE, _BEFORE, _ERRORS, needs=_NEEDS),
-    Check((Code.of("insight-warning"),), Area.CONTROL_PLANE, _BEFORE, _WARNINGS, needs=_NEEDS),
-    Check((Code.of("insight-stale"),), Area.CONTROL_PLANE, _BEFORE, _stale, needs=_NEEDS),
-    Check((Code.of("insight-misconfiguration"),), Area.CONTROL_PLANE, None, _misconfigured, needs=_NEEDS),
+    UpgradeCheck((Code.of("insight-error"),), Area.CONTROL_PLANE, _BEFORE, _ERRORS, needs=_NEEDS),
+    UpgradeCheck((Code.of("insight-warning"),), Area.CONTROL_PLANE, _BEFORE, _WARNINGS, needs=_NEEDS),
+    UpgradeCheck((Code.of("insight-stale"),), Area.CONTROL_PLANE, _BEFORE, _stale, needs=_NEEDS),
+    UpgradeCheck((Code.of("insight-misconfiguration"),), Area.CONTROL_PLANE, None, _misconfigured, needs=_NEEDS),
 )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.amazon.upgrades.amis import CUSTOM, Family, family_of_type
+from kubectl_eksdoc.amazon.upgrades.amis import CUSTOM, AmiFamily, family_of_type
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, cluster_of, unknown
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, issue, name_of, unwell
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.aws.upgrades import TemplateVersions
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Node
@@ -146,7 +146,7 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
 
 def _untold(group: NodeGroup, what: str, told: Absent | Unknown) -> Iterator[Finding]:
     """Of Windows nothing tells it, and of AL2 nothing new comes: who has to act is told by other codes."""
-    if isinstance(told, Absent) and family_of_type(group.ami_type) is Family.AL2:
+    if isinstance(told, Absent) and family_of_type(group.ami_type) is AmiFamily.AL2:
         return
     why = told if isinstance(told, Unknown) else Unknown(told.said)
     severity = Severity.LOW if why.missing else Severity.INFO
@@ -166,11 +166,13 @@ def _numbers(release: str) -> tuple[int, ...]:
     return tuple(int(each) for each in parts if each.isdecimal())
 
 
-_GROUPS = Need.NODE_GROUPS
+_GROUPS = CheckNeed.NODE_GROUPS
 _BEFORE = Gate.BEFORE_NODES
 
 CHECKS = (
-    Check((Code.of("nodegroup-health"),), Area.NODES, _BEFORE, _health, needs=(_GROUPS,)),
-    Check((Code.of("nodegroup-template"),), Area.NODES, _BEFORE, _templates, needs=(_GROUPS, Need.TEMPLATES)),
-    Check((Code.of("nodegroup-release"),), Area.NODES, _BEFORE, _releases, needs=(_GROUPS, Need.RELEASES)),
+    UpgradeCheck((Code.of("nodegroup-health"),), Area.NODES, _BEFORE, _health, needs=(_GROUPS,)),
+    UpgradeCheck(
+        (Code.of("nodegroup-template"),), Area.NODES, _BEFORE, _templates, needs=(_GROUPS, CheckNeed.TEMPLATES)
+    ),
+    UpgradeCheck((Code.of("nodegroup-release"),), Area.NODES, _BEFORE, _releases, needs=(_GROUPS, CheckNeed.RELEASES)),
 )

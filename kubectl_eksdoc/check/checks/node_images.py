@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.upgrades import amis
-from kubectl_eksdoc.amazon.upgrades.amis import Family, Way
+from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, GroupUpdateKind
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, cluster_of, unread
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unread
 from kubectl_eksdoc.check.checks.grouped import groups, named
 from kubectl_eksdoc.check.checks.managed import groups_unknown, node_groups
 from kubectl_eksdoc.check.checks.managed import subject as of_group
@@ -18,7 +18,7 @@ from kubectl_eksdoc.check.wording import number, sourced
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.aws.upgrades import TemplateVersions
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.kinds import Resource
@@ -30,40 +30,40 @@ _OF_EKS = (NodeOwner.FARGATE, NodeOwner.AUTO_MODE)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class NodeImageGroup:
     """Nodes of one group that are of one family; `group` is as EKS describes it, None where it is none of EKS's or was
     not told. `told`: by what the family is known."""
 
     subject: Subject
     owner: NodeOwner
-    family: Family
+    family: AmiFamily
     told: str
     nodes: tuple[Node, ...] = ()
     group: NodeGroup | None = None
 
 
-def made(facts: CheckFacts) -> tuple[Made, ...]:
+def made(facts: CheckFacts) -> tuple[NodeImageGroup, ...]:
     """By what nodes say of their system; node groups without nodes by their amiType."""
     described = {each.name: each for each in node_groups(facts)}
-    found: list[Made] = []
+    found: list[NodeImageGroup] = []
     for each in groups(node for node in facts.cluster.nodes if node.owner not in _OF_EKS):
         group = described.pop(each.name, None) if each.owner is NodeOwner.MANAGED else None
-        by_family: dict[Family, list[Node]] = {}
+        by_family: dict[AmiFamily, list[Node]] = {}
         for node in each.nodes:
             by_family.setdefault(_family(node, group), []).append(node)
         for family, nodes in by_family.items():
             told = f"they say of themselves: {nodes[0].os_image or 'nothing'}"
-            found.append(Made(each.subject, each.owner, family, told, tuple(nodes), group))
+            found.append(NodeImageGroup(each.subject, each.owner, family, told, tuple(nodes), group))
     for group in described.values():
         family = amis.family_of_type(group.ami_type)
         told = f"it has no nodes now, and its amiType is {group.ami_type or 'not told'}"
-        found.append(Made(of_group(group.name), NodeOwner.MANAGED, family, told, (), group))
+        found.append(NodeImageGroup(of_group(group.name), NodeOwner.MANAGED, family, told, (), group))
     return tuple(found)
 
 
-def _family(node: Node, group: NodeGroup | None) -> Family:
+def _family(node: Node, group: NodeGroup | None) -> AmiFamily:
     found = amis.family_of_os(node.os_image)
-    if found is Family.UNKNOWN and group is not None:
+    if found is AmiFamily.UNKNOWN and group is not None:
         return amis.family_of_type(group.ami_type)
     return found
 
@@ -76,9 +76,9 @@ def _unread(facts: CheckFacts, code: Code, what: str) -> Iterator[Finding]:
 
 def _al2(facts: CheckFacts) -> Iterator[Finding]:
     yield from _unread(facts, Code.of("ami-al2"), "whether an AMI is Amazon Linux 2")
-    fit = amis.offered(Family.AL2, facts.way.target)
+    fit = amis.offered(AmiFamily.AL2, facts.way.target)
     for each in made(facts):
-        if each.family is Family.AL2:
+        if each.family is AmiFamily.AL2:
             none = fit.fit is Fit.TOO_OLD
             yield Finding(
                 Code.of("ami-al2"),
@@ -96,20 +96,20 @@ def amis_end() -> str:
     return f"no AMI of it is published since {amis.AL2.ended}, security updates included"
 
 
-def _count(each: Made) -> str:
+def _count(each: NodeImageGroup) -> str:
     if not each.nodes:
         return "its nodes would have"
     return f"{number(len(each.nodes), 'node')} {'has' if len(each.nodes) == 1 else 'have'}"
 
 
-def _who(each: Made) -> tuple[str, ...]:
+def _who(each: NodeImageGroup) -> tuple[str, ...]:
     return (*((named(each.nodes),) if each.nodes else ()), each.told)
 
 
-def _way(facts: CheckFacts, each: Made) -> Remedy:
+def _way(facts: CheckFacts, each: NodeImageGroup) -> Remedy:
     if each.group is not None:
         change = amis.way_to(each.group.ami_type, facts.way.target, own_image(facts, each.group))
-        if change.way in (Way.NEW_GROUP, Way.TEMPLATE):  # in place it stays what it is
+        if change.way in (GroupUpdateKind.NEW_GROUP, GroupUpdateKind.TEMPLATE):  # in place it stays what it is
             said = change.why if change.way.value in change.why else f"{change.way.value}: {change.why}"
             return Remedy(f"{said[0].upper()}{said[1:]}.", "", When.LATER)
     if each.owner is NodeOwner.KARPENTER:
@@ -129,7 +129,7 @@ def own_image(facts: CheckFacts, group: NodeGroup) -> bool | None:
 
 def _moves(facts: CheckFacts) -> Iterator[Finding]:
     yield from _unread(facts, Code.of("ami-al2023-moves"), "who has to move to Amazon Linux 2023")
-    old = [each for each in made(facts) if each.family is Family.AL2]
+    old = [each for each in made(facts) if each.family is AmiFamily.AL2]
     if not old:
         return
     yield Finding.of(
@@ -153,7 +153,7 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
     for each in made(facts):
         fit = amis.offered(each.family, facts.way.target)
         if fit.fit is Fit.UNKNOWN:
-            ask = "Canonical" if each.family is Family.UBUNTU else "its builder"
+            ask = "Canonical" if each.family is AmiFamily.UBUNTU else "its builder"
             wanted = in_words(facts.way.target)
             yield Finding.of(
                 "ami-unknown",
@@ -191,12 +191,12 @@ def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
 
 
 _BEFORE = Gate.BEFORE_NODES
-_BY_TYPE = (Need.NODE_GROUPS,)
-_BY_TEMPLATE = (Need.NODE_GROUPS, Need.TEMPLATES)
+_BY_TYPE = (CheckNeed.NODE_GROUPS,)
+_BY_TEMPLATE = (CheckNeed.NODE_GROUPS, CheckNeed.TEMPLATES)
 
 CHECKS = (
-    Check((Code.of("ami-al2"),), Area.NODES, _BEFORE, _al2, _NODES, _BY_TEMPLATE),
-    Check((Code.of("ami-al2023-moves"),), Area.NODES, _BEFORE, _moves, _NODES, _BY_TYPE),
-    Check((Code.of("ami-unknown"),), Area.NODES, _BEFORE, _unknown_images, _NODES, _BY_TYPE),
-    Check((Code.of("cgroup-v1"),), Area.RUNTIME, _BEFORE, _cgroups, _NODES, _BY_TEMPLATE),
+    UpgradeCheck((Code.of("ami-al2"),), Area.NODES, _BEFORE, _al2, _NODES, _BY_TEMPLATE),
+    UpgradeCheck((Code.of("ami-al2023-moves"),), Area.NODES, _BEFORE, _moves, _NODES, _BY_TYPE),
+    UpgradeCheck((Code.of("ami-unknown"),), Area.NODES, _BEFORE, _unknown_images, _NODES, _BY_TYPE),
+    UpgradeCheck((Code.of("cgroup-v1"),), Area.RUNTIME, _BEFORE, _cgroups, _NODES, _BY_TEMPLATE),
 )

@@ -6,18 +6,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.upgrades.amis import family_of_os
-from kubectl_eksdoc.amazon.upgrades.gotchas import About, Concern, Gotcha, When, on_the_way
+from kubectl_eksdoc.amazon.upgrades.gotchas import (
+    ConcernedObjects,
+    KnownReleaseNote,
+    ReleaseNoteConcern,
+    UpgradeHalf,
+    on_the_way,
+)
 from kubectl_eksdoc.amazon.upgrades.images import repository
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.areas import Area
-from kubectl_eksdoc.check.checking import Check, unread
+from kubectl_eksdoc.check.checking import UpgradeCheck, unread
 from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.kubernetes import kube_proxy
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.pods import Pod
@@ -57,17 +63,17 @@ def _notes(facts: CheckFacts) -> Iterator[Finding]:
             yield found
 
 
-def _on_the_way(facts: CheckFacts) -> Iterator[Gotcha]:
+def _on_the_way(facts: CheckFacts) -> Iterator[KnownReleaseNote]:
     """Those of the control plane from where it is; those of nodes from the oldest kubelet on."""
     way = facts.way
-    yield from on_the_way(way.now, way.target, When.CONTROL_PLANE)
+    yield from on_the_way(way.now, way.target, UpgradeHalf.CONTROL_PLANE)
     kubelets = [minor_of(node.kubelet) for node in facts.cluster.nodes if node.kubelet is not None]
     oldest = min(kubelets, default=way.now)
-    for when in (When.NODES, When.NEW_GROUPS):
+    for when in (UpgradeHalf.NODES, UpgradeHalf.NEW_GROUPS):
         yield from on_the_way(oldest, way.target, when)
 
 
-def _concerned(note: Gotcha, there: _There) -> Finding | None:
+def _concerned(note: KnownReleaseNote, there: _There) -> Finding | None:
     """None where it is known to concern nobody here."""
     judged = [each for each in note.concerns if each.about in _JUDGES and not _blind(each, there)]
     seen = [evidence for each in judged for evidence in _JUDGES[each.about](each, there)]
@@ -87,8 +93,8 @@ def _concerned(note: Gotcha, there: _There) -> Finding | None:
     )
 
 
-def _whom(concern: Concern) -> str:
-    if concern.about is About.EVERYBODY:
+def _whom(concern: ReleaseNoteConcern) -> str:
+    if concern.about is ConcernedObjects.EVERYBODY:
         return "nothing here tells whom it concerns"
     return f"concerns users of ({concern.about.value}): {', '.join(concern.names)}"
 
@@ -147,29 +153,29 @@ def _mode(proxy: Doc | Absent | Unknown) -> str:
     return kube_proxy.mode(kube_proxy.configuration(proxy)) if isinstance(proxy, dict) else ""
 
 
-def _blind(concern: Concern, there: _There) -> bool:
+def _blind(concern: ReleaseNoteConcern, there: _There) -> bool:
     """Of ConfigMaps only that of kube-proxy is read."""
-    if concern.about in (About.FIELD, About.ANNOTATION):
+    if concern.about in (ConcernedObjects.FIELD, ConcernedObjects.ANNOTATION):
         return not there.fields.keys() >= set(concern.names)
-    return concern.about is About.CONFIG and (concern.names != (_PROXY,) or not there.proxy)
+    return concern.about is ConcernedObjects.CONFIG and (concern.names != (_PROXY,) or not there.proxy)
 
 
-def _by_image(concern: Concern, there: _There) -> Iterator[str]:
+def _by_image(concern: ReleaseNoteConcern, there: _There) -> Iterator[str]:
     for end in concern.names:
         for path, pod in there.images.items():
             if path == end or path.endswith(f"/{end}"):
                 yield f"pod {pod} runs {path}"
 
 
-def _by_program(concern: Concern, there: _There) -> Iterator[str]:
+def _by_program(concern: ReleaseNoteConcern, there: _There) -> Iterator[str]:
     yield from (f"{there.programs[name]} is {name}" for name in concern.names if name in there.programs)
 
 
-def _by_family(concern: Concern, there: _There) -> Iterator[str]:
+def _by_family(concern: ReleaseNoteConcern, there: _There) -> Iterator[str]:
     yield from (f"node {there.families[name]} has {name}" for name in concern.names if name in there.families)
 
 
-def _by_type(concern: Concern, there: _There) -> Iterator[str]:
+def _by_type(concern: ReleaseNoteConcern, there: _There) -> Iterator[str]:
     for begin in concern.names:
         yield from (f"node {node} is {kind}" for kind, node in there.types.items() if kind.startswith(begin))
 
@@ -177,32 +183,32 @@ def _by_type(concern: Concern, there: _There) -> Iterator[str]:
 _PROXY = f"{kube_proxy.CONFIG.namespace}/{kube_proxy.CONFIG.name}"
 
 
-def _by_config(concern: Concern, there: _There) -> Iterator[str]:
+def _by_config(concern: ReleaseNoteConcern, there: _There) -> Iterator[str]:
     if there.proxy == kube_proxy.IPVS:
         yield f"ConfigMap {_PROXY} has mode {there.proxy}"
 
 
-def _by_field(concern: Concern, there: _There) -> Iterator[str]:
+def _by_field(concern: ReleaseNoteConcern, there: _There) -> Iterator[str]:
     yield from filter(None, (there.fields[name] for name in concern.names))
 
 
-_JUDGES: Mapping[About, Callable[[Concern, _There], Iterator[str]]] = {
-    About.IMAGE: _by_image,
-    About.SOFTWARE: _by_program,
-    About.AMI: _by_family,
-    About.INSTANCE: _by_type,
-    About.CONFIG: _by_config,
-    About.FIELD: _by_field,
-    About.ANNOTATION: _by_field,
+_JUDGES: Mapping[ConcernedObjects, Callable[[ReleaseNoteConcern, _There], Iterator[str]]] = {
+    ConcernedObjects.IMAGE: _by_image,
+    ConcernedObjects.SOFTWARE: _by_program,
+    ConcernedObjects.AMI: _by_family,
+    ConcernedObjects.INSTANCE: _by_type,
+    ConcernedObjects.CONFIG: _by_config,
+    ConcernedObjects.FIELD: _by_field,
+    ConcernedObjects.ANNOTATION: _by_field,
 }
 
 CHECKS = (
-    Check(
+    UpgradeCheck(
         (Code.of("release-note"),),
         Area.CONTROL_PLANE,
         None,
         _notes,
         tuple(dict.fromkeys((kinds.NODES, *_TEMPLATES, kinds.SERVICES))),
-        (Need.PROXY,),
+        (CheckNeed.PROXY,),
     ),
 )

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.addon_versions import is_offered, offered_for, target
-from kubectl_eksdoc.amazon.upgrades.addon_needs import Place, Placed, needs, placed
-from kubectl_eksdoc.amazon.upgrades.amis import Family, family_of_os
+from kubectl_eksdoc.amazon.upgrades.addon_needs import OrderedAddon, UpdatePosition, needs, placed
+from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os
 from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, cluster_of, unknown, unread
-from kubectl_eksdoc.check.checks.running import Running, running
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import issue
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -158,7 +158,7 @@ def _addon(addon: Addon) -> Subject:
     return Subject("Addon", addon.name)
 
 
-def _placed(facts: CheckFacts) -> Iterator[tuple[Running, Version, Placed]]:
+def _placed(facts: CheckFacts) -> Iterator[tuple[RunningVersion, Version, OrderedAddon]]:
     """Each program with the first step at which something is to be done for it, and what. EKS's own add-ons are judged
     by EKS's own answer."""
     managed = {addon.name for addon in installed(facts)}
@@ -168,7 +168,7 @@ def _placed(facts: CheckFacts) -> Iterator[tuple[Running, Version, Placed]]:
         now = facts.way.now
         for step in facts.way.steps or (facts.way.target,):
             found = placed(each.software, each.version, now, step, more=facts.tables.compatibility)
-            if found.place is not Place.NO_ORDER:
+            if found.place is not UpdatePosition.NO_ORDER:
                 yield each, step, found
                 break
             now = step
@@ -177,7 +177,7 @@ def _placed(facts: CheckFacts) -> Iterator[tuple[Running, Version, Placed]]:
 def _before(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, Code.of("program-before-control-plane"), "which programs run", kinds.PODS)
     for each, step, found in _placed(facts):
-        if found.place is Place.BEFORE_CONTROL_PLANE and facts.way.steps:
+        if found.place is UpdatePosition.BEFORE_CONTROL_PLANE and facts.way.steps:
             condition = found.only_if
             yield Finding(
                 Code.of("program-before-control-plane"),
@@ -194,23 +194,23 @@ def _before(facts: CheckFacts) -> Iterator[Finding]:
 def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
     """Of nodes that are to come as AL2023: the family of those that are replaced ends with the target."""
     yield from unread(facts, Code.of("program-before-nodes"), "what new nodes need", kinds.PODS, kinds.NODES)
-    if not any(family_of_os(node.os_image) in (Family.AL2, Family.AL2023) for node in facts.cluster.nodes):
+    if not any(family_of_os(node.os_image) in (AmiFamily.AL2, AmiFamily.AL2023) for node in facts.cluster.nodes):
         return
     step = facts.way.steps[0] if facts.way.steps else facts.way.target
     for each in running(facts.cluster.pods):
-        if not any(need.nodes for need in needs(each.software, facts.way.now, step, Family.AL2023.value)):
+        if not any(need.nodes for need in needs(each.software, facts.way.now, step, AmiFamily.AL2023.value)):
             continue
-        found = placed(each.software, each.version, facts.way.now, step, Family.AL2023.value)
-        if found.place is Place.UNKNOWN:
-            what = f"whether {_what(each)} will do for nodes of {Family.AL2023.value}"
+        found = placed(each.software, each.version, facts.way.now, step, AmiFamily.AL2023.value)
+        if found.place is UpdatePosition.UNKNOWN:
+            what = f"whether {_what(each)} will do for nodes of {AmiFamily.AL2023.value}"
             yield unknown(Code.of("program-before-nodes"), each.subject, what, Unknown(found.why))
-        if found.place is Place.BEFORE_NODES:
+        if found.place is UpdatePosition.BEFORE_NODES:
             yield Finding.of(
                 "program-before-nodes",
                 each.subject,
                 _sources(each, found),
                 what=_what(each),
-                al2023=Family.AL2023.value,
+                al2023=AmiFamily.AL2023.value,
                 found_why=found.why,
                 to=_to(found),
             )
@@ -219,7 +219,7 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
 def _after(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, Code.of("program-after"), "which programs follow the control plane", kinds.PODS)
     for each, step, found in _placed(facts):
-        if found.place is not Place.AFTER_CONTROL_PLANE or _there(each, step):
+        if found.place is not UpdatePosition.AFTER_CONTROL_PLANE or _there(each, step):
             continue
         due, when = f"after the control plane has {in_words(step)}", "after that step, and before the next one"
         if not facts.way.steps:
@@ -236,7 +236,7 @@ def _after(facts: CheckFacts) -> Iterator[Finding]:
         )
 
 
-def _there(each: Running, step: Version) -> bool:
+def _there(each: RunningVersion, step: Version) -> bool:
     version = each.version
     return not isinstance(version, Unknown) and (version.major, version.minor) == (step.major, step.minor)
 
@@ -244,39 +244,41 @@ def _there(each: Running, step: Version) -> bool:
 def _unknown(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, Code.of("program-unknown"), "which programs run", kinds.PODS)
     for each, step, found in _placed(facts):
-        if found.place is Place.UNKNOWN:
+        if found.place is UpdatePosition.UNKNOWN:
             why = Unknown(found.why)
             yield unknown(Code.of("program-unknown"), each.subject, f"whether {_what(each)} fits {in_words(step)}", why)
-        if found.place is Place.NO_PROMISE:
+        if found.place is UpdatePosition.NO_PROMISE:
             message = f"its makers promise nothing about {in_words(step)}: {found.why}"
             yield Finding(
                 Code.of("program-unknown"), Severity.INFO, Status.PASS, each.subject, message, _sources(each, found)
             )
 
 
-def _what(each: Running) -> str:
+def _what(each: RunningVersion) -> str:
     version = "" if isinstance(each.version, Unknown) else f" {in_words(each.version)}"
     return f"{each.software.name}{version}"
 
 
-def _to(found: Placed) -> str:
+def _to(found: OrderedAddon) -> str:
     return "" if found.to is None else f" to {in_words(found.to)} or newer"
 
 
-def _sources(each: Running, found: Placed) -> tuple[str, ...]:
+def _sources(each: RunningVersion, found: OrderedAddon) -> tuple[str, ...]:
     image = (f"image {each.image}",) if each.image else ()
     return image if found.source is None else (*image, str(found.source))
 
 
 _PODS, _BOTH = (kinds.PODS,), (kinds.PODS, kinds.NODES)
-_EKS = (Need.ADDONS,)
+_EKS = (CheckNeed.ADDONS,)
 
 CHECKS = (
-    Check((Code.of("check-addon-unfit"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unfit, _PODS, _EKS),
-    Check((Code.of("check-addon-unfit"),), Area.ADDONS, Gate.AFTER, _unfit_after, _PODS, _EKS),
-    Check((Code.of("check-addon-health"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _health, needs=_EKS),
-    Check((Code.of("program-before-control-plane"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _before, _PODS, _EKS),
-    Check((Code.of("program-before-nodes"),), Area.ADDONS, Gate.BEFORE_NODES, _before_nodes, _BOTH),
-    Check((Code.of("program-after"),), Area.ADDONS, Gate.AFTER, _after, _PODS, _EKS),
-    Check((Code.of("program-unknown"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unknown, _PODS, _EKS),
+    UpgradeCheck((Code.of("check-addon-unfit"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unfit, _PODS, _EKS),
+    UpgradeCheck((Code.of("check-addon-unfit"),), Area.ADDONS, Gate.AFTER, _unfit_after, _PODS, _EKS),
+    UpgradeCheck((Code.of("check-addon-health"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _health, needs=_EKS),
+    UpgradeCheck(
+        (Code.of("program-before-control-plane"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _before, _PODS, _EKS
+    ),
+    UpgradeCheck((Code.of("program-before-nodes"),), Area.ADDONS, Gate.BEFORE_NODES, _before_nodes, _BOTH),
+    UpgradeCheck((Code.of("program-after"),), Area.ADDONS, Gate.AFTER, _after, _PODS, _EKS),
+    UpgradeCheck((Code.of("program-unknown"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unknown, _PODS, _EKS),
 )

@@ -10,7 +10,7 @@ from functools import partial
 from kubectl_eksdoc.amazon.group_updates import surge, unavailable
 from kubectl_eksdoc.amazon.upgrades.quotas import is_standard
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, unknown, unread
+from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.checks.addresses import MINIMAL
 from kubectl_eksdoc.check.checks.managed import groups_unknown, node_groups, nodes_of, subject
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import capacity as told
 from kubectl_eksdoc.model.aws.capacity import Quota, QuotaOf, Subnet
 from kubectl_eksdoc.model.aws.machines import NodeGroup
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.nodes import Node
@@ -29,7 +29,7 @@ _GIB_IN_TIB = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class _Needed:
     """What the update of `group` adds for a while, in the unit of the quota; `how`: how that was counted."""
 
     group: NodeGroup
@@ -37,7 +37,7 @@ class Needed:
     how: str
 
 
-Amount = Needed | Unknown
+Amount = _Needed | Unknown
 
 
 def _quota(facts: CheckFacts, which: QuotaOf) -> Quota | Unknown:
@@ -65,7 +65,7 @@ def _cpus_needed(facts: CheckFacts, group: NodeGroup) -> Amount:
     if not sizes:
         return Unknown("it has no nodes that tell how many vCPUs an instance has")
     added = _added(facts, group)
-    return Needed(group, added * max(sizes), f"up to {number(added, 'node')} more, with {max(sizes)} vCPUs each")
+    return _Needed(group, added * max(sizes), f"up to {number(added, 'node')} more, with {max(sizes)} vCPUs each")
 
 
 def _disk_needed(facts: CheckFacts, group: NodeGroup) -> Amount:
@@ -73,7 +73,7 @@ def _disk_needed(facts: CheckFacts, group: NodeGroup) -> Amount:
         return Unknown("its launch template says how large a disk is")
     added = _added(facts, group)
     amount = added * group.disk / _GIB_IN_TIB
-    return Needed(group, amount, f"up to {number(added, 'node')} more, with {group.disk} GiB each")
+    return _Needed(group, amount, f"up to {number(added, 'node')} more, with {group.disk} GiB each")
 
 
 def _cpus_here(facts: CheckFacts, spot: bool) -> int:
@@ -119,7 +119,7 @@ def _judged(
     for group, each in found:
         if isinstance(each, Unknown):
             yield unknown(code, subject(group.name), "what its update needs", each, Severity.INFO)
-    known = [each for _, each in found if isinstance(each, Needed)]
+    known = [each for _, each in found if isinstance(each, _Needed)]
     most = max(known, key=lambda each: each.amount, default=None)
     if most is None or not most.amount:
         return
@@ -135,7 +135,7 @@ def _judged(
         yield unknown(code, _of(which), f"how much of it is in use ({which.name})", why, unsure)
 
 
-def _too_low(facts: CheckFacts, code: Code, which: QuotaOf, quota: Quota, used: float, most: Needed) -> Finding:
+def _too_low(facts: CheckFacts, code: Code, which: QuotaOf, quota: Quota, used: float, most: _Needed) -> Finding:
     least = " at least, by this cluster alone" if isinstance(quota.used, Unknown) else ""
     return Finding(
         code,
@@ -198,11 +198,11 @@ def _nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
 
 _ON_DEMAND = partial(_vcpus, code=Code.of("quota-vcpus-on-demand"), which=told.ON_DEMAND, capacity="ON_DEMAND")
 _SPOT = partial(_vcpus, code=Code.of("quota-vcpus-spot"), which=told.SPOT, capacity="SPOT")
-_BEFORE, _KINDS, _NEEDS = Gate.BEFORE_NODES, (kinds.NODES,), (Need.NODE_GROUPS, Need.QUOTAS)
+_BEFORE, _KINDS, _NEEDS = Gate.BEFORE_NODES, (kinds.NODES,), (CheckNeed.NODE_GROUPS, CheckNeed.QUOTAS)
 
 CHECKS = (
-    Check((Code.of("quota-vcpus-on-demand"),), Area.CAPACITY, _BEFORE, _ON_DEMAND, _KINDS, _NEEDS),
-    Check((Code.of("quota-vcpus-spot"),), Area.CAPACITY, _BEFORE, _SPOT, _KINDS, _NEEDS),
-    Check((Code.of("quota-gp3-storage"),), Area.CAPACITY, _BEFORE, _storage, _KINDS, _NEEDS),
-    Check((Code.of("quota-nodes-per-group"),), Area.CAPACITY, _BEFORE, _nodes_per_group, _KINDS, _NEEDS),
+    UpgradeCheck((Code.of("quota-vcpus-on-demand"),), Area.CAPACITY, _BEFORE, _ON_DEMAND, _KINDS, _NEEDS),
+    UpgradeCheck((Code.of("quota-vcpus-spot"),), Area.CAPACITY, _BEFORE, _SPOT, _KINDS, _NEEDS),
+    UpgradeCheck((Code.of("quota-gp3-storage"),), Area.CAPACITY, _BEFORE, _storage, _KINDS, _NEEDS),
+    UpgradeCheck((Code.of("quota-nodes-per-group"),), Area.CAPACITY, _BEFORE, _nodes_per_group, _KINDS, _NEEDS),
 )

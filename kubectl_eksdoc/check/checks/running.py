@@ -10,7 +10,7 @@ from kubectl_eksdoc.amazon.upgrades.software import Software, installed_version,
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.pods import Owner, Pod
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 from kubectl_eksdoc.model.versions import Version
 from kubectl_eksdoc.model.workloads import Job, Workload
 
@@ -19,10 +19,10 @@ _DEEPEST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Owners:
+class _Owners:
     """`above`: uid of a ReplicaSet or Job that was read → its own owner."""
 
-    above: Mapping[str, Owner | None]
+    above: Mapping[str, ControllerOwner | None]
 
     def of_pod(self, pod: Pod) -> Subject:
         """The pod itself where nothing makes it, or its node does (a static pod)."""
@@ -36,10 +36,10 @@ class Owners:
     def of(self, made: Workload | Job) -> Subject:
         """What makes it, or itself."""
         kind = made.kind if isinstance(made, Workload) else "Job"
-        top = self._top(Owner(kind, made.name, made.uid))
+        top = self._top(ControllerOwner(kind, made.name, made.uid))
         return Subject(top.kind, top.name, made.namespace)
 
-    def _top(self, owner: Owner) -> Owner:
+    def _top(self, owner: ControllerOwner) -> ControllerOwner:
         for _ in range(_DEEPEST):
             above = self.above.get(owner.uid)
             if above is None:
@@ -48,10 +48,10 @@ class Owners:
         return owner
 
 
-def owners(cluster: Cluster) -> Owners:
+def owners(cluster: Cluster) -> _Owners:
     """As far as ReplicaSets and Jobs were read."""
     sets = {each.uid: each.owner for each in cluster.workloads if each.kind == "ReplicaSet"}
-    return Owners(sets | {each.uid: each.owner for each in cluster.jobs})
+    return _Owners(sets | {each.uid: each.owner for each in cluster.jobs})
 
 
 def maker(pod: Pod) -> Subject:
@@ -65,7 +65,7 @@ def maker(pod: Pod) -> Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningVersion:
     """One version of a program. `subject`: what its pods are made by, as far as the pods tell; `nodes`: where they
     are. `image` is "" where only its labels tell what it is."""
 
@@ -76,7 +76,7 @@ class Running:
     nodes: tuple[str, ...]
 
 
-def running(pods: Iterable[Pod], of: Software | None = None) -> tuple[Running, ...]:
+def running(pods: Iterable[Pod], of: Software | None = None) -> tuple[RunningVersion, ...]:
     """All that are recognised, or those `of` one; by name and version. Pods that have ended do not count."""
     found: dict[tuple[str, str, Subject], list[Pod]] = defaultdict(list)
     programs: dict[str, Software] = {}
@@ -96,9 +96,9 @@ def _place(key: tuple[str, str, Subject]) -> tuple[str, ...]:
     return name, image, by.namespace, by.kind, by.name
 
 
-def _running(software: Software, image: str, by: Subject, pods: Iterable[Pod]) -> Running:
+def _running(software: Software, image: str, by: Subject, pods: Iterable[Pod]) -> RunningVersion:
     told = installed_version(software, image) if image else Unknown("its images do not tell: they have other names")
-    return Running(software, told, image, by, tuple(sorted({pod.node for pod in pods if pod.node})))
+    return RunningVersion(software, told, image, by, tuple(sorted({pod.node for pod in pods if pod.node})))
 
 
 def _programs(pod: Pod, by_image: dict[str, Software | None]) -> list[tuple[Software, str]]:

@@ -9,9 +9,9 @@ from kubectl_eksdoc.amazon.upgrades.skew import EQUAL_NODES, along, beside_kubel
 from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, unknown, unread
-from kubectl_eksdoc.check.checks.grouped import Group, counted, groups, named
-from kubectl_eksdoc.check.checks.running import Running, running
+from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
+from kubectl_eksdoc.check.checks.grouped import NodeGroupNodes, counted, groups, named
+from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
@@ -37,7 +37,7 @@ def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
         yield from _silent(Code.of("kubelet-skew"), group, Severity.HIGH)
 
 
-def _silent(code: Code, group: Group, severity: Severity) -> Iterator[Finding]:
+def _silent(code: Code, group: NodeGroupNodes, severity: Severity) -> Iterator[Finding]:
     """Nodes that do not say how old their kubelets are."""
     silent = [node for node in group.nodes if node.kubelet is None]
     if silent:
@@ -45,7 +45,7 @@ def _silent(code: Code, group: Group, severity: Severity) -> Iterator[Finding]:
         yield unknown(code, group.subject, "how old a kubelet is", said, severity)
 
 
-def _too_old(facts: CheckFacts, group: Group, version: Version, held: list[Node], why: str) -> Finding:
+def _too_old(facts: CheckFacts, group: NodeGroupNodes, version: Version, held: list[Node], why: str) -> Finding:
     already = version == facts.way.now
     when = "already now" if already else f"once the control plane has {in_words(version)}"
     first = not already and facts.way.steps and version == facts.way.steps[0]
@@ -134,7 +134,7 @@ def _proxies(facts: CheckFacts) -> Iterator[Finding]:
         yield from _proxy(facts, each, kubelets)
 
 
-def _proxy(facts: CheckFacts, each: Running, kubelets: Mapping[str, Version | None]) -> Iterator[Finding]:
+def _proxy(facts: CheckFacts, each: RunningVersion, kubelets: Mapping[str, Version | None]) -> Iterator[Finding]:
     subject = each.subject
     if isinstance(each.version, Unknown):
         yield unknown(Code.of("kube-proxy-skew"), subject, "how old kube-proxy is", each.version)
@@ -175,9 +175,9 @@ def _versions(nodes: Iterable[Node]) -> tuple[str, ...]:
 _NODES, _BOTH = (kinds.NODES,), (kinds.NODES, kinds.PODS)
 
 CHECKS = (
-    Check((Code.of("kubelet-skew"),), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _kubelets, _NODES),
-    Check((Code.of("kubelet-newer"),), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _newer, _NODES),
-    Check((Code.of("nodes-behind"),), Area.NODES, Gate.AFTER, _behind, _NODES),
-    Check((Code.of("fargate-restart"),), Area.NODES, Gate.AFTER, _fargate, _BOTH),
-    Check((Code.of("kube-proxy-skew"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _proxies, _BOTH),
+    UpgradeCheck((Code.of("kubelet-skew"),), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _kubelets, _NODES),
+    UpgradeCheck((Code.of("kubelet-newer"),), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _newer, _NODES),
+    UpgradeCheck((Code.of("nodes-behind"),), Area.NODES, Gate.AFTER, _behind, _NODES),
+    UpgradeCheck((Code.of("fargate-restart"),), Area.NODES, Gate.AFTER, _fargate, _BOTH),
+    UpgradeCheck((Code.of("kube-proxy-skew"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _proxies, _BOTH),
 )

@@ -13,16 +13,16 @@ from kubectl_eksdoc.amazon.upgrades.sockets import (
     CONTAINERD,
     DOCKER,
     DOCKERSHIM_ENDS,
-    How,
-    Reached,
-    Then,
+    MountedSocket,
+    PodAfterUpgrade,
+    SocketAccess,
     named_in,
     reached,
 )
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit, Verdict, in_words, minor_of
+from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, unknown, unread
-from kubectl_eksdoc.check.checks.grouped import Group, groups, named
+from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
+from kubectl_eksdoc.check.checks.grouped import NodeGroupNodes, groups, named
 from kubectl_eksdoc.check.checks.running import owners
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
@@ -57,7 +57,7 @@ class _Use:
     """What one owner's pods and templates reach, and by which volume. `alive`: of anything that runs, or may again;
     `ready`: at least one of the pods is Ready."""
 
-    found: tuple[tuple[Volume, Reached], ...]
+    found: tuple[tuple[Volume, MountedSocket], ...]
     words: tuple[str, ...]
     pods: tuple[str, ...]
     alive: bool
@@ -97,7 +97,7 @@ def _runs_docker(node: Node) -> bool:
 
 def _uses(cluster: Cluster) -> Mapping[Subject, _Use]:
     """By top owner. A mount that is narrowed by a subPath counts as a whole: any volume of any container does."""
-    found: dict[Subject, dict[tuple[Volume, Reached], None]] = defaultdict(dict)
+    found: dict[Subject, dict[tuple[Volume, MountedSocket], None]] = defaultdict(dict)
     words: dict[Subject, dict[str, None]] = defaultdict(dict)
     pods: dict[Subject, list[str]] = defaultdict(list)
     alive: set[Subject] = set()
@@ -142,7 +142,7 @@ def _current(each: Workload) -> bool:
     return each.replicas > 0 and each.owner is not None and each.owner.kind != "Deployment"
 
 
-def _reaching(volumes: Iterable[Volume]) -> list[tuple[Volume, Reached]]:
+def _reaching(volumes: Iterable[Volume]) -> list[tuple[Volume, MountedSocket]]:
     return [
         (volume, each)
         for volume in volumes
@@ -207,9 +207,9 @@ _ORDER = tuple(Severity)
 _STATUSES = (Status.FAIL, Status.UNKNOWN, Status.PASS)
 
 
-def _meant(each: Reached) -> bool:
+def _meant(each: MountedSocket) -> bool:
     """Whether a socket of which it is not known what becomes of it is mounted for itself, and not with a folder."""
-    return each.socket is not CONTAINERD and each.how is not How.FOLDER
+    return each.socket is not CONTAINERD and each.how is not SocketAccess.FOLDER
 
 
 def _rank(judged: _Judged) -> tuple[int, int]:
@@ -231,29 +231,29 @@ def _crosses_containerd_2(facts: CheckFacts) -> bool:
     return facts.way.now < _FIRST_CONTAINERD_2 and not facts.way.target < _FIRST_CONTAINERD_2
 
 
-def _judged(use: _Use, volume: Volume, each: Reached, docker: Docker) -> _Judged:
+def _judged(use: _Use, volume: Volume, each: MountedSocket, docker: Docker) -> _Judged:
     mounted = f"{volume.detail} of its node is mounted"
     if each.socket is CONTAINERD:
         return _Judged(Severity.INFO, Status.PASS, f"{mounted}, and so reaches containerd's socket, which stays")
     if docker is Docker.STAYS:
         return _Judged(Severity.INFO, Status.PASS, f"{mounted}, and {docker.value}")
-    if each.socket is DOCKER and each.how is not How.LOOKS_LIKE:
+    if each.socket is DOCKER and each.how is not SocketAccess.LOOKS_LIKE:
         return _docker(use, each, docker, mounted)
     if not _meant(each):
         return _Judged(Severity.INFO, Status.PASS, f"{mounted}, a folder above {each.socket.runtime}'s socket")
-    where = f"a path that is named like {each.socket.path}" if each.how is How.LOOKS_LIKE else each.socket.why
+    where = f"a path that is named like {each.socket.path}" if each.how is SocketAccess.LOOKS_LIKE else each.socket.why
     severity = Severity.MEDIUM if docker is Docker.ENDS else Severity.LOW
     missing = f"what is at {volume.detail} on the nodes"
-    return _Judged(severity, Status.UNKNOWN, f"{mounted}: {where}; {Then.UNKNOWN.value}", (_LOOK,), missing)
+    return _Judged(severity, Status.UNKNOWN, f"{mounted}: {where}; {PodAfterUpgrade.UNKNOWN.value}", (_LOOK,), missing)
 
 
 _LOOK = Remedy("Ask its owners what it needs the socket for; containerd's own is /run/containerd/containerd.sock.")
 _BUILD = "build images without the runtime of the node (BuildKit, Kaniko)"
 
 
-def _docker(use: _Use, each: Reached, docker: Docker, mounted: str) -> _Judged:
+def _docker(use: _Use, each: MountedSocket, docker: Docker, mounted: str) -> _Judged:
     """Past 1.24 nothing changes any more: what is mounted is left over from before."""
-    above = f"{mounted}, a folder above docker.sock" if each.how is How.FOLDER else mounted
+    above = f"{mounted}, a folder above docker.sock" if each.how is SocketAccess.FOLDER else mounted
     said = any(found.socket is DOCKER for found in named_in(use.words))
     if docker is Docker.ENDS:
         how_bad = _ENDS[each.then]
@@ -263,11 +263,11 @@ def _docker(use: _Use, each: Reached, docker: Docker, mounted: str) -> _Judged:
     if docker is Docker.OWN:
         told = f"{above}, and {docker.value}"
         return _Judged(Severity.MEDIUM, Status.UNKNOWN, told, (_LOOK,), "whether new nodes have Docker, too")
-    if each.how is How.FOLDER and each.at == "/" and not said:
+    if each.how is SocketAccess.FOLDER and each.at == "/" and not said:
         return _Judged(Severity.INFO, Status.PASS, f"{above}, which reaches nothing: {docker.value}")
-    severity = Severity.MEDIUM if each.then is Then.WILL_NOT_START or said else Severity.LOW
+    severity = Severity.MEDIUM if each.then is PodAfterUpgrade.WILL_NOT_START or said else Severity.LOW
     fix = Remedy(f"Take the mount away if it is left over; or let it talk to containerd, or {_BUILD}.", "", When.LATER)
-    if each.then is Then.WILL_NOT_START and use.ready:
+    if each.then is PodAfterUpgrade.WILL_NOT_START and use.ready:
         brought = "its pods are Ready, so there is such a socket on their nodes, and new ones need it, too"
         keep = Remedy(f"Let it talk to containerd, or {_BUILD}; else bring Docker to the new nodes, too.")
         return _Judged(severity, Status.FAIL, f"{above}, though {docker.value}: {brought}", (keep,))
@@ -275,9 +275,9 @@ def _docker(use: _Use, each: Reached, docker: Docker, mounted: str) -> _Judged:
 
 
 _ENDS = {
-    Then.WILL_NOT_START: Severity.CRITICAL,
-    Then.EMPTY: Severity.HIGH,
-    Then.MISSING: Severity.MEDIUM,
+    PodAfterUpgrade.WILL_NOT_START: Severity.CRITICAL,
+    PodAfterUpgrade.EMPTY: Severity.HIGH,
+    PodAfterUpgrade.MISSING: Severity.MEDIUM,
 }
 
 
@@ -312,7 +312,7 @@ _BRING_THEIR_OWN = (NodeOwner.MANAGED, NodeOwner.KARPENTER, NodeOwner.AUTO_MODE,
 def _versions(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, Code.of("runtime-version"), "which containerd the nodes have", kinds.NODES)
     for group in groups(facts.cluster.nodes):
-        by_fit: dict[Fit, list[tuple[Node, Verdict]]] = defaultdict(list)
+        by_fit: dict[Fit, list[tuple[Node, SourcedVerdict]]] = defaultdict(list)
         for node in group.nodes:
             if not _runs_docker(node):  # said by runtime-docker
                 verdict = runtime_fits(node.runtime, facts.way.target)
@@ -326,7 +326,7 @@ def _versions(facts: CheckFacts) -> Iterator[Finding]:
             )
 
 
-def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -> Finding:
+def _too_old(facts: CheckFacts, group: NodeGroupNodes, old: list[tuple[Node, SourcedVerdict]]) -> Finding:
     nodes, verdict = [node for node, _ in old], old[0][1]
     replaced = group.owner in _BRING_THEIR_OWN
     target = in_words(facts.way.target)
@@ -348,9 +348,13 @@ def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -
 
 
 CHECKS = (
-    Check((Code.of("runtime-socket"),), Area.RUNTIME, Gate.BEFORE_NODES, _sockets, Code.of("runtime-socket").needs),
-    Check(
+    UpgradeCheck(
+        (Code.of("runtime-socket"),), Area.RUNTIME, Gate.BEFORE_NODES, _sockets, Code.of("runtime-socket").needs
+    ),
+    UpgradeCheck(
         (Code.of("runtime-docker"),), Area.RUNTIME, Gate.BEFORE_NODES, _docker_nodes, Code.of("runtime-docker").needs
     ),
-    Check((Code.of("runtime-version"),), Area.RUNTIME, Gate.BEFORE_NODES, _versions, Code.of("runtime-version").needs),
+    UpgradeCheck(
+        (Code.of("runtime-version"),), Area.RUNTIME, Gate.BEFORE_NODES, _versions, Code.of("runtime-version").needs
+    ),
 )

@@ -6,14 +6,22 @@ from collections.abc import Iterator
 from datetime import date
 
 from kubectl_eksdoc.amazon.upgrades import gotchas, removed_apis
-from kubectl_eksdoc.amazon.upgrades.calendar import EXTRA_A_MONTH, End, Ending, Phase, Support, next_ending, support
+from kubectl_eksdoc.amazon.upgrades.calendar import (
+    EXTRA_A_MONTH,
+    Support,
+    SupportEnd,
+    SupportEnding,
+    SupportPhase,
+    next_ending,
+    support,
+)
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, cluster_of, unknown
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws, doubted, number
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.model.versions import Version, parse
@@ -38,7 +46,7 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
         yield unknown(Code.of("support-ends"), cluster_of(facts), f"how long {_now(facts)} is supported", found)
         return
     days = found.standard_days
-    if found.phase is not Phase.STANDARD or days is None or days > SOON_DAYS:
+    if found.phase is not SupportPhase.STANDARD or days is None or days > SOON_DAYS:
         return
     ending = next_ending(found, _policy(facts))
     severity = Severity.HIGH if days <= CLOSE_DAYS else Severity.MEDIUM
@@ -54,7 +62,7 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
             _ONWARD,
         )
         return
-    billed = f", about ${EXTRA_A_MONTH:.0f} a month more" if ending.what is End.EXTENDED_BILLING else ""
+    billed = f", about ${EXTRA_A_MONTH:.0f} a month more" if ending.what is SupportEnd.EXTENDED_BILLING else ""
     message = f"{told}; then {ending.what.value}{billed}"
     yield Finding(
         Code.of("support-ends"), severity, Status.FAIL, cluster_of(facts), message, _evidence(found, ending), _ONWARD
@@ -67,7 +75,7 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
         what = f"whether {_now(facts)} is in extended support"
         yield unknown(Code.of("support-extended"), cluster_of(facts), what, found)
         return
-    if found.phase is not Phase.EXTENDED:
+    if found.phase is not SupportPhase.EXTENDED:
         return
     cost = f"about ${found.extra_a_month:.0f} a month more than with standard support"
     days = found.extended_days
@@ -91,15 +99,15 @@ def _over(facts: CheckFacts) -> Iterator[Finding]:
     ending = next_ending(found, _policy(facts))
     if isinstance(ending, Unknown):
         ending = facts.eks if isinstance(facts.eks, Unknown) else ending
-        if found.phase is Phase.EXTENDED:
+        if found.phase is SupportPhase.EXTENDED:
             yield unknown(Code.of("support-over"), cluster_of(facts), "what EKS does when support ends", ending)
         return
-    if ending.what is not End.AUTO_UPGRADE:
+    if ending.what is not SupportEnd.AUTO_UPGRADE:
         return
     days = None if ending.on is None else (ending.on - found.today).days
     if days is not None and days > SOON_DAYS:
         return
-    overdue = found.phase is Phase.ENDED
+    overdue = found.phase is SupportPhase.ENDED
     when = (
         f"in {number(days, 'day')}, on {_on(ending.on)}" if days is not None and days > 0 else "at any time from now on"
     )
@@ -148,7 +156,7 @@ def _on(day: date | None) -> str:
     return "an unknown day" if day is None else day.isoformat()
 
 
-def _evidence(found: Support, ending: Ending) -> tuple[str, ...]:
+def _evidence(found: Support, ending: SupportEnding) -> tuple[str, ...]:
     return (*_whence(found), doubted(ending.why, ending.source))
 
 
@@ -159,11 +167,11 @@ def _whence(found: Support) -> tuple[str, ...]:
     return (f"dates of the table of {found.as_of.isoformat()}{sure}: {found.instead}",)
 
 
-_WANTED = (Need.VERSIONS,)
+_WANTED = (CheckNeed.VERSIONS,)
 
 CHECKS = (
-    Check((Code.of("support-ends"),), Area.SUPPORT, None, _ends, needs=_WANTED),
-    Check((Code.of("support-extended"),), Area.SUPPORT, None, _extended, needs=_WANTED),
-    Check((Code.of("support-over"),), Area.SUPPORT, None, _over, needs=_WANTED),
-    Check((Code.of("target-version"),), Area.SUPPORT, Gate.BEFORE_CONTROL_PLANE, _target, needs=_WANTED),
+    UpgradeCheck((Code.of("support-ends"),), Area.SUPPORT, None, _ends, needs=_WANTED),
+    UpgradeCheck((Code.of("support-extended"),), Area.SUPPORT, None, _extended, needs=_WANTED),
+    UpgradeCheck((Code.of("support-over"),), Area.SUPPORT, None, _over, needs=_WANTED),
+    UpgradeCheck((Code.of("target-version"),), Area.SUPPORT, Gate.BEFORE_CONTROL_PLANE, _target, needs=_WANTED),
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, cluster_of, unread
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unread
 from kubectl_eksdoc.check.checks.running import owners
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
@@ -170,8 +170,10 @@ def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
 
 
 CHECKS = (
-    Check((Code.of("pods-bouncing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _bouncing, Code.of("pods-bouncing").needs),
-    Check(
+    UpgradeCheck(
+        (Code.of("pods-bouncing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _bouncing, Code.of("pods-bouncing").needs
+    ),
+    UpgradeCheck(
         (Code.of("budget-missing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _unguarded, Code.of("budget-missing").needs
     ),
 )

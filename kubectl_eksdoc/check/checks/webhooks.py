@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, unknown, unread
+from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.kubernetes.replacement import NAMESPACE_NAME, guards_pod_creation
@@ -29,7 +29,7 @@ KINDS = (kinds.SERVICES, kinds.ENDPOINT_SLICES)
 
 
 @dataclass(frozen=True, slots=True)
-class Backends:
+class _Backends:
     """`ready`: Service → how many endpoints are. `blind`: not all of `KINDS` was read, which is to be said once."""
 
     services: Mapping[str, Service]
@@ -51,11 +51,11 @@ class Backends:
         return f"Service {key} has no ready endpoint"
 
 
-def backends(cluster: Cluster) -> Backends:
+def backends(cluster: Cluster) -> _Backends:
     ready: Counter[str] = Counter()
     for each in cluster.endpoint_slices:
         ready[f"{each.namespace}/{each.service}"] += sum(endpoint.ready for endpoint in each.endpoints)
-    return Backends({each.key: each for each in cluster.services}, ready, bool(cluster.unread(*KINDS)))
+    return _Backends({each.key: each for each in cluster.services}, ready, bool(cluster.unread(*KINDS)))
 
 
 def endpoints_of(namespace: str, service: str) -> str:
@@ -222,7 +222,7 @@ def _catching(facts: CheckFacts) -> Iterator[Finding]:
                 yield _caught([hook for hook in hooks if whom.needed(hook)], caught, behind)
 
 
-def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: Backends) -> Finding:
+def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: _Backends) -> Finding:
     first = hooks[0]
     answering = behind.ready.get(f"{first.namespace}/{first.service}", 0)
     wide = any(not each.startswith("pods") for each in caught)
@@ -279,8 +279,10 @@ def _subject(hook: Webhook) -> Subject:
 
 
 CHECKS = (
-    Check((Code.of("webhook-down"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _down, Code.of("webhook-down").needs),
-    Check(
+    UpgradeCheck(
+        (Code.of("webhook-down"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _down, Code.of("webhook-down").needs
+    ),
+    UpgradeCheck(
         (Code.of("webhook-catches-all"),),
         Area.EXTENSIONS,
         Gate.BEFORE_CONTROL_PLANE,

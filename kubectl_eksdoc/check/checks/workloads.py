@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, unread
+from kubectl_eksdoc.check.checking import UpgradeCheck, unread
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import kubectl
@@ -54,9 +54,9 @@ def _lacking(facts: CheckFacts, code: Code, kinds: tuple[str, ...], rule: _Rule)
                 yield found
 
 
-def _check(code: Code, rule: _Rule, kinds: tuple[str, ...] = _SCALED) -> Check:
+def _check(code: Code, rule: _Rule, kinds: tuple[str, ...] = _SCALED) -> UpgradeCheck:
     judge = partial(_lacking, code=code, kinds=kinds, rule=rule)
-    return Check((code,), Area.WORKLOADS, Gate.BEFORE_NODES, judge, code.needs)
+    return UpgradeCheck((code,), Area.WORKLOADS, Gate.BEFORE_NODES, judge, code.needs)
 
 
 CHECKS = (

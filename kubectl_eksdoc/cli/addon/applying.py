@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.modes import Mode
-from kubectl_eksdoc.addon_diff.read import NEEDS, Prepared, prepared, side_of
-from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.read import NEEDS, PreparedAddonUpdate, prepared, side_of
+from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.run.expectations import expected_of
 from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, changing, is_nothing, to_acknowledge
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
@@ -21,10 +21,10 @@ from kubectl_eksdoc.cli.addon import following
 from kubectl_eksdoc.cli.addon.apply_options import WATCH_FOR_S, Apply
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.addon.forecast import code
-from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.addon.request import AddonDiffRequest
 from kubectl_eksdoc.cli.applying import Again, Proposal
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
@@ -42,9 +42,9 @@ _DEMO = "--demo --apply --dry-run shows what would be sent for the built-in clus
 class _Asking:
     """Who asks for what, in which surroundings."""
 
-    request: Request
+    request: AddonDiffRequest
     apply: Apply
-    around: Surroundings
+    around: CommandContext
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
         if self.request.source.demo:
@@ -52,7 +52,7 @@ class _Asking:
         return opening.with_aws(self.request.source, self.request.options, session.cluster.identity.context)
 
 
-def applying(request: Request, apply: Apply, around: Surroundings) -> Answer:
+def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
@@ -70,21 +70,21 @@ def applying(request: Request, apply: Apply, around: Surroundings) -> Answer:
         raise rights.explained(error, COMMAND) from error
 
 
-def again(change: Again, around: Surroundings) -> Answer:
+def again(change: Again, around: CommandContext) -> CommandAnswer:
     """As `applying`."""
     saved = saved_change(around.edges.keeping(change.id, "", around.environ))
     watch_s = change.watch_s or WATCH_FOR_S
     given = change.given
     if not change.undo:
-        request = Request(change.options, change.source, saved.text("sent", "addon"), "", "NONE", None)
+        request = AddonDiffRequest(change.options, change.source, saved.text("sent", "addon"), "", "NONE", None)
         return applying(request, Apply(watch_s=watch_s, resume=change.id), around)
     addon, version, values = following.undoing(saved, around)
-    request = Request(change.options, change.source, addon, version, "NONE", values)
+    request = AddonDiffRequest(change.options, change.source, addon, version, "NONE", values)
     dry = change.dry != "none"
     return applying(request, Apply(dry, yes=given.yes, expect=given.expect, watch_s=watch_s, undo=change.id), around)
 
 
-def _applied(asking: _Asking, session: ClusterSession) -> Answer:
+def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     around, options = asking.around, asking.request.options
     if asking.apply.undo:
         shared.saved(asking.apply.undo, (ADDON_UPDATE, DNS_CHANGE), session, around)
@@ -94,16 +94,16 @@ def _applied(asking: _Asking, session: ClusterSession) -> Answer:
     if asking.apply.dry:
         around.note(ASKS_EKS_NOTHING)
         failing = exits.FAILS if ready.guards else code((ready.plan,))
-        return Answer(looks.answered(report, options, around), failing)
+        return CommandAnswer(looks.answered(report, options, around), failing)
     found = shared.confirmed(partial(_proposal, asking, written), session, _DRIFTED, options, around)
-    return found if isinstance(found, Answer) else _carried_out(asking, found, ready, report, written)
+    return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, ready, report, written)
 
 
-def _prepared(asking: _Asking, session: ClusterSession) -> Prepared:
+def _prepared(asking: _Asking, session: ClusterSession) -> PreparedAddonUpdate:
     request = asking.request
     values = None if request.values is None else asking.around.read_values(request.values)
     side = side_of(session, request.addon, request.to)
-    return prepared(session, side, Asked(Mode(request.mode), values), asking.apply.as_asked)
+    return prepared(session, side, AddonUpdateRequest(Mode(request.mode), values), asking.apply.as_asked)
 
 
 def _proposal(asking: _Asking, written: ChangeJournalFile, session: ClusterSession) -> Proposal:
@@ -125,7 +125,9 @@ def _proposal(asking: _Asking, written: ChangeJournalFile, session: ClusterSessi
     return Proposal(report, ready.same, typed, refused)
 
 
-def _report(asking: _Asking, session: ClusterSession, ready: Prepared, written: ChangeJournalFile) -> UpdateReport:
+def _report(
+    asking: _Asking, session: ClusterSession, ready: PreparedAddonUpdate, written: ChangeJournalFile
+) -> UpdateReport:
     facts, what, apply, eks = ready.plan.facts, ready.sending, asking.apply, session.believed.cluster
     file = "" if apply.dry else str(following.values_file(written))
     sent = Sent(
@@ -158,8 +160,12 @@ def _report(asking: _Asking, session: ClusterSession, ready: Prepared, written: 
 
 
 def _carried_out(
-    asking: _Asking, session: ClusterSession, ready: Prepared, report: UpdateReport, written: ChangeJournalFile
-) -> Answer:
+    asking: _Asking,
+    session: ClusterSession,
+    ready: PreparedAddonUpdate,
+    report: UpdateReport,
+    written: ChangeJournalFile,
+) -> CommandAnswer:
     """
     Raises:
         JournalError: it cannot be written down; nothing was sent.
@@ -176,7 +182,7 @@ def _carried_out(
     return _answer(asking, session, replace(report, journal=str(written.path)), ended)
 
 
-def _resumed(asking: _Asking, session: ClusterSession) -> Answer:
+def _resumed(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     """An update that was sent before.
 
     Raises:
@@ -195,7 +201,7 @@ def _resumed(asking: _Asking, session: ClusterSession) -> Answer:
     return _answer(asking, session, following.with_run(report, shared.journal(saved.id, around)), ended)
 
 
-def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ended: Ended) -> Answer:
+def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ended: AddonUpdateResult) -> CommandAnswer:
     around, eks = asking.around, session.believed.cluster
     if not ended.stage.ended or ended.left:
         around.note("look again:")
@@ -203,4 +209,4 @@ def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ende
         for line in look_again(asking.request.addon, report.run, ended.id, eks.name, eks.region, words):
             around.note(f"  {line}")
     done = replace(report, ended=ended)
-    return Answer(looks.answered(done, asking.request.options, around), shared.code(ended))
+    return CommandAnswer(looks.answered(done, asking.request.options, around), shared.code(ended))

@@ -9,11 +9,11 @@ from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.addon import apply_options, reading
 from kubectl_eksdoc.cli.addon.forecast import forecast
-from kubectl_eksdoc.cli.addon.request import NAME, Request
-from kubectl_eksdoc.cli.fleet import Passed, over_fleet
+from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
+from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.model.documents import ADDON_DIFF
 
 _ABOUT = """\
@@ -140,7 +140,7 @@ def _add_looks(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
@@ -153,9 +153,11 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         options.refused_beside("--apply", options.since_from(args))
     if args.tf_plan is not None:
         return reading.judge_plan(args, words, around)
-    request = Request.from_args(args, words, around)
+    request = AddonDiffRequest.from_args(args, words, around)
     if fleet is not None:
-        return over_fleet(fleet, Passed(NAME, ADDON_DIFF, request.given, named=("addon",)), request.options, around)
+        return over_fleet(
+            fleet, MemberFlags(NAME, ADDON_DIFF, request.given, named=("addon",)), request.options, around
+        )
     if apply is None:
         return forecast(request, around)
     from kubectl_eksdoc.cli.addon.applying import applying

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kubectl_eksdoc.cli.confirming import Ask, Counted, Expecting, as_expected, explained, typed_back
+from kubectl_eksdoc.cli.confirming import Ask, CountedThing, ExpectedCount, as_expected, explained, typed_back
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.findings import Finding
@@ -23,10 +23,10 @@ IN_A_SCRIPT = (
 )
 
 
-FIELDS = Counted("field", "fields", "--expect-changes", "changes")
+FIELDS = CountedThing("field", "fields", "--expect-changes", "changes")
 
 
-class Given(Expecting, Protocol):
+class _Given(ExpectedCount, Protocol):
     """Of the command line, with what is accepted beforehand."""
 
     @property
@@ -38,7 +38,7 @@ def confirm(
     acknowledgement: str,
     changes: int,
     weighty: Sequence[Finding],
-    given: Given,
+    given: _Given,
     ask: Ask,
 ) -> None:
     """`acknowledgement`: the add-on and its target, as they are typed back.

@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from kubectl_eksdoc.addon_diff.read import Prepared
-from kubectl_eksdoc.addon_diff.run.expectations import Expected, from_doc, to_doc
+from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate
+from kubectl_eksdoc.addon_diff.run.expectations import ExpectedUpdate, from_doc, to_doc
 from kubectl_eksdoc.addon_diff.run.lost_answer import asked_for
 from kubectl_eksdoc.addon_diff.run.targets import Health, affected
 from kubectl_eksdoc.aws.addon_updates import AddonUpdates
@@ -18,14 +18,14 @@ from kubectl_eksdoc.aws.target_health import target_group
 from kubectl_eksdoc.changes.addon_update import UPDATE, AddonUpdate, Following, Ports
 from kubectl_eksdoc.changes.engine import World
 from kubectl_eksdoc.cli import applying
-from kubectl_eksdoc.cli.opening import Asked
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.opening import ClusterOptions
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import Update, UpdateCall, UpdateHistory
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateCall, UpdateHistory
 from kubectl_eksdoc.model.change_journal import SavedChange
 from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.render.addon.commands import as_json
@@ -42,7 +42,7 @@ def values_file(written: ChangeJournalFile) -> Path:
     return written.path_beside(_VALUES)
 
 
-def call_of(ready: Prepared, written: ChangeJournalFile) -> UpdateCall:
+def call_of(ready: PreparedAddonUpdate, written: ChangeJournalFile) -> UpdateCall:
     """The values of the rollback are written beside the journal with it.
 
     Raises:
@@ -64,7 +64,7 @@ def begun(
     back: WayBackText | str,
     session: ClusterSession,
     written: ChangeJournalFile,
-    around: Surroundings,
+    around: CommandContext,
     **more: object,
 ) -> Doc:
     """The first line of the journal. Values as they are stand in the file of the rollback alone."""
@@ -78,12 +78,12 @@ def begun(
 
 @contextmanager
 def edges(
-    request: Asked,
+    request: ClusterOptions,
     watch_s: float,
     session: ClusterSession,
-    expected: Expected,
+    expected: ExpectedUpdate,
     written: ChangeJournalFile,
-    around: Surroundings,
+    around: CommandContext,
 ) -> Iterator[tuple[Following, Ports, World]]:
     """What is followed, and by which edges."""
     ports = Ports(
@@ -101,7 +101,7 @@ def edges(
 
 @contextmanager
 def again(
-    request: Asked, watch_s: float, saved: SavedChange, session: ClusterSession, around: Surroundings
+    request: ClusterOptions, watch_s: float, saved: SavedChange, session: ClusterSession, around: CommandContext
 ) -> Iterator[tuple[AddonUpdate, World]]:
     """
     Raises:
@@ -129,7 +129,7 @@ def _found_again(saved: SavedChange, addon: str, session: ClusterSession) -> str
     listed = history.updates if isinstance(history, UpdateHistory) else ()
     at = datetime.fromisoformat(saved.text("at").replace("Z", "+00:00"))
     found = asked_for(listed, saved.text("sent", "target"), saved.text("sent", "mode"), at)
-    if isinstance(found, Update):
+    if isinstance(found, EksAddonUpdate):
         return found.id
     why = getattr(history, "why", getattr(history, "said", found.why))
     raise LocalJournalError(
@@ -152,7 +152,7 @@ def sent_before(saved: SavedChange) -> tuple[Sent, WayBackText | str]:
     return made(Sent, saved.begun["sent"]), back if isinstance(back, str) else made(WayBackText, back)
 
 
-def undoing(saved: SavedChange, around: Surroundings) -> tuple[str, str, str]:
+def undoing(saved: SavedChange, around: CommandContext) -> tuple[str, str, str]:
     """The add-on, its version and the file with its values before the update.
 
     Raises:

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli import options as since_options
-from kubectl_eksdoc.cli.addon.request import NAME, Request
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.addon_diff.facts import Asked
+    from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
     from kubectl_eksdoc.addon_diff.plan import AddonPlan
-    from kubectl_eksdoc.addon_diff.since import Since
+    from kubectl_eksdoc.addon_diff.since import SchemaSince
     from kubectl_eksdoc.model.aws.addons import AddonSide
-    from kubectl_eksdoc.model.earlier import Earlier
+    from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.session.session import ClusterSession
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class _Answered:
     """`sides` are AWS's of each of `plans`. `left_out`: some add-on could not be told."""
 
     session: ClusterSession
@@ -35,7 +35,7 @@ class Answered:
     left_out: bool
 
 
-def forecast(request: Request, around: Surroundings) -> Answer:
+def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: a file, the cluster or AWS is at fault; the error says which.
@@ -63,10 +63,12 @@ def forecast(request: Request, around: Surroundings) -> Answer:
     known = session.recognised
     report = AddonReport(plans, session.cluster, request.given, known, steps=steps, since=since, beside=beside)
     left_out = found.left_out or (request.strict and is_unsure(plans, around))
-    return Answer(looks.answered(report, options, around), code(plans, left_out))
+    return CommandAnswer(looks.answered(report, options, around), code(plans, left_out))
 
 
-def answered(request: Request, asked: Asked, around: Surroundings, note: Callable[[str], object]) -> Answered:
+def answered(
+    request: AddonDiffRequest, asked: AddonUpdateRequest, around: CommandContext, note: Callable[[str], object]
+) -> _Answered:
     """`note` is told which add-on is left out, and why.
 
     Raises:
@@ -81,11 +83,11 @@ def answered(request: Request, asked: Asked, around: Surroundings, note: Callabl
     sides = tuple(_sides(session, names, request, note))
     plans = tuple(plan_addon(session, side, asked) for side in sides)
     plans = tuple(explained(plan, request.conflict) for plan in plans) if request.conflict else plans
-    return Answered(session, sides, plans, len(sides) < len(names))
+    return _Answered(session, sides, plans, len(sides) < len(names))
 
 
 def _sides(
-    session: ClusterSession, names: Sequence[str], request: Request, note: Callable[[str], object]
+    session: ClusterSession, names: Sequence[str], request: AddonDiffRequest, note: Callable[[str], object]
 ) -> Iterator[AddonSide]:
     """Of one add-on, or of all: then what cannot be told of one is noted, and takes no other with it."""
     from kubectl_eksdoc.addon_diff.read import side_of
@@ -99,25 +101,25 @@ def _sides(
             note(f"note: {name} is left out: {error.message}")
 
 
-def _earlier(request: Request, asked: Asked, around: Surroundings) -> Earlier | None:
+def _earlier(request: AddonDiffRequest, asked: AddonUpdateRequest, around: CommandContext) -> SavedResult | None:
     """What --since names: an answer that was saved, or the same one of what was read earlier; None without it.
 
     Raises:
         BaselineError: it is neither.
     """
     from kubectl_eksdoc.addon_diff.against import as_earlier
-    from kubectl_eksdoc.baseline.side import Of
+    from kubectl_eksdoc.baseline.side import SnapshotOrigin
     from kubectl_eksdoc.model.documents import ADDON_DIFF
 
-    def made(source: SourceChoice) -> Earlier:
+    def made(source: SourceChoice) -> SavedResult:
         # Which add-ons it leaves out is told by the comparison: nobody looked at them then.
         then = answered(replace(request, source=source), asked, around, lambda _: None)
-        return as_earlier(Of(request.earlier, __version__, request.given), then.session.cluster, then.plans)
+        return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), then.session.cluster, then.plans)
 
     return since_options.earlier(request.earlier, ADDON_DIFF, NAME, around, made)
 
 
-def _all_steps(found: Answered) -> dict[str, tuple[AddonPlan, ...]]:
+def _all_steps(found: _Answered) -> dict[str, tuple[AddonPlan, ...]]:
     """By the names of the add-ons."""
     pairs = zip(found.plans, found.sides, strict=True)
     return {side.addon.name: _steps(found.session, plan, side) for plan, side in pairs}
@@ -133,29 +135,29 @@ def _steps(session: ClusterSession, plan: AddonPlan, side: AddonSide) -> tuple[A
 
 def _since(
     session: ClusterSession, plans: Sequence[AddonPlan], sides: Sequence[AddonSide]
-) -> dict[str, tuple[Since, ...]]:
+) -> dict[str, tuple[SchemaSince, ...]]:
     from kubectl_eksdoc.addon_diff.read import first_owned, versions_of
 
     names = [(plan, side.addon.name, side.between) for plan, side in zip(plans, sides, strict=True)]
     return {name: first_owned(plan, between, partial(versions_of, session, name)) for plan, name, between in names}
 
 
-def _asked(request: Request, around: Surroundings) -> Asked:
-    from kubectl_eksdoc.addon_diff.facts import Asked
+def _asked(request: AddonDiffRequest, around: CommandContext) -> AddonUpdateRequest:
+    from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
     from kubectl_eksdoc.addon_diff.manifests import known_of
     from kubectl_eksdoc.addon_diff.modes import Mode
 
     values = None if request.values is None else around.read_values(request.values)
     path, flag = request.manifest or request.chart, "--manifest" if request.manifest else "--chart"
     if not path:
-        return Asked(Mode(request.mode), values)
+        return AddonUpdateRequest(Mode(request.mode), values)
     manifest = known_of("", around.read_manifest(path, flag))
     if not manifest.objects:
         raise UsageError(
             f"{flag} {path} holds no objects with a kind and a name",
             "Give what helm template prints of the add-on's chart, or its published manifest.",
         )
-    return Asked(Mode(request.mode), values, manifest)
+    return AddonUpdateRequest(Mode(request.mode), values, manifest)
 
 
 def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
@@ -164,7 +166,7 @@ def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
     return exits.UNKNOWN if left_out and found == exits.CLEAN else found
 
 
-def is_unsure(plans: Sequence[AddonPlan], around: Surroundings) -> bool:
+def is_unsure(plans: Sequence[AddonPlan], around: CommandContext) -> bool:
     """For --strict: what becomes of a field at risk is not certain, which is said."""
     unsure = [change for plan in plans for change in plan.unsure]
     if unsure:

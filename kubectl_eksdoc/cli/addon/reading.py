@@ -14,7 +14,7 @@ from kubectl_eksdoc.cli.addon.forecast import is_unsure
 from kubectl_eksdoc.cli.addon.request import NAME, addon_named
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, refused_beside, since_from
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -91,7 +91,7 @@ def _look_back(args: argparse.Namespace, words: Sequence[str]) -> _Request:
     return _Request(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, addon, args.update, given)
 
 
-def look_back(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def look_back(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
@@ -115,11 +115,11 @@ def look_back(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     code = opening.code(each for one in found for each in one.findings)
     if len(found) < len(names) and code == exits.CLEAN:
         code = exits.UNKNOWN  # an add-on that was left out is not known
-    return Answer(looks.answered(report, options, around), code)
+    return CommandAnswer(looks.answered(report, options, around), code)
 
 
 def _pasts(
-    session: ClusterSession, names: Sequence[str], request: _Request, around: Surroundings
+    session: ClusterSession, names: Sequence[str], request: _Request, around: CommandContext
 ) -> Iterator[AddonPast]:
     """Of one add-on, or of all: then what cannot be told of one is said, and takes no other with it."""
     from kubectl_eksdoc.addon_diff.read import past_of
@@ -175,7 +175,7 @@ def _judge_plan(args: argparse.Namespace, words: Sequence[str]) -> _Request:
     return _Request(GlobalOptions.from_args(args), source, addon, args.tf_plan, given)
 
 
-def judge_plan(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def judge_plan(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the plan, the cluster or AWS is at fault; the error says which.
@@ -199,4 +199,6 @@ def judge_plan(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     report = TerraformReport(judgement, name, session.cluster, request.given, session.recognised)
     unsure = args.strict and is_unsure([each.plan for each in judgement.changes if each.plan], around)
     code = opening.code(judgement.every)
-    return Answer(looks.answered(report, options, around), exits.UNKNOWN if unsure and code == exits.CLEAN else code)
+    return CommandAnswer(
+        looks.answered(report, options, around), exits.UNKNOWN if unsure and code == exits.CLEAN else code
+    )

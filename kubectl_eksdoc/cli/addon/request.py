@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -29,7 +29,7 @@ def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AddonDiffRequest:
     """`addon` is "" for all of them; `values` is a path, "" where the call gives none. `earlier`: a file of an earlier
     answer, "" for none. `conflict`: the fields of a message of EKS that is to be explained; `manifest` and
     `chart`: paths, "" for none."""
@@ -49,7 +49,7 @@ class Request:
     chart: str = ""
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Request:
+    def from_args(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> AddonDiffRequest:
         """
         Raises:
             UsageError: no add-on is named, or several, or what was given does not fit together.
@@ -67,7 +67,7 @@ class Request:
             raise UsageError(f"{flag} is of one add-on, and --all names every one", "Name the add-on.")
         if args.all and (args.to not in ("", "latest") or args.configuration_values is not None):
             raise UsageError("--to VERSION and --configuration-values are of one add-on, and --all names every one")
-        return Request(
+        return AddonDiffRequest(
             GlobalOptions.from_args(args),
             SourceOptions.from_args(args).choice,
             addon,
@@ -93,7 +93,7 @@ class Request:
         return non_empty(said) | {"resolve-conflicts": self.mode}
 
 
-def _conflict(given: str, around: Surroundings) -> tuple[str, ...]:
+def _conflict(given: str, around: CommandContext) -> tuple[str, ...]:
     """The fields that EKS's message names: the text itself, a file of it, or ``-`` for standard input."""
     from kubectl_eksdoc.addon_diff.explaining import fields_in
 

@@ -11,17 +11,17 @@ from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check import inside
 from kubectl_eksdoc.cli.check.answering import answered, earlier, judged_files, shown_tables, tables_of
-from kubectl_eksdoc.cli.check.request import GATES, NAME, SEVERITIES, SYMPTOMS, Request, chosen_from, since
-from kubectl_eksdoc.cli.fleet import Passed, over_fleet
+from kubectl_eksdoc.cli.check.request import GATES, NAME, SEVERITIES, SYMPTOMS, CheckRequest, chosen_from, since
+from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.check.checking import Check
-    from kubectl_eksdoc.check.plan import Wish
+    from kubectl_eksdoc.check.checking import UpgradeCheck
+    from kubectl_eksdoc.check.plan import CheckWish
     from kubectl_eksdoc.model.codes import Code
     from kubectl_eksdoc.model.findings import Suppression
 
@@ -211,7 +211,7 @@ def _add_when_it_hurts(parser: Parser) -> None:
     )
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
@@ -221,10 +221,10 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     if args.from_version is None:
         return _of_clusters(args, words, around)
     several = fleet_options.fleet_from(args, ("since", "in_cluster")) is not None
-    return judged_files(Request.from_args(args, words, several), around)
+    return judged_files(CheckRequest.from_args(args, words, several), around)
 
 
-def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """Of one, of a fleet, or by a CronJob in it."""
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.check.against import against
@@ -236,7 +236,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
     from kubectl_eksdoc.render.check.report import CheckReport
 
     fleet = fleet_options.fleet_from(args, ("since", "in_cluster"))
-    request = Request.from_args(args, words, several=fleet is not None)
+    request = CheckRequest.from_args(args, words, several=fleet is not None)
     options = request.options
     wanted = inside.from_args(args, request)
     if fleet is None and wanted is None:
@@ -245,7 +245,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
     if fleet is not None:
-        passed = Passed(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
+        passed = MemberFlags(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
@@ -265,17 +265,17 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
     report = CheckReport(plan, request.given, session.recognised, since=beside)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else opening.of(plan.outcome.status)
-    return Answer(looks.answered(report, options, around), code)
+    return CommandAnswer(looks.answered(report, options, around), code)
 
 
-def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:
+def _wish(request: CheckRequest, suppressions: tuple[Suppression, ...]) -> CheckWish:
     from kubectl_eksdoc.check.areas import Gate
-    from kubectl_eksdoc.check.plan import Wish
+    from kubectl_eksdoc.check.plan import CheckWish
     from kubectl_eksdoc.check.symptoms import Symptom, codes_of
     from kubectl_eksdoc.model.findings import Severity
 
     symptom = Symptom(request.symptom) if request.symptom else None
-    return Wish(
+    return CheckWish(
         frozenset(request.codes if symptom is None else codes_of(symptom)),
         Gate(request.gate) if request.gate else None,
         Severity(request.fail_on),
@@ -288,7 +288,7 @@ def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:
     )
 
 
-def _judging_something(checks: Sequence[Check], request: Request) -> None:
+def _judging_something(checks: Sequence[UpgradeCheck], request: CheckRequest) -> None:
     """What nothing looks at must not pass.
 
     Raises:

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import confirming, exits, in_cluster, opening
 from kubectl_eksdoc.cli import options as shared_options
-from kubectl_eksdoc.cli.check.request import Request
-from kubectl_eksdoc.cli.confirming import Given
-from kubectl_eksdoc.cli.in_cluster import OBJECTS, Inside, Ready, shown_or_created
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.check.request import CheckRequest
+from kubectl_eksdoc.cli.confirming import ConfirmationFlags
+from kubectl_eksdoc.cli.in_cluster import OBJECTS, InClusterOptions, InClusterReady, shown_or_created
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Doc
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.check.checking import Check
-    from kubectl_eksdoc.in_cluster import Errand, Fleet, When
+    from kubectl_eksdoc.check.checking import UpgradeCheck
+    from kubectl_eksdoc.in_cluster import CronSchedule, Fleet, InClusterCommand
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.permissions import Permission
-    from kubectl_eksdoc.render.roles import Manifests, Step
+    from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
 
 COMMAND = f"check {in_cluster.IN_CLUSTER}"
 NAMESPACE = "kube-system"
@@ -47,15 +47,15 @@ _LONGEST_KEY = 253
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class _Wanted:
     """`how`, and `when`; `name` of the objects in `namespace`. `fleet`: None for the cluster in which it runs. `opted`:
     names of opt-ins that it is granted. `karpenter`: the namespace of Karpenter."""
 
-    how: Inside
-    when: When
+    how: InClusterOptions
+    when: CronSchedule
     name: str
     namespace: str
-    given: Given
+    given: ConfirmationFlags
     fleet: Fleet | None = None
     opted: tuple[str, ...] = ()
     karpenter: str = NAMESPACE
@@ -83,13 +83,13 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     shared_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
 
 
-def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
+def from_args(args: argparse.Namespace, request: CheckRequest) -> _Wanted | None:
     """None: it is run here.
 
     Raises:
         UsageError: no schedule was given, or none that the cluster takes, or what goes with this machine only.
     """
-    from kubectl_eksdoc.in_cluster import LONGEST_CRON_NAME, When
+    from kubectl_eksdoc.in_cluster import LONGEST_CRON_NAME, CronSchedule
     from kubectl_eksdoc.kubernetes import schedules
     from kubectl_eksdoc.model.journal import is_namespace
 
@@ -130,10 +130,10 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     for flag, place in (("-n", request.options.namespace), (_KARPENTER, args.karpenter_namespace)):
         if place and not is_namespace(place):
             raise UsageError(f"{place!r} is no name of a namespace", f"Give {flag} one that is there.")
-    when, namespace = When(args.schedule, args.time_zone or ""), request.options.namespace or NAMESPACE
+    when, namespace = CronSchedule(args.schedule, args.time_zone or ""), request.options.namespace or NAMESPACE
     opted = shared_options.opted_from(args)
     shared_options.check_not_both(opted, request.without)
-    return Wanted(
+    return _Wanted(
         how, when, name, namespace, given, _fleet(args.kubeconfig_secret), opted, args.karpenter_namespace or NAMESPACE
     )
 
@@ -151,13 +151,15 @@ def _fleet(text: str | None) -> Fleet | None:
     return Fleet(match[1], tuple(keys))
 
 
-def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Surroundings) -> Answer:
+def inside(
+    request: CheckRequest, wanted: _Wanted, checks: Sequence[UpgradeCheck], around: CommandContext
+) -> CommandAnswer:
     """
     Raises:
         EksdocError: as `cli.in_cluster.shown_or_created`.
     """
     from kubectl_eksdoc.in_cluster import objects
-    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsRequest
 
     options = request.options
     from kubectl_eksdoc.kubernetes import schedules
@@ -172,7 +174,9 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
         check_writable(around.environ, COMMAND, "check reads only")
     else:
         in_cluster.told_unapplied(wanted.given, around)
-    who = around.edges.identity_of(options.connection, AwsWanted(options.cluster_name, options.region, options.profile))
+    who = around.edges.identity_of(
+        options.connection, AwsRequest(options.cluster_name, options.region, options.profile)
+    )
     if wanted.fleet is None and not (who.cluster and who.region):
         raise UsageError(
             "nothing says which EKS cluster this is, and a pod cannot tell either", "Give --cluster-name and --region."
@@ -189,11 +193,13 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
 
     told = _of_aws(request, wanted, checks), *(() if wanted.fleet is not None else _opt_ins(request, wanted, checks))
     manifests = _manifests(wanted, who, errand, docs, reached, told)
-    ready = Ready(COMMAND, wanted.how, errand, manifests, confirm, who.context, reached)
+    ready = InClusterReady(COMMAND, wanted.how, errand, manifests, confirm, who.context, reached)
     return shown_or_created(ready, options, around)
 
 
-def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Sequence[Check]) -> tuple[Permission, ...]:
+def _granted(
+    request: CheckRequest, wanted: _Wanted, opted: Sequence[str], checks: Sequence[UpgradeCheck]
+) -> tuple[Permission, ...]:
     # Imported late: help and manifests alone must not pay for the rights of all commands.
     from kubectl_eksdoc.check.read import kinds_for
     from kubectl_eksdoc.check.registry import needs_of
@@ -206,9 +212,9 @@ def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Seq
     return rights.granted(rights.needed_with(held, (), opted), rights.Places(karpenter=wanted.karpenter))
 
 
-def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
+def _errand(request: CheckRequest, wanted: _Wanted, who: Identity) -> InClusterCommand:
     from kubectl_eksdoc.host.suppressions import text_of
-    from kubectl_eksdoc.in_cluster import FOLDER, LARGEST, Errand
+    from kubectl_eksdoc.in_cluster import FOLDER, LARGEST, InClusterCommand
     from kubectl_eksdoc.render.drain.plan import option_words
 
     given, files = dict(request.given), {}
@@ -223,7 +229,7 @@ def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
         given["suppressions"] = f"{FOLDER}/{SUPPRESSIONS}"
     here = () if wanted.fleet is not None else ("--cluster-name", who.cluster, "--region", who.region)
     args = ("check", *option_words(given), *here)
-    return Errand(
+    return InClusterCommand(
         wanted.name,
         "check",
         wanted.name,
@@ -245,24 +251,24 @@ _OTHERS = (
 )
 
 
-def _identity(who: Identity, errand: Errand) -> Step:
+def _identity(who: Identity, errand: InClusterCommand) -> RoleStep:
     """Without a role nothing can be asked, and every Job ends with exit code 4."""
     from kubectl_eksdoc.model.commands import shell
-    from kubectl_eksdoc.render.roles import Step
+    from kubectl_eksdoc.render.roles import RoleStep
 
     where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
     words = ("aws", "eks", "create-pod-identity-association", *where, "--service-account", errand.name)
-    return Step("give it a role:", f"{shell(*words)} --role-arn ARN")
+    return RoleStep("give it a role:", f"{shell(*words)} --role-arn ARN")
 
 
-def _to_be_given_a_role(who: Identity, errand: Errand) -> bool:
+def _to_be_given_a_role(who: Identity, errand: InClusterCommand) -> bool:
     return bool(not errand.role and who.cluster and who.region and _NO_AWS not in errand.args)
 
 
 _NO_AWS = "--no-aws"
 
 
-def _of_aws(request: Request, wanted: Wanted, checks: Sequence[Check]) -> str:
+def _of_aws(request: CheckRequest, wanted: _Wanted, checks: Sequence[UpgradeCheck]) -> str:
     from kubectl_eksdoc.check.registry import needs_of
     from kubectl_eksdoc.cli.rights import commands
 
@@ -275,7 +281,7 @@ def _of_aws(request: Request, wanted: Wanted, checks: Sequence[Check]) -> str:
     return f"What it asks AWS needs {role}, with: {', '.join(actions)}"
 
 
-def _opt_ins(request: Request, wanted: Wanted, checks: Sequence[Check]) -> tuple[str, ...]:
+def _opt_ins(request: CheckRequest, wanted: _Wanted, checks: Sequence[UpgradeCheck]) -> tuple[str, ...]:
     """What its opt-ins allow; and those that it has not, though its checks can use them."""
     granted, every = (
         permissions.opt_ins_of(each.right for each in _granted(request, wanted, opted, checks))
@@ -293,10 +299,15 @@ def _opt_ins(request: Request, wanted: Wanted, checks: Sequence[Check]) -> tuple
 
 
 def _manifests(
-    wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc], reached: Sequence[str], told: Sequence[str]
-) -> Manifests:
+    wanted: _Wanted,
+    who: Identity,
+    errand: InClusterCommand,
+    docs: Sequence[Doc],
+    reached: Sequence[str],
+    told: Sequence[str],
+) -> RoleManifests:
     from kubectl_eksdoc.model.commands import shell
-    from kubectl_eksdoc.render.roles import Manifests, Step, logs, taken_away
+    from kubectl_eksdoc.render.roles import RoleManifests, RoleStep, logs, taken_away
 
     zone = wanted.when.zone or "UTC"
     what = who.cluster if wanted.fleet is None else f"each of {', '.join(wanted.fleet.keys)}"
@@ -309,9 +320,9 @@ def _manifests(
     of, of_it = ("-n", errand.namespace), ("--from", f"cronjob/{errand.name}")
     steps = (
         *((_identity(who, errand),) if _to_be_given_a_role(who, errand) else ()),
-        Step("look now:", shell("kubectl", "create", "job", *of, f"{errand.name}-now", *of_it, *reached)),
-        Step("see what it did:", shell("kubectl", "get", "jobs", *of, "-l", errand.selector, *reached)),
-        Step("read their logs:", logs(errand, reached, follow=False)),
-        Step("remove these objects:", taken_away(errand, reached)),
+        RoleStep("look now:", shell("kubectl", "create", "job", *of, f"{errand.name}-now", *of_it, *reached)),
+        RoleStep("see what it did:", shell("kubectl", "get", "jobs", *of, "-l", errand.selector, *reached)),
+        RoleStep("read their logs:", logs(errand, reached, follow=False)),
+        RoleStep("remove these objects:", taken_away(errand, reached)),
     )
-    return Manifests(about, steps, tuple(docs))
+    return RoleManifests(about, steps, tuple(docs))

@@ -15,7 +15,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and checks
-    from kubectl_eksdoc.check.checking import Check
+    from kubectl_eksdoc.check.checking import UpgradeCheck
     from kubectl_eksdoc.model.versions import Version
 
 # ``--changed-since``: a moment, or a time before the observation.
@@ -78,7 +78,7 @@ _OF_FILES = "api-in-manifest"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CheckRequest:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, and `areas` of them, none for
     all; `accepted`: those that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`:
     "" for none. `refresh`: EKS is to look anew first. `earlier`: a file of an earlier check, "" for none. `without`:
@@ -105,7 +105,7 @@ class Request:
     areas: tuple[str, ...]
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], several: bool = False) -> Request:
+    def from_args(args: argparse.Namespace, words: Sequence[str], several: bool = False) -> CheckRequest:
         """`several` clusters are asked.
 
         Raises:
@@ -129,7 +129,7 @@ class Request:
             raise UsageError("--refresh-insights asks EKS, and --no-aws leaves AWS out", "Give one of them.")
         if args.from_version is not None:
             _of_files_alone(args, files, several)
-        return Request(
+        return CheckRequest(
             GlobalOptions.from_args(args),
             source,
             args.target,
@@ -219,7 +219,7 @@ def named_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...
     return tuple(dict.fromkeys((*only, *codes_of(areas))))
 
 
-def chosen_from(args: argparse.Namespace) -> tuple[Check, ...]:
+def chosen_from(args: argparse.Namespace) -> tuple[UpgradeCheck, ...]:
     """Which checks are made."""
     from kubectl_eksdoc.check.areas import Gate
     from kubectl_eksdoc.check.registry import chosen

@@ -7,12 +7,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from kubectl_eksdoc.cli.commands import listed
-from kubectl_eksdoc.cli.completing.cursor import Cursor, Wanted, long_name
+from kubectl_eksdoc.cli.completing.cursor import Cursor, CursorKind, long_name
 from kubectl_eksdoc.cli.completing.offers import FILE_NAMES, NO_FILES, NO_SPACE, NOTHING, Offer, Offers
-from kubectl_eksdoc.cli.completing.sources import FLAGS, NAMES, Follows, Free, Named, Own, Takes, Words
+from kubectl_eksdoc.cli.completing.sources import (
+    FLAGS,
+    NAMES,
+    CompletedName,
+    Follows,
+    NamedWords,
+    NoOffer,
+    OpenWords,
+    OwnNames,
+)
 from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.parser import Refusal, Switch
-from kubectl_eksdoc.model.names import Kind, Name
+from kubectl_eksdoc.cli.parser import RefusedFlag, Switch
+from kubectl_eksdoc.model.names import Name, NameKind
 
 HELP = "--help"
 _ABOUT = {name: flag.about for flag in HONOURED for name in flag.names} | {HELP: "show what the command does"}
@@ -21,25 +30,25 @@ _ABOUT = {name: flag.about for flag in HONOURED for name in flag.names} | {HELP:
 Found = TypeVar("Found")
 
 
-class Names(Protocol):
+class _Names(Protocol):
     """Where names are looked up."""
 
-    def of(self, what: Kind | Own, cursor: Cursor, where: str = "") -> Iterable[Name]:
-        """`where`: as of `Takes`. Whatever cannot be had is left out."""
+    def of(self, what: NameKind | OwnNames, cursor: Cursor, where: str = "") -> Iterable[Name]:
+        """`where`: as of `CompletedName`. Whatever cannot be had is left out."""
         ...
 
 
-def offers_at(cursor: Cursor, names: Names) -> Offers:
+def offers_at(cursor: Cursor, names: _Names) -> Offers:
     """What begins with what is typed already."""
-    if cursor.wanted is Wanted.COMMAND:
+    if cursor.wanted is CursorKind.COMMAND:
         known = listed(cursor.path)
         found = cursor.leaf.listed() if known is None else [(each.name, each.about) for each in known]
         return Offers(tuple(Offer(*each) for each in found)).beginning(cursor.partial)
-    if cursor.wanted is Wanted.FLAG:
+    if cursor.wanted is CursorKind.FLAG:
         return Offers(tuple(_flags(cursor))).beginning(cursor.partial)
-    if cursor.wanted is Wanted.VALUE and cursor.flag is not None:
+    if cursor.wanted is CursorKind.VALUE and cursor.flag is not None:
         return _values(cursor, cursor.flag, names)
-    if cursor.wanted is Wanted.NAME:
+    if cursor.wanted is CursorKind.NAME:
         return _named(cursor, names)
     return NOTHING
 
@@ -65,7 +74,7 @@ def words_of(flag: argparse.Action) -> Callable[[], Sequence[str]] | None:
 
 def offered(flag: argparse.Action) -> bool:
     """Whether somebody is to find it: refused flags, old names and what is kept for kubectl's sake are not."""
-    if isinstance(flag, Refusal):
+    if isinstance(flag, RefusedFlag):
         return False
     return flag.help is not argparse.SUPPRESS or any(name in _ABOUT for name in flag.option_strings)
 
@@ -82,8 +91,8 @@ def _flags(cursor: Cursor) -> Iterable[Offer]:
                 yield Offer(name, about)
 
 
-def _values(cursor: Cursor, flag: argparse.Action, names: Names) -> Offers:
-    if isinstance(flag, Refusal):
+def _values(cursor: Cursor, flag: argparse.Action, names: _Names) -> Offers:
+    if isinstance(flag, RefusedFlag):
         return NOTHING
     words = words_of(flag)
     if words is not None:
@@ -91,23 +100,23 @@ def _values(cursor: Cursor, flag: argparse.Action, names: Names) -> Offers:
             return _listed(cursor.partial, [Name(word) for word in words()])
         return Offers(tuple(map(Offer, words()))).beginning(cursor.partial)
     found = follows(cursor.command, long_name(flag))
-    if found is None or isinstance(found, Free):
+    if found is None or isinstance(found, NoOffer):
         return NOTHING
-    if isinstance(found, Words):
+    if isinstance(found, OpenWords):
         offers = tuple(Offer(word, about) for word, about in found.words.items())
         return Offers(offers, _spaced(all(not word.endswith("=") for word in found.words))).beginning(cursor.partial)
     return _taken((found,), cursor, names)
 
 
-def _named(cursor: Cursor, names: Names) -> Offers:
-    found: Named | None = for_command(NAMES, cursor)
+def _named(cursor: Cursor, names: _Names) -> Offers:
+    found: NamedWords | None = for_command(NAMES, cursor)
     if found is None or len(cursor.names) >= found.most:
         return NOTHING
     return _taken(found.takes, cursor, names)
 
 
-def _taken(takes: Sequence[Takes], cursor: Cursor, names: Names) -> Offers:
-    if any(each.of is Own.FILES for each in takes):
+def _taken(takes: Sequence[CompletedName], cursor: Cursor, names: _Names) -> Offers:
+    if any(each.of is OwnNames.FILES for each in takes):
         return FILE_NAMES
     for each in takes:
         if each.listed:
@@ -123,7 +132,7 @@ def _taken(takes: Sequence[Takes], cursor: Cursor, names: Names) -> Offers:
     return Offers(_prefixes(takes, cursor.partial), _spaced(False)).beginning(cursor.partial)
 
 
-def _whole(takes: Takes, cursor: Cursor, names: Names) -> tuple[Offer, ...]:
+def _whole(takes: CompletedName, cursor: Cursor, names: _Names) -> tuple[Offer, ...]:
     taken = {name.removeprefix(takes.before) for name in cursor.names}
     found = names.of(takes.of, cursor, takes.where)
     return tuple(
@@ -131,7 +140,7 @@ def _whole(takes: Takes, cursor: Cursor, names: Names) -> tuple[Offer, ...]:
     )
 
 
-def _prefixes(takes: Sequence[Takes], partial: str) -> tuple[Offer, ...]:
+def _prefixes(takes: Sequence[CompletedName], partial: str) -> tuple[Offer, ...]:
     """Only where somebody began to write one, or where nothing stands without one."""
     needed = all(each.before for each in takes)
     return tuple(

@@ -10,7 +10,7 @@ from enum import Enum
 from kubectl_eksdoc.cli.parser import Parser, Switch
 
 
-class Wanted(Enum):
+class CursorKind(Enum):
     """What the word at the cursor is to be."""
 
     COMMAND = "a command"
@@ -26,7 +26,7 @@ class Cursor:
     by its long name; `names`: words that belong to no flag. `partial` is what is typed of the word, or of the value
     of `flag`."""
 
-    wanted: Wanted
+    wanted: CursorKind
     leaf: Parser
     partial: str = ""
     path: tuple[str, ...] = ()
@@ -98,20 +98,20 @@ class _Reached:
     def at(self, partial: str) -> Cursor:
         flag = self._open
         if flag is not None:
-            return self._cursor(Wanted.VALUE, partial, flag)
+            return self._cursor(CursorKind.VALUE, partial, flag)
         if self._lost:
-            return self._cursor(Wanted.NOTHING, partial)
+            return self._cursor(CursorKind.NOTHING, partial)
         if not self._only_names and partial.startswith("-"):
             name, equals, value = partial.partition("=")
             if not equals:
-                return self._cursor(Wanted.FLAG, partial)
+                return self._cursor(CursorKind.FLAG, partial)
             flag = self._leaf.flag(name)
-            return self._cursor(Wanted.NOTHING if flag is None else Wanted.VALUE, value, flag)
+            return self._cursor(CursorKind.NOTHING if flag is None else CursorKind.VALUE, value, flag)
         if self._leaf.under() is None:
-            return self._cursor(Wanted.NAME, partial)
-        return self._cursor(Wanted.NOTHING if self._only_names else Wanted.COMMAND, partial)
+            return self._cursor(CursorKind.NAME, partial)
+        return self._cursor(CursorKind.NOTHING if self._only_names else CursorKind.COMMAND, partial)
 
-    def _cursor(self, wanted: Wanted, partial: str, flag: argparse.Action | None = None) -> Cursor:
+    def _cursor(self, wanted: CursorKind, partial: str, flag: argparse.Action | None = None) -> Cursor:
         return Cursor(wanted, self._leaf, partial, tuple(self._path), self._given, tuple(self._names), flag)
 
     def _pass_flag(self, word: str) -> None:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.completing.candidates import for_command
 from kubectl_eksdoc.cli.completing.cursor import Cursor
-from kubectl_eksdoc.cli.completing.sources import FORMATS, Own
-from kubectl_eksdoc.cli.flags import HONOURED, Takes
+from kubectl_eksdoc.cli.completing.sources import FORMATS, OwnNames
+from kubectl_eksdoc.cli.flags import HONOURED, FlagValueKind
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.names import Kind, Name
+from kubectl_eksdoc.model.names import Name, NameKind
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.kube.target import Surroundings
-    from kubectl_eksdoc.wiring.names import Beside
+    from kubectl_eksdoc.kube.target import CredentialContext
+    from kubectl_eksdoc.wiring.names import BackgroundReads
 
 _AWS_WAIT_S = 0.3
 """It mostly takes longer, and what it could add is little."""
@@ -32,42 +32,42 @@ class Looking:
 
     environ: Mapping[str, str]
     home: str
-    beside: Beside | None = None
+    beside: BackgroundReads | None = None
 
-    def of(self, what: Kind | Own, cursor: Cursor, where: str = "") -> Iterable[Name]:
+    def of(self, what: NameKind | OwnNames, cursor: Cursor, where: str = "") -> Iterable[Name]:
         """As `candidates.Names.of`."""
-        if isinstance(what, Own):
+        if isinstance(what, OwnNames):
             return _OWN[what](self, cursor)
         return self._of_cluster(what, cursor, where)
 
-    def kubeconfig(self) -> Surroundings:
-        from kubectl_eksdoc.kube.target import Surroundings
+    def kubeconfig(self) -> CredentialContext:
+        from kubectl_eksdoc.kube.target import CredentialContext
 
-        return Surroundings(self.environ, self.home)
+        return CredentialContext(self.environ, self.home)
 
-    def _of_cluster(self, what: Kind, cursor: Cursor, where: str) -> Iterator[Name]:
+    def _of_cluster(self, what: NameKind, cursor: Cursor, where: str) -> Iterator[Name]:
         from kubectl_eksdoc.wiring.names import runs_here
         from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
         namespace = ""
-        if what is Kind.PODS:
+        if what is NameKind.PODS:
             namespace = cursor.last("--namespace")
-        elif what is Kind.RUNS:
+        elif what is NameKind.RUNS:
             yield from runs_here(self.environ, self.home)
             namespace = cursor.last(where) or JOURNAL_NAMESPACE
         yield from self.asked(what, cursor, namespace)
 
-    def asked(self, what: Kind, cursor: Cursor, namespace: str = "") -> tuple[Name, ...]:
+    def asked(self, what: NameKind, cursor: Cursor, namespace: str = "") -> tuple[Name, ...]:
         """Of the cluster that the flags before the cursor lead to."""
         from kubectl_eksdoc.errors import EksdocError
         from kubectl_eksdoc.host.endings import begun
-        from kubectl_eksdoc.wiring.names import WAIT_S, Asked, Beside, names_of
+        from kubectl_eksdoc.wiring.names import WAIT_S, BackgroundReads, NameQuery, names_of
 
         source = SourceChoice(snapshot=cursor.last("--snapshot"), demo=cursor.switched("--demo"))
         aws = (cursor.last("--cluster-name"), cursor.last("--region"), cursor.last("--profile"))
-        given = aws if what is Kind.ADDONS else ("", "", "")
-        asked = Asked(what, source, connection_of(cursor), namespace, given)
-        beside = self.beside or Beside(begun, _AWS_WAIT_S if what is Kind.ADDONS else WAIT_S)
+        given = aws if what is NameKind.ADDONS else ("", "", "")
+        asked = NameQuery(what, source, connection_of(cursor), namespace, given)
+        beside = self.beside or BackgroundReads(begun, _AWS_WAIT_S if what is NameKind.ADDONS else WAIT_S)
         try:
             return names_of(asked, self.environ, self.home, beside)
         except EksdocError:
@@ -79,12 +79,12 @@ def connection_of(cursor: Cursor) -> Connection:
     known = {field.name for field in fields(Connection)}
     given: dict[str, object] = {}
     for flag in HONOURED:
-        if flag.dest in known and flag.long in cursor.given and flag.takes is not Takes.SECONDS:
+        if flag.dest in known and flag.long in cursor.given and flag.takes is not FlagValueKind.SECONDS:
             values = cursor.given[flag.long]
-            if flag.takes is Takes.SWITCH:
+            if flag.takes is FlagValueKind.SWITCH:
                 given[flag.dest] = cursor.switched(flag.long)
             else:
-                given[flag.dest] = values if flag.takes is Takes.REPEATED else values[-1]
+                given[flag.dest] = values if flag.takes is FlagValueKind.REPEATED else values[-1]
     return Connection(**given)  # type: ignore[arg-type]
 
 
@@ -156,7 +156,7 @@ def _versions(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
     from kubectl_eksdoc.amazon.upgrades.software import KNOWN
 
-    there = {each.text for each in looking.asked(Kind.ADDONS, cursor)}
+    there = {each.text for each in looking.asked(NameKind.ADDONS, cursor)}
     known = {each.name: each.about for each in KNOWN if each.eks_addon}
     for name in sorted(there | {*known}):
         about = (known.get(name, ""), "in this cluster" if name in there else "")
@@ -177,24 +177,24 @@ def _none(looking: Looking, cursor: Cursor) -> Iterable[Name]:
     return ()
 
 
-_OWN: Mapping[Own, Callable[[Looking, Cursor], Iterable[Name]]] = {
-    Own.FILES: _none,  # the shell's own affair
-    Own.CONTEXTS: _of_kubeconfig("contexts"),
-    Own.CLUSTERS: _of_kubeconfig("clusters"),
-    Own.USERS: _of_kubeconfig("users"),
-    Own.EKS_CLUSTERS: _of_kubeconfig("eks_clusters"),
-    Own.REGIONS: _of_kubeconfig("regions"),
-    Own.PROFILES: _profiles,
-    Own.FORMATS: _formats,
-    Own.COMMANDS: _commands,
-    Own.FAULTS: _faults,
-    Own.FIXES: _fixes,
-    Own.MINORS: _minors,
-    Own.VERSIONS: _versions,
-    Own.ADDONS: _addons,
-    Own.ADDON_UPDATES: _of_journals(ADDON_UPDATE),
-    Own.METADATA_FIXES: _of_journals(METADATA_FIX),
-    Own.DNS_CHANGES: _of_journals(DNS_CHANGE),
-    Own.CHANGES: _after_verb,
-    Own.CHANGE_VERBS: _verbs,
+_OWN: Mapping[OwnNames, Callable[[Looking, Cursor], Iterable[Name]]] = {
+    OwnNames.FILES: _none,  # the shell's own affair
+    OwnNames.CONTEXTS: _of_kubeconfig("contexts"),
+    OwnNames.CLUSTERS: _of_kubeconfig("clusters"),
+    OwnNames.USERS: _of_kubeconfig("users"),
+    OwnNames.EKS_CLUSTERS: _of_kubeconfig("eks_clusters"),
+    OwnNames.REGIONS: _of_kubeconfig("regions"),
+    OwnNames.PROFILES: _profiles,
+    OwnNames.FORMATS: _formats,
+    OwnNames.COMMANDS: _commands,
+    OwnNames.FAULTS: _faults,
+    OwnNames.FIXES: _fixes,
+    OwnNames.MINORS: _minors,
+    OwnNames.VERSIONS: _versions,
+    OwnNames.ADDONS: _addons,
+    OwnNames.ADDON_UPDATES: _of_journals(ADDON_UPDATE),
+    OwnNames.METADATA_FIXES: _of_journals(METADATA_FIX),
+    OwnNames.DNS_CHANGES: _of_journals(DNS_CHANGE),
+    OwnNames.CHANGES: _after_verb,
+    OwnNames.CHANGE_VERBS: _verbs,
 }

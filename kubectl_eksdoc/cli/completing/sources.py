@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.model.names import Kind
+from kubectl_eksdoc.model.names import NameKind
 
 
-class Own(Enum):
+class OwnNames(Enum):
     """What is known without asking a cluster."""
 
     FILES = "files"
@@ -38,11 +38,11 @@ class Own(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Takes:
+class CompletedName:
     """A name of `of`, written with `before` in front of it. `after` goes on behind it, so no space does; `listed`: more
     may follow behind a comma. `where`: the flag that says in which namespace they are, "" for --namespace."""
 
-    of: Kind | Own
+    of: NameKind | OwnNames
     before: str = ""
     after: str = ""
     listed: bool = False
@@ -50,35 +50,35 @@ class Takes:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class OpenWords:
     """One of these, which more may follow directly."""
 
     words: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class NoOffer:
     """Nothing is offered, and why."""
 
     why: str
 
 
-_FILE = Takes(Own.FILES)
-_NUMBER = Free("a number")
-_TIME = Free("a time")
-_SECRET = Free("it is not for completion")
-_IDENTITY = Free("users and groups are no objects that could be listed")
-_WRITTEN = Free("it is written, not chosen")
+_FILE = CompletedName(OwnNames.FILES)
+_NUMBER = NoOffer("a number")
+_TIME = NoOffer("a time")
+_SECRET = NoOffer("it is not for completion")
+_IDENTITY = NoOffer("users and groups are no objects that could be listed")
+_WRITTEN = NoOffer("it is written, not chosen")
 _JOURNAL = "--journal-namespace"
 
-Follows = Takes | Words | Free
+Follows = CompletedName | OpenWords | NoOffer
 
 FLAGS: Mapping[str, Follows] = {
     # of every command
     "--kubeconfig": _FILE,
-    "--context": Takes(Own.CONTEXTS),
-    "--cluster": Takes(Own.CLUSTERS),
-    "--user": Takes(Own.USERS),
+    "--context": CompletedName(OwnNames.CONTEXTS),
+    "--cluster": CompletedName(OwnNames.CLUSTERS),
+    "--user": CompletedName(OwnNames.USERS),
     "--server": _WRITTEN,
     "--token": _SECRET,
     "--as": _IDENTITY,
@@ -90,11 +90,11 @@ FLAGS: Mapping[str, Follows] = {
     "--client-certificate": _FILE,
     "--client-key": _FILE,
     "--tls-server-name": _WRITTEN,
-    "--namespace": Takes(Kind.NAMESPACES),
-    "--region": Takes(Own.REGIONS),
-    "--cluster-name": Takes(Own.EKS_CLUSTERS),
-    "--profile": Takes(Own.PROFILES),
-    "--output": Takes(Own.FORMATS),
+    "--namespace": CompletedName(NameKind.NAMESPACES),
+    "--region": CompletedName(OwnNames.REGIONS),
+    "--cluster-name": CompletedName(OwnNames.EKS_CLUSTERS),
+    "--profile": CompletedName(OwnNames.PROFILES),
+    "--output": CompletedName(OwnNames.FORMATS),
     # what is read
     "--snapshot": _FILE,
     "--replay": _FILE,
@@ -110,37 +110,37 @@ FLAGS: Mapping[str, Follows] = {
     "--explain-conflict": _FILE,
     "--order-file": _FILE,
     "--kubeconfig-out": _FILE,
-    "--fleet": Takes(Own.CONTEXTS, listed=True),
+    "--fleet": CompletedName(OwnNames.CONTEXTS, listed=True),
     # which nodes and pods
-    "--nodegroup": Takes(Kind.NODE_GROUPS),
-    "--older-than": Takes(Own.VERSIONS),
-    "--from": Takes(Own.MINORS),
-    "--target": Takes(Own.MINORS),
+    "--nodegroup": CompletedName(NameKind.NODE_GROUPS),
+    "--older-than": CompletedName(OwnNames.VERSIONS),
+    "--from": CompletedName(OwnNames.MINORS),
+    "--target": CompletedName(OwnNames.MINORS),
     "--selector": _WRITTEN,
     "--pod-selector": _WRITTEN,
-    "--pin": Takes(Kind.NODES, after="="),
-    "--delete-past-budget": Takes(Kind.PODS_ANYWHERE),
-    "--assume-budget": Takes(Kind.BUDGETS, after="="),
-    "--max-unavailable": Words({"zone=": "of the nodes of each zone", "nodegroup=": "of those of each node group"}),
+    "--pin": CompletedName(NameKind.NODES, after="="),
+    "--delete-past-budget": CompletedName(NameKind.PODS_ANYWHERE),
+    "--assume-budget": CompletedName(NameKind.BUDGETS, after="="),
+    "--max-unavailable": OpenWords({"zone=": "of the nodes of each zone", "nodegroup=": "of those of each node group"}),
     # runs, and what was begun
-    "--journal-namespace": Takes(Kind.NAMESPACES),
-    "--probe-namespace": Takes(Kind.NAMESPACES),
-    "--karpenter-namespace": Takes(Kind.NAMESPACES),
-    "--run-id": Takes(Kind.RUNS, where=_JOURNAL),
-    "--update": Free("ids of updates are in AWS alone"),
-    "addon-diff --resume": Takes(Own.ADDON_UPDATES),
-    "imds-probe --resume": Takes(Own.METADATA_FIXES),
-    "imds-probe --undo": Takes(Own.METADATA_FIXES),
-    "coredns-lameduck --resume": Takes(Own.DNS_CHANGES),
+    "--journal-namespace": CompletedName(NameKind.NAMESPACES),
+    "--probe-namespace": CompletedName(NameKind.NAMESPACES),
+    "--karpenter-namespace": CompletedName(NameKind.NAMESPACES),
+    "--run-id": CompletedName(NameKind.RUNS, where=_JOURNAL),
+    "--update": NoOffer("ids of updates are in AWS alone"),
+    "addon-diff --resume": CompletedName(OwnNames.ADDON_UPDATES),
+    "imds-probe --resume": CompletedName(OwnNames.METADATA_FIXES),
+    "imds-probe --undo": CompletedName(OwnNames.METADATA_FIXES),
+    "coredns-lameduck --resume": CompletedName(OwnNames.DNS_CHANGES),
     # one of some words, of which the parser knows nothing
-    "--fault": Takes(Own.FAULTS),
-    "--fix": Takes(Own.FIXES),
-    "--to": Words({"latest": "the newest version for this cluster"}),
-    "--coredns-version": Free("written by hand, as 1.13.1"),
-    "--set": Words({"lameduck=": "how long a CoreDNS that ends still answers"}),
-    "--evidence": Words({"cloudwatch": "requests without a token, of 14 days"}),
-    "--intent": Words({"hops=1": "hop limit 1", "hops=1,tokens=required": "hop limit 1, and IMDSv2 only"}),
-    "--assume": Words(
+    "--fault": CompletedName(OwnNames.FAULTS),
+    "--fix": CompletedName(OwnNames.FIXES),
+    "--to": OpenWords({"latest": "the newest version for this cluster"}),
+    "--coredns-version": NoOffer("written by hand, as 1.13.1"),
+    "--set": OpenWords({"lameduck=": "how long a CoreDNS that ends still answers"}),
+    "--evidence": OpenWords({"cloudwatch": "requests without a token, of 14 days"}),
+    "--intent": OpenWords({"hops=1": "hop limit 1", "hops=1,tokens=required": "hop limit 1, and IMDSv2 only"}),
+    "--assume": OpenWords(
         {"hops=1,tokens=required": "hop limit 1, and IMDSv2 only", "ami=AL2023": "an AL2023 AMI instead of AL2"}
     ),
     # numbers and times
@@ -202,42 +202,44 @@ FLAGS: Mapping[str, Follows] = {
         _WRITTEN,
     ),
     "--bind": _IDENTITY,
-    "--account": Free("accounts are in AWS alone"),
+    "--account": NoOffer("accounts are in AWS alone"),
     "--part": _NUMBER,
-    "--accept-reset": Free("EKS names these fields when it refuses the update"),
-    "--queue": Free("names of queues are in AWS alone"),
+    "--accept-reset": NoOffer("EKS names these fields when it refuses the update"),
+    "--queue": NoOffer("names of queues are in AWS alone"),
 }
 """By the long name, of every command that has the flag, or by command and name, of that one."""
 
-_RUN = (Takes(Kind.RUNS, where=_JOURNAL),)
-_NODES = (Takes(Kind.NODES), Takes(Kind.NODES, before="node/"))
+_RUN = (CompletedName(NameKind.RUNS, where=_JOURNAL),)
+_NODES = (CompletedName(NameKind.NODES), CompletedName(NameKind.NODES, before="node/"))
 _MANY = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedWords:
     """What words without a flag name, and how many there may be."""
 
-    takes: tuple[Takes, ...]
+    takes: tuple[CompletedName, ...]
     most: int = 1
 
 
-NAMES: Mapping[str, Named] = {
-    "drain plan": Named(_NODES, _MANY),
-    "drain run": Named(_NODES, _MANY),
-    "drain rehearse": Named(_NODES, _MANY),
-    "rehearse": Named(_NODES, _MANY),
-    "drain status --attach": Named(_NODES, _MANY),
-    "drain status": Named(_RUN),
-    "drain pause": Named(_RUN),
-    "drain abort": Named(_RUN),
-    "drain resume": Named(_RUN),
-    "drain rollback": Named(_RUN),
-    "addon-diff": Named((Takes(Own.ADDONS),)),
-    "imds-probe": Named((Takes(Kind.PODS, before="pod/"), Takes(Kind.NODES, before="node/")), _MANY),
-    "snapshot": Named((_FILE,)),
-    "changes": Named((Takes(Own.CHANGE_VERBS), Takes(Own.CHANGES)), 2),
-    "permissions": Named((Takes(Own.COMMANDS),), _MANY),
+NAMES: Mapping[str, NamedWords] = {
+    "drain plan": NamedWords(_NODES, _MANY),
+    "drain run": NamedWords(_NODES, _MANY),
+    "drain rehearse": NamedWords(_NODES, _MANY),
+    "rehearse": NamedWords(_NODES, _MANY),
+    "drain status --attach": NamedWords(_NODES, _MANY),
+    "drain status": NamedWords(_RUN),
+    "drain pause": NamedWords(_RUN),
+    "drain abort": NamedWords(_RUN),
+    "drain resume": NamedWords(_RUN),
+    "drain rollback": NamedWords(_RUN),
+    "addon-diff": NamedWords((CompletedName(OwnNames.ADDONS),)),
+    "imds-probe": NamedWords(
+        (CompletedName(NameKind.PODS, before="pod/"), CompletedName(NameKind.NODES, before="node/")), _MANY
+    ),
+    "snapshot": NamedWords((_FILE,)),
+    "changes": NamedWords((CompletedName(OwnNames.CHANGE_VERBS), CompletedName(OwnNames.CHANGES)), 2),
+    "permissions": NamedWords((CompletedName(OwnNames.COMMANDS),), _MANY),
 }
 """By command; a flag behind it stands for the command with that flag, and comes first. Others name nothing."""
 

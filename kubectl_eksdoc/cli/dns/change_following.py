@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import datetime
 
-from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.run.expectations import expected_of
 from kubectl_eksdoc.addon_diff.run.guards import changing
 from kubectl_eksdoc.addon_diff.run.outcome import Verdict
@@ -25,12 +25,12 @@ from kubectl_eksdoc.changes.dns_change import (
 from kubectl_eksdoc.changes.engine import go_on
 from kubectl_eksdoc.cli import applying, exits
 from kubectl_eksdoc.cli.addon import following
-from kubectl_eksdoc.cli.dns.change_options import Asking, DnsApply, rendered
+from kubectl_eksdoc.cli.dns.change_options import DnsApply, DnsChangeInvocation, rendered
 from kubectl_eksdoc.cli.dns.request import ADDON, NAME
-from kubectl_eksdoc.cli.surroundings import Answer
+from kubectl_eksdoc.cli.surroundings import CommandAnswer
 from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
 from kubectl_eksdoc.coredns_lameduck.deployed import corefile_of
-from kubectl_eksdoc.coredns_lameduck.read import NO_METRICS, Verifying, failed_before
+from kubectl_eksdoc.coredns_lameduck.read import NO_METRICS, VerificationEdges, failed_before
 from kubectl_eksdoc.coredns_lameduck.run import Taken, metrics_port
 from kubectl_eksdoc.errors import AwsError, LocalJournalError
 from kubectl_eksdoc.host.journals import ChangeJournalFile
@@ -40,7 +40,7 @@ from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Conflicting, Doc, text_at
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE, Past, SavedChange
-from kubectl_eksdoc.model.commands import Reach, shell
+from kubectl_eksdoc.model.commands import CommandTarget, shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Status, reached
 from kubectl_eksdoc.model.pods import Pod
@@ -55,8 +55,8 @@ _MAP = ".configmap-of-before.json"
 
 
 def carried_out(
-    asking: Asking, apply: DnsApply, session: ClusterSession, ready: Ready, report: DnsChangeReport
-) -> Answer:
+    asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, ready: Ready, report: DnsChangeReport
+) -> CommandAnswer:
     """
     Raises:
         JournalError: it cannot be written down; nothing was sent.
@@ -78,7 +78,7 @@ def carried_out(
 
 
 def _updated(
-    asking: Asking,
+    asking: DnsChangeInvocation,
     apply: DnsApply,
     session: ClusterSession,
     ready: Ready,
@@ -107,7 +107,7 @@ def _updated(
 
 
 def _applied(
-    asking: Asking,
+    asking: DnsChangeInvocation,
     apply: DnsApply,
     session: ClusterSession,
     ready: Ready,
@@ -129,7 +129,7 @@ def _applied(
     return done, replace(report, back=back, applied=True)
 
 
-def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
+def tried(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
     """What the API server says to it, and whether it would take it.
 
     Raises:
@@ -143,13 +143,15 @@ def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
     return True, "the server would take it"
 
 
-def _answer(asking: Asking, apply: DnsApply, session: ClusterSession, report: DnsChangeReport, done: DnsDone) -> Answer:
-    reach = Reach(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
+def _answer(
+    asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, report: DnsChangeReport, done: DnsDone
+) -> CommandAnswer:
+    reach = CommandTarget(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
     found = tuple(reached(each, reach) for each in done.findings)
     report = replace(report, ended=done.ended, verified=done.verified, after=found)
     if done.left:
         asking.around.note(f"look again: {_again(asking, session, report.run)}")
-    return Answer(rendered(asking, report), code(report, apply))
+    return CommandAnswer(rendered(asking, report), code(report, apply))
 
 
 def code(view: DnsChangeReport, apply: DnsApply) -> int:
@@ -166,18 +168,18 @@ def code(view: DnsChangeReport, apply: DnsApply) -> int:
     return exits.UNKNOWN if unknown or (ended is not None and _lacks(ended, apply)) else exits.CLEAN
 
 
-def _lacks(ended: Ended, apply: DnsApply) -> bool:
+def _lacks(ended: AddonUpdateResult, apply: DnsApply) -> bool:
     if "addon-field-unknown" in apply.accepted:
         return bool(ended.of(Verdict.NOT_READ) or ended.unread)
     return ended.lacks
 
 
 @contextmanager
-def _pods(asking: Asking, text: str) -> Iterator[Verifying]:
+def _pods(asking: DnsChangeInvocation, text: str) -> Iterator[VerificationEdges]:
     around = asking.around
     connection, left_out = asking.request.options.connection, permissions.PROXY.name in asking.request.without
     with around.edges.told_to_stop() as told, closing(ResolverPods(connection, _listed(asking))) as resolvers:
-        yield Verifying(
+        yield VerificationEdges(
             resolvers,
             None if left_out else metrics_port(text),
             around.edges.clock,
@@ -188,7 +190,7 @@ def _pods(asking: Asking, text: str) -> Iterator[Verifying]:
         )
 
 
-def _listed(asking: Asking) -> Callable[[], tuple[Pod, ...] | Unknown]:
+def _listed(asking: DnsChangeInvocation) -> Callable[[], tuple[Pod, ...] | Unknown]:
     def listed() -> tuple[Pod, ...] | Unknown:
         options, source = asking.request.options, asking.request.source
         pods = pods_now(lambda: asking.around.open_reader(source, options.connection, None))
@@ -203,7 +205,7 @@ def _listed(asking: Asking) -> Callable[[], tuple[Pod, ...] | Unknown]:
 # A change that was sent before.
 
 
-def resumed(asking: Asking, apply: DnsApply, session: ClusterSession) -> Answer:
+def resumed(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession) -> CommandAnswer:
     """
     Raises:
         LocalJournalError: this machine has no journal of it, or it was never made.
@@ -240,7 +242,7 @@ def made_by(saved: SavedChange) -> After:
     return After(saved.text("dns", "corefile"), tuple(map(str, dns.get("sums", ())))) if dns else After()
 
 
-def text_before(saved: SavedChange, asking: Asking) -> str:
+def text_before(saved: SavedChange, asking: DnsChangeInvocation) -> str:
     """The Corefile before a change of a CoreDNS that EKS does not manage.
 
     Raises:
@@ -271,5 +273,5 @@ def _check_made(saved: SavedChange, after: After, session: ClusterSession) -> No
         raise LocalJournalError(f"the change {saved.id} was not made: nothing was changed", _AGAIN)
 
 
-def _again(asking: Asking, session: ClusterSession, run: str) -> str:
+def _again(asking: DnsChangeInvocation, session: ClusterSession, run: str) -> str:
     return shell("kubectl", "eksdoc", NAME, "--apply", "--resume", run, *asking.reached_by(session))

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.cli import opening, options, values
-from kubectl_eksdoc.cli.confirming import CHANGES, Given
-from kubectl_eksdoc.cli.opening import Asked
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
+from kubectl_eksdoc.cli.opening import ClusterOptions
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.coredns_lameduck.change.wishes import Scale, Wishes
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import AutoscalerRange, Wishes
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
     from kubectl_eksdoc.session.session import ClusterSession
 
@@ -137,7 +137,7 @@ def wishes_from(args: argparse.Namespace) -> Wishes | None:
 
 
 def _lameduck(text: str) -> int | None:
-    from kubectl_eksdoc.coredns_lameduck.change.wishes import Refused, lameduck_wished
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, lameduck_wished
 
     if not text:
         return None
@@ -145,21 +145,21 @@ def _lameduck(text: str) -> int | None:
     if key != LAMEDUCK or not equals:
         raise UsageError(f"--set {text!r} is not known", "What can be set so far: --set lameduck=20s.")
     found = lameduck_wished(value)
-    if isinstance(found, Refused):
+    if isinstance(found, ChangeRefused):
         raise UsageError(f"--set: {found.why}", found.hint)
     return found
 
 
-def _scale(text: str) -> Scale | None:
-    from kubectl_eksdoc.coredns_lameduck.change.wishes import Refused, scale_wished
+def _scale(text: str) -> AutoscalerRange | None:
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, scale_wished
 
     found = scale_wished(text) if text else None
-    if isinstance(found, Refused):
+    if isinstance(found, ChangeRefused):
         raise UsageError(f"--autoscale: {found.why}", found.hint)
     return found
 
 
-def apply_from(args: argparse.Namespace, given: Given, dry: str, measured: bool) -> DnsApply | None:
+def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, measured: bool) -> DnsApply | None:
     """None: nothing is to be carried out. `given` and `dry` are the measurement's, too, if there is one.
 
     Raises:
@@ -202,7 +202,7 @@ def apply_from(args: argparse.Namespace, given: Given, dry: str, measured: bool)
 # Who asks for a change of CoreDNS, in which surroundings, and how they are answered.
 
 
-class Request(Asked, Protocol):
+class DnsChangeRequest(ClusterOptions, Protocol):
     """Whose CoreDNS it is, and how it is answered."""
 
     @property
@@ -220,13 +220,13 @@ class Request(Asked, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class DnsChangeInvocation:
     """Who asks for what, in which surroundings. `wishes` None: a change that was begun before is looked at again."""
 
-    request: Request
+    request: DnsChangeRequest
     wishes: Wishes | None
     apply: DnsApply | None
-    around: Surroundings
+    around: CommandContext
 
     @property
     def output(self) -> str:
@@ -246,7 +246,7 @@ class Asking:
         return opening.words(self.request.source, self.request.options, session.cluster.identity.context)
 
 
-def rendered(asking: Asking, view: DnsChangeReport) -> str:
+def rendered(asking: DnsChangeInvocation, view: DnsChangeReport) -> str:
     from kubectl_eksdoc.cli import look as looks
 
     return looks.answered(view, asking.request.options, asking.around)

@@ -13,17 +13,17 @@ from kubectl_eksdoc.cli.addon import applying as addon
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.applying import Again, Proposal
 from kubectl_eksdoc.cli.dns import change_following
-from kubectl_eksdoc.cli.dns.change_options import WATCH_FOR_S, Asking, DnsApply, rendered
-from kubectl_eksdoc.cli.dns.request import ADDON, NAME, Request, measured_on
+from kubectl_eksdoc.cli.dns.change_options import WATCH_FOR_S, DnsApply, DnsChangeInvocation, rendered
+from kubectl_eksdoc.cli.dns.request import ADDON, NAME, LameduckRequest, measured_on
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
 from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
 from kubectl_eksdoc.coredns_lameduck.read import KINDS, dns_facts
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.findings import reached
 from kubectl_eksdoc.render.dns_change import commands
 from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
@@ -35,13 +35,15 @@ _ASKS_NOBODY = "a dry run sends no request; --dry-run=server asks the API server
 _DRIFTED = "CoreDNS is not as it was when the change was shown"
 
 
-def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, around: Surroundings) -> Answer:
+def changing(
+    request: LameduckRequest, wishes: Wishes | None, apply: DnsApply | None, around: CommandContext
+) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     DnsChangeReport.check(request.options.output)
-    asking = Asking(request, wishes, apply, around)
+    asking = DnsChangeInvocation(request, wishes, apply, around)
     if apply is not None:
         applying.check_live(request.source, apply.dry == "client")
         if not apply.dry and not apply.resume:
@@ -56,7 +58,7 @@ def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, ar
         raise rights.explained(error, COMMAND) from error
 
 
-def again(change: Again, around: Surroundings) -> Answer:
+def again(change: Again, around: CommandContext) -> CommandAnswer:
     """As `changing`. What an update of the add-on has made is reverted by another update of it."""
     saved = saved_change(around.edges.keeping(change.id, "", around.environ))
     if change.undo and saved.text("sent", "addon"):
@@ -64,29 +66,31 @@ def again(change: Again, around: Surroundings) -> Answer:
     given, dry = change.given, "" if change.dry == "none" else change.dry
     apply = DnsApply(dry, given.yes, given.expect, watch_s=change.watch_s or WATCH_FOR_S)
     apply = replace(apply, undo=change.id) if change.undo else replace(apply, resume=change.id)
-    return changing(Request(change.options, change.source, ()), None, apply, around)
+    return changing(LameduckRequest(change.options, change.source, ()), None, apply, around)
 
 
-def _opened(asking: Asking) -> ClusterSession:
+def _opened(asking: DnsChangeInvocation) -> ClusterSession:
     objects = tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS)))
     needs = ClusterNeeds("addon-diff", (*KINDS, kinds.NAMESPACES), objects, aws=AwsUse.REQUIRED)
     return opening.opened(asking.request, asking.around, needs)
 
 
-def _changed(asking: Asking, session: ClusterSession) -> Answer:
+def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAnswer:
     around, apply = asking.around, asking.apply
     ready = prepared(asking, session)
     report = _view(asking, session, ready)
     if apply is None:
-        return Answer(rendered(asking, report), code(asking, report))
+        return CommandAnswer(rendered(asking, report), code(asking, report))
     if apply.dry:
         return _dry(asking, apply, session, ready, report)
     propose = partial(_proposal, asking, apply)
     found = applying.confirmed(propose, session, _DRIFTED, asking.request.options, around)
-    return found if isinstance(found, Answer) else change_following.carried_out(asking, apply, found, ready, report)
+    return (
+        found if isinstance(found, CommandAnswer) else change_following.carried_out(asking, apply, found, ready, report)
+    )
 
 
-def _proposal(asking: Asking, apply: DnsApply, session: ClusterSession) -> Proposal:
+def _proposal(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession) -> Proposal:
     ready = prepared(asking, session)
     report, refused = _view(asking, session, ready), None
     if ready.guards:
@@ -99,7 +103,7 @@ def _proposal(asking: Asking, apply: DnsApply, session: ClusterSession) -> Propo
     return Proposal(report, ready.same, typed, refused)
 
 
-def prepared(asking: Asking, session: ClusterSession) -> Ready:
+def prepared(asking: DnsChangeInvocation, session: ClusterSession) -> Ready:
     apply = asking.apply or DnsApply()
     facts = dns_facts(session, measured_on(asking.around))
     if apply.undo:
@@ -109,13 +113,13 @@ def prepared(asking: Asking, session: ClusterSession) -> Ready:
     return ready(session, facts, asking.wishes, apply.force, apply.resets)
 
 
-def _view(asking: Asking, session: ClusterSession, ready: Ready) -> DnsChangeReport:
+def _view(asking: DnsChangeInvocation, session: ClusterSession, ready: Ready) -> DnsChangeReport:
     change, plan = ready.change, ready.plan
     apply = asking.apply or DnsApply()
     values = plan.asked.values if plan is not None else None
     mode = plan.asked.mode.value if plan is not None else ""
     command, back = "", ()  # type: tuple[str, tuple[str, ...]]
-    reach = Reach(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
+    reach = CommandTarget(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
     change = replace(change, findings=tuple(reached(each, reach) for each in change.findings))
     if ready.update is not None and values is not None:
         command = commands.update_addon(session.believed.cluster, change.version, mode, values)
@@ -144,7 +148,7 @@ def _view(asking: Asking, session: ClusterSession, ready: Ready) -> DnsChangeRep
     )
 
 
-def _given(asking: Asking) -> dict[str, object]:
+def _given(asking: DnsChangeInvocation) -> dict[str, object]:
     wishes, apply = asking.wishes, asking.apply
     said: dict[str, object] = dict(asking.request.given)
     if wishes is not None:
@@ -157,7 +161,9 @@ def _given(asking: Asking) -> dict[str, object]:
     return {name: value for name, value in said.items() if value}
 
 
-def _dry(asking: Asking, apply: DnsApply, session: ClusterSession, ready: Ready, view: DnsChangeReport) -> Answer:
+def _dry(
+    asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, ready: Ready, view: DnsChangeReport
+) -> CommandAnswer:
     around = asking.around
     if apply.dry == "server" and ready.change.managed:
         raise UsageError(
@@ -166,20 +172,20 @@ def _dry(asking: Asking, apply: DnsApply, session: ClusterSession, ready: Ready,
         )
     if apply.dry != "server":
         around.note(ASKS_EKS_NOTHING if ready.change.managed else _ASKS_NOBODY)
-        return Answer(rendered(asking, view), code(asking, view))
+        return CommandAnswer(rendered(asking, view), code(asking, view))
     well, said = change_following.tried(asking, apply, ready)
     around.note(f"dry run: {said}")
     around.note("it proves that the server takes it, and not that CoreDNS does")
     tried = replace(view, tried=said)
-    return Answer(rendered(asking, tried), code(asking, tried) if well else exits.FAILS)
+    return CommandAnswer(rendered(asking, tried), code(asking, tried) if well else exits.FAILS)
 
 
-def code(asking: Asking, view: DnsChangeReport) -> int:
+def code(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
     """Of what is shown, and not done."""
     return exits.FAILS if view.guards else _left(asking, view)
 
 
-def _left(asking: Asking, view: DnsChangeReport) -> int:
+def _left(asking: DnsChangeInvocation, view: DnsChangeReport) -> int:
     if view.change is not None and view.change.not_done:
         return exits.FAILS
     return opening.code(view.findings, asking.request.accepted)

@@ -13,10 +13,10 @@ from kubectl_eksdoc.cli.dns import change_options, file
 from kubectl_eksdoc.cli.dns import measuring as measure_options
 from kubectl_eksdoc.cli.dns import request as reading
 from kubectl_eksdoc.cli.dns.measuring import measuring
-from kubectl_eksdoc.cli.dns.request import Request
+from kubectl_eksdoc.cli.dns.request import LameduckRequest
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
 
@@ -79,12 +79,12 @@ def _codes() -> tuple[Code, ...]:
     return (*Code.of_area("dns"), *Code.of_area("dns_change"), *Code.of_area("dns_measure"), *Code.of_area("addon"))
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    request = Request.from_args(args, words)
+    request = LameduckRequest.from_args(args, words)
     given, dry = shared_options.given_from(args, CHANGES), shared_options.dry_from(args)
     measure = measure_options.measure_from(args, given, dry, request.accepted)
     wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
@@ -115,4 +115,4 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
     report = LameduckReport(plan, request.given, session.recognised)
-    return Answer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return CommandAnswer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.model import versions
@@ -40,7 +40,7 @@ def asked(args: argparse.Namespace) -> bool:
     return args.filename is not None
 
 
-def run(args: argparse.Namespace, accepted: tuple[str, ...], around: Surroundings) -> Answer:
+def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         UsageError: the file or the version cannot be read.
@@ -56,7 +56,9 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: Surrounding
     path: str = args.filename
     read = read_corefile(_text(path), path, _version(args.coredns_version))
     given = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
-    return Answer(looks.answered(CorefileReport(read, given), options, around), opening.code(read.findings, accepted))
+    return CommandAnswer(
+        looks.answered(CorefileReport(read, given), options, around), opening.code(read.findings, accepted)
+    )
 
 
 def _version(text: str) -> Version:

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
 from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli.confirming import CHANGES, Given, confirm
+from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags, confirm
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.coredns_lameduck.measuring.plan import Manner, MeasurePlan
-    from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurementSettings, MeasurePlan
+    from kubectl_eksdoc.coredns_lameduck.measuring.result import DnsMeasurement
     from kubectl_eksdoc.flows.dns_measure import Dns
-    from kubectl_eksdoc.flows.ports import ProbeGround
+    from kubectl_eksdoc.flows.ports import ProbeNamespace
     from kubectl_eksdoc.model.cluster import Cluster
 
 
@@ -38,7 +38,7 @@ _MOST_RATE = 200.0
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class _Measure:
     """As it was asked for; None and "": the usual. `dry`: ``client``, ``server`` or "" (no dry run). `accepted`:
     finding codes that may be unknown."""
 
@@ -49,16 +49,16 @@ class Measure:
     image: str
     namespace: str
     wait_s: float
-    given: Given
+    given: ConfirmationFlags
     dry: str
     accepted: tuple[str, ...] = ()
 
     @property
-    def manner(self) -> Manner:
+    def manner(self) -> MeasurementSettings:
         from kubectl_eksdoc.coredns_lameduck.measuring import plan as manner
 
         happening = manner.Happening(self.happening)
-        return manner.Manner(
+        return manner.MeasurementSettings(
             happening,
             self.for_s or (manner.CHANGE_S if happening.changes else manner.WATCH_S),
             self.rate or manner.RATE,
@@ -169,14 +169,16 @@ def _rate(text: str) -> float:
     return found
 
 
-def measure_from(args: argparse.Namespace, given: Given, dry: str, accepted: tuple[str, ...] = ()) -> Measure | None:
+def measure_from(
+    args: argparse.Namespace, given: ConfirmationFlags, dry: str, accepted: tuple[str, ...] = ()
+) -> _Measure | None:
     """None: nothing is to be measured. `given`, `dry` and `accepted` are read by the command, whose other faces have
     them, too.
 
     Raises:
         UsageError: flags do not go together.
     """
-    found = Measure(
+    found = _Measure(
         args.measure or WATCH,
         args.measure_for,
         args.rate,
@@ -190,7 +192,7 @@ def measure_from(args: argparse.Namespace, given: Given, dry: str, accepted: tup
     )
     if args.measure:
         return found
-    if found != Measure(WATCH, None, None, None, "", "", WAIT_S, given, dry, accepted):
+    if found != _Measure(WATCH, None, None, None, "", "", WAIT_S, given, dry, accepted):
         raise UsageError(
             "flags of a measurement are given without --measure",
             "Add --measure, --measure=rollout or --measure=eviction.",
@@ -219,15 +221,15 @@ class _Asking:
     """Who asks for what, in which surroundings, of which cluster."""
 
     options: GlobalOptions
-    measure: Measure
-    around: Surroundings
+    measure: _Measure
+    around: CommandContext
     cluster: Cluster
-    ground: ProbeGround
+    ground: ProbeNamespace
     dns: Dns
     program: bytes
 
 
-def measuring(options: GlobalOptions, source: SourceChoice, measure: Measure, around: Surroundings) -> Answer:
+def measuring(options: GlobalOptions, source: SourceChoice, measure: _Measure, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
@@ -235,9 +237,9 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: Measure, ar
     from kubectl_eksdoc.flows.dns_measure import prepared
     from kubectl_eksdoc.model.coredns import MARKS
     from kubectl_eksdoc.render.dns_measure.report import MeasureReport
-    from kubectl_eksdoc.render.roles import Manifests
+    from kubectl_eksdoc.render.roles import RoleManifests
 
-    (Manifests if measure.dry == "client" else MeasureReport).check(options.output)
+    (RoleManifests if measure.dry == "client" else MeasureReport).check(options.output)
     if not source.live:
         raise UsageError(
             "--measure asks from pods of the live cluster: --demo and --snapshot have none",
@@ -260,7 +262,7 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: Measure, ar
         raise rights.explained(error, COMMAND) from error
 
 
-def _dry(asking: _Asking, plan: MeasurePlan) -> Answer:
+def _dry(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
     """What would be made, for kubectl; or whether the server would take it."""
     from kubectl_eksdoc.flows.dns_measure import asked, tried
     from kubectl_eksdoc.render.dns_measure.report import MeasureReport, dry_run
@@ -270,21 +272,21 @@ def _dry(asking: _Asking, plan: MeasurePlan) -> Answer:
         view = MeasureReport(asking.cluster, plan, given, program=asking.program, asked=asked(plan))
         looks.show(view, options, around)
         around.note(_PROVES_LITTLE)
-        return Answer(looks.answered(dry_run(view), options, around))
+        return CommandAnswer(looks.answered(dry_run(view), options, around))
     view = MeasureReport(asking.cluster, plan, given, refused=tried(plan, asking.program, asking.ground, asking.dns))
     around.note(_PROVES_SOME)
-    return Answer(looks.answered(view, options, around), exits.FAILS if view.refused else exits.CLEAN)
+    return CommandAnswer(looks.answered(view, options, around), exits.FAILS if view.refused else exits.CLEAN)
 
 
-def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
+def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
     from kubectl_eksdoc.coredns_lameduck.measuring.plan import owner_manifest
-    from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured
-    from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared
+    from kubectl_eksdoc.coredns_lameduck.measuring.result import DnsMeasurement
+    from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepared
     from kubectl_eksdoc.model.coredns import MARKS
     from kubectl_eksdoc.render.dns_measure.report import MeasureReport
 
     around, options, given = asking.around, asking.options, asking.measure.flags
-    found = Measured(())
+    found = DnsMeasurement(())
     if plan.pods:
         check_allowed(_needed(plan), options, around)
         looks.show(MeasureReport(asking.cluster, plan, given), options, around)
@@ -292,8 +294,8 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
         nodes = around.open_reader(SourceChoice(), options.connection, None).read((kinds.NODES,)).nodes
         check_same(_made(plan), _made(prepared(nodes, asking.ground, asking.dns, plan.ident, plan.manner)))
 
-        def run(told: Callable[[], int]) -> Measured:
-            edges = Edges(asking.ground, asking.dns, ClockAround(around), told, around.note)
+        def run(told: Callable[[], int]) -> DnsMeasurement:
+            edges = MeasurementEdges(asking.ground, asking.dns, ClockAround(around), told, around.note)
             return measured(plan, asking.program, edges)
 
         manifest, context = owner_manifest(plan, asking.program), asking.cluster.identity.context
@@ -303,7 +305,7 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
     text = looks.answered(view, options, around)
     _keep(asking, plan, found)
     code = opening.code(view.findings, asking.measure.accepted)
-    return Answer(text, exits.INTERRUPTED if found.interrupted else code)
+    return CommandAnswer(text, exits.INTERRUPTED if found.interrupted else code)
 
 
 def _made(plan: MeasurePlan) -> object:
@@ -311,7 +313,7 @@ def _made(plan: MeasurePlan) -> object:
     return plan.pods, [each.name for each in plan.affected], plan.workload and plan.workload.uid
 
 
-def _keep(asking: _Asking, plan: MeasurePlan, found: Measured) -> None:
+def _keep(asking: _Asking, plan: MeasurePlan, found: DnsMeasurement) -> None:
     """For the shutdown budget of later checks, where the Deployment is known."""
     from kubectl_eksdoc.coredns_lameduck.measuring.findings import propagation
     from kubectl_eksdoc.host import dns_measurements

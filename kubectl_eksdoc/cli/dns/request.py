@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, without_from
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import coredns
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.read import MeasuredBefore
-    from kubectl_eksdoc.model.commands import Reach
+    from kubectl_eksdoc.model.commands import CommandTarget
     from kubectl_eksdoc.session.session import ClusterSession
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class LameduckRequest:
     """`accepted`: finding codes that may be unknown; `without`: opt-ins that are left out."""
 
     options: GlobalOptions
@@ -30,7 +30,7 @@ class Request:
     without: tuple[str, ...] = ()
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> LameduckRequest:
         """
         Raises:
             UsageError: a word is given, or what was given does not fit together.
@@ -41,7 +41,7 @@ class Request:
                 "It is about CoreDNS in kube-system. To change it: --set lameduck=20s.",
             )
         source = SourceOptions.from_args(args).choice
-        return Request(GlobalOptions.from_args(args), source, args.accept_unknown, without_from(args))
+        return LameduckRequest(GlobalOptions.from_args(args), source, args.accept_unknown, without_from(args))
 
     @property
     def given(self) -> dict[str, object]:
@@ -57,12 +57,12 @@ NAME = "coredns-lameduck"
 ADDON = coredns.NAME
 
 
-def reach(request: Request, session: ClusterSession) -> Reach:
+def reach(request: LameduckRequest, session: ClusterSession) -> CommandTarget:
     """By which words a command that is proposed leads to the same cluster."""
     return opening.reach(request.source, request.options, session.cluster.identity.context)
 
 
-def measured_on(around: Surroundings) -> MeasuredBefore:
+def measured_on(around: CommandContext) -> MeasuredBefore:
     """What was measured from this machine."""
     from kubectl_eksdoc.host import dns_measurements
 

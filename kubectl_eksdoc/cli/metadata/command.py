@@ -12,38 +12,38 @@ from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
-from kubectl_eksdoc.cli.fleet import Passed, over_fleet
+from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.metadata import fix_options
 from kubectl_eksdoc.cli.metadata import probing as probe_options
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.probing import probing
-from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model.documents import IMDS_PROBE
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
+    from kubectl_eksdoc.imds_probe.assumed import Assumed, IntendedOptions
     from kubectl_eksdoc.imds_probe.plan import MetadataPlan
-    from kubectl_eksdoc.imds_probe.read import Scope
+    from kubectl_eksdoc.imds_probe.read import ProbeScope
     from kubectl_eksdoc.model.codes import Code
-    from kubectl_eksdoc.model.earlier import Earlier
+    from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.session.session import ClusterSession
 
 
 # Who reaches the metadata service, as ``imds-probe`` answers it without measuring or changing anything.
 
 
-def judging(request: Request, around: Surroundings) -> Answer:
+def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: a file, the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.baseline.side import Of
+    from kubectl_eksdoc.baseline.side import SnapshotOrigin
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.imds_probe.fixes.chooser import offered
     from kubectl_eksdoc.imds_probe.of_pod import of_pod
@@ -55,9 +55,9 @@ def judging(request: Request, around: Surroundings) -> Answer:
     ImdsReport.check(options.output)
     scope = reading.scope(request)
 
-    def made(source: SourceChoice) -> Earlier:
+    def made(source: SourceChoice) -> SavedResult:
         session, plan = answered(replace(request, source=source), scope, around)
-        return as_earlier(Of(request.earlier, __version__, request.given), session.cluster, plan)
+        return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), session.cluster, plan)
 
     before = shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, around, made)
     try:
@@ -72,10 +72,12 @@ def judging(request: Request, around: Surroundings) -> Answer:
     named = bool(request.groups or request.nodes)
     choices = offered(plan, session.cluster, vpc_of(session), session.profile, named)
     report = ImdsReport(plan, request.given, session.recognised, pod, choices, since=beside)
-    return Answer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return CommandAnswer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))
 
 
-def answered(request: Request, scope: Scope, around: Surroundings) -> tuple[ClusterSession, MetadataPlan]:
+def answered(
+    request: ImdsProbeRequest, scope: ProbeScope, around: CommandContext
+) -> tuple[ClusterSession, MetadataPlan]:
     """
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
@@ -188,12 +190,12 @@ def _hops(text: str) -> int:
     return found
 
 
-def _intent(text: str) -> Intent:
+def _intent(text: str) -> IntendedOptions:
     from kubectl_eksdoc.files import opened
-    from kubectl_eksdoc.imds_probe.assumed import TAG, Intent
+    from kubectl_eksdoc.imds_probe.assumed import TAG, IntendedOptions
 
     if text.startswith(TAG) and text != TAG:
-        return Intent(tag=text.removeprefix(TAG))
+        return IntendedOptions(tag=text.removeprefix(TAG))
     said = text
     if "=" not in text:
         try:
@@ -201,7 +203,7 @@ def _intent(text: str) -> Intent:
                 said = file.read(_MOST_OF_INTENT).decode("utf-8", "replace")
         except OSError as error:
             raise argparse.ArgumentTypeError(f"{text!r} is no intent, and no file: {error.strerror}") from error
-    found = Intent.of(said)
+    found = IntendedOptions.of(said)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no intent; write hops=1 or hops=1,tokens=required")
     return found
@@ -227,13 +229,13 @@ def _codes() -> tuple[Code, ...]:
     return (*Code.of_area("imds"), *Code.of_area("imds_probe"))
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     fleet = fleet_options.fleet_from(args, ("active", "apply", "since"))
-    request = Request.from_args(args, words)
+    request = ImdsProbeRequest.from_args(args, words)
     if request.assumed is not None and (args.apply or args.active):
         raise UsageError("--assume is a what-if: it cannot be used with --apply or --active")
     if request.intent is not None and args.active and not args.apply:
@@ -254,5 +256,5 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         if words:
             raise UsageError(f"{words[0]} is of one cluster, and --fleet names many", "Name neither pods nor nodes.")
         joined = ("accept-unknown",)
-        return over_fleet(fleet, Passed(NAME, IMDS_PROBE, request.given, joined=joined), request.options, around)
+        return over_fleet(fleet, MemberFlags(NAME, IMDS_PROBE, request.given, joined=joined), request.options, around)
     return judging(request, around)

@@ -6,8 +6,8 @@ import argparse
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import options, values
-from kubectl_eksdoc.cli.confirming import NODES, Given
-from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags
+from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.errors import UsageError
 
 WATCH_FOR_S = 3600.0
@@ -20,7 +20,7 @@ class FixRequest:
 
     name: str
     dry: str
-    given: Given
+    given: ConfirmationFlags
     watch_s: float
     resume: str = ""
     undo: str = ""
@@ -62,7 +62,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     options.add_dry_run(group, "show what would be done", "ask EC2 or the API server whether it would accept it")
 
 
-def fix_from(args: argparse.Namespace, request: Request) -> FixRequest | None:
+def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest | None:
     """None: nothing is to be carried out.
 
     Raises:

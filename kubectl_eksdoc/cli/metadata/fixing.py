@@ -19,15 +19,15 @@ from kubectl_eksdoc.cli.confirming import confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fix_options import WATCH_FOR_S, FixRequest
 from kubectl_eksdoc.cli.metadata.probing import Active, manner_of
-from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, ClusterError, Forbidden, LocalJournalError, UsageError
-from kubectl_eksdoc.imds_probe.fixes.chooser import Chosen, NotChosen, chosen, forbidden, offered
+from kubectl_eksdoc.imds_probe.fixes.chooser import SelectedFix, UnselectedFix, chosen, forbidden, offered
 from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds, vpc_of
 from kubectl_eksdoc.imds_probe.run import (
-    Done,
+    FixDone,
     class_reverting,
     from_doc,
     group_reverting,
@@ -62,10 +62,10 @@ _DEMO = "--demo --apply --fix NAME --dry-run shows what would be done on the bui
 class _Fixing:
     """Who asks for what, in which surroundings. `active`: with which pods it is proved, None without any."""
 
-    request: Request
+    request: ImdsProbeRequest
     fix: FixRequest
     active: Active | None
-    around: Surroundings
+    around: CommandContext
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
         return reading.reached_by(self.request, session)
@@ -74,7 +74,7 @@ class _Fixing:
         return looks.answered(report, self.request.options, self.around)
 
 
-def fixing(request: Request, fix: FixRequest, active: Active | None, around: Surroundings) -> Answer:
+def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
@@ -99,11 +99,11 @@ def fixing(request: Request, fix: FixRequest, active: Active | None, around: Sur
         raise rights.explained(error, COMMAND) from error
 
 
-def again(change: Again, around: Surroundings) -> Answer:
+def again(change: Again, around: CommandContext) -> CommandAnswer:
     """As `fixing`."""
     ids = {"undo" if change.undo else "resume": change.id}
     fix = FixRequest("", change.dry, change.given, change.watch_s or WATCH_FOR_S, **ids)
-    return fixing(Request(change.options, change.source), fix, None, around)
+    return fixing(ImdsProbeRequest(change.options, change.source), fix, None, around)
 
 
 # A new fix.
@@ -113,16 +113,16 @@ def again(change: Again, around: Surroundings) -> Answer:
 class _Shown:
     """What is shown of a fix. `forbidden`: why it must not be begun."""
 
-    chosen: Chosen
+    chosen: SelectedFix
     forbidden: str
 
 
-def _fixed(asking: _Fixing, session: ClusterSession) -> Answer:
+def _fixed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
     shown = _shown(asking, session)
     if asking.fix.dry != "none":
         return _dry(asking, shown.chosen.act, _report(asking, shown, session), session, bool(shown.forbidden))
     found = applying.confirmed(partial(_proposal, asking), session, _DRIFTED, asking.request.options, asking.around)
-    if isinstance(found, Answer):
+    if isinstance(found, CommandAnswer):
         return found
     return _carried_out(asking, found, _report(asking, shown, session))
 
@@ -137,7 +137,7 @@ def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
     plan = plan_imds(session, request.hops, cluster, intent=intent)
     named = bool(request.groups or request.nodes)
     found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named), asking.fix.name)
-    if isinstance(found, NotChosen):
+    if isinstance(found, UnselectedFix):
         raise UsageError(found.why, found.hint)
     return _Shown(found, forbidden(found.act, plan.facts))
 
@@ -170,7 +170,9 @@ def _confirm(asking: _Fixing, session: ClusterSession, act: Act, more: str = "")
     confirm(session.cluster.identity, len(act.nodes), action(act), asking.fix.given, asking.around.ask)
 
 
-def _dry(asking: _Fixing, act: Act, report: FixReport, session: ClusterSession, forbidden: bool = False) -> Answer:
+def _dry(
+    asking: _Fixing, act: Act, report: FixReport, session: ClusterSession, forbidden: bool = False
+) -> CommandAnswer:
     client = asking.fix.dry == "client"
     well, said = True, ()  # type: bool, tuple[str, ...]
     if not client:
@@ -178,13 +180,13 @@ def _dry(asking: _Fixing, act: Act, report: FixReport, session: ClusterSession, 
             well, said = tried(act, _token("dry-run"), MetadataChanges(session.believed), classes)
     asking.around.note(_PROVES_LITTLE if client else _PROVES_SOME)
     code = exits.FAILS if forbidden or not well else exits.CLEAN
-    return Answer(asking.rendered(replace(report, tried=said)), code)
+    return CommandAnswer(asking.rendered(replace(report, tried=said)), code)
 
 
 # It is carried out.
 
 
-def _carried_out(asking: _Fixing, session: ClusterSession, report: FixReport) -> Answer:
+def _carried_out(asking: _Fixing, session: ClusterSession, report: FixReport) -> CommandAnswer:
     written, act = applying.new_journal(asking.around), report.act
     begun = applying.begun(
         METADATA_FIX,
@@ -215,7 +217,7 @@ def _token(run: str) -> str:
 @contextmanager
 def _edges(
     asking: _Fixing, session: ClusterSession, act: Act, token: str, ident: str
-) -> Iterator[tuple[Kind[Done], World]]:
+) -> Iterator[tuple[Kind[FixDone], World]]:
     around, active, written = asking.around, asking.active, applying.journal(ident, asking.around)
     with (
         applying.world(written, asking.fix.watch_s, around) as world,
@@ -254,7 +256,7 @@ def _members(
     return {name: told.get(ident, unnamed) for name, ident in ids.items()}
 
 
-def _answer(asking: _Fixing, session: ClusterSession, report: FixReport, done: Done) -> Answer:
+def _answer(asking: _Fixing, session: ClusterSession, report: FixReport, done: FixDone) -> CommandAnswer:
     if not done.whole and report.run:
         _tell_resume(asking, session, report.run)
     report = replace(report, back=_back_of(report.back, done))
@@ -265,10 +267,10 @@ def _answer(asking: _Fixing, session: ClusterSession, report: FixReport, done: D
         nodes = [f"node/{name}" for name in done.act.nodes[:1]] if not done.nodes else []
         asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *asking.reached_by(session)]
         report = replace(report, from_pod=shlex.join(asks))
-    return Answer(asking.rendered(report), applying.code(done))
+    return CommandAnswer(asking.rendered(report), applying.code(done))
 
 
-def _back_of(lines: Sequence[str], done: Done) -> tuple[str, ...]:
+def _back_of(lines: Sequence[str], done: FixDone) -> tuple[str, ...]:
     """Of what this fix has changed itself: what another client has set since is not reverted by its rollback."""
     if not isinstance(done.act, OnInstances):
         return tuple(lines) if done.changed or not done.whole else ()
@@ -299,7 +301,7 @@ def _saved(asking: _Fixing, ident: str, session: ClusterSession) -> tuple[SavedC
         raise LocalJournalError(f"the journal of fix {ident} cannot be understood: {error!r}") from error
 
 
-def _resumed(asking: _Fixing, session: ClusterSession) -> Answer:
+def _resumed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
     """What is as it was meant to be is left alone. Raises: as `_saved`."""
     ident, around = asking.fix.resume, asking.around
     saved, act, token = _saved(asking, ident, session)
@@ -315,14 +317,14 @@ def _resumed(asking: _Fixing, session: ClusterSession) -> Answer:
     return _answer(asking, session, replace(report, journal=written, recognised=session.recognised), done)
 
 
-def _undone(asking: _Fixing, session: ClusterSession) -> Answer:
+def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
     """Nothing that another client has changed since is reverted. Raises: as `_saved`."""
     ident, around = asking.fix.undo, asking.around
     saved, made, _ = _saved(asking, ident, session)
     act = _reverting(made, saved.past, session, around)
     if not act.nodes:
         around.note(f"nothing that fix {ident} has changed is left to set back")
-        return Answer("", exits.FAILS)
+        return CommandAnswer("", exits.FAILS)
     given = asking.request.given | {"apply": True, "undo": ident}
     report = FixReport(saved.text("fix"), act, session.cluster, given, undoes=ident, recognised=session.recognised)
     if asking.fix.dry != "none":
@@ -336,7 +338,7 @@ def _undone(asking: _Fixing, session: ClusterSession) -> Answer:
     return _carried_out(replace(asking, active=None), session, report)
 
 
-def _reverting(made: Act, past: Past, session: ClusterSession, around: Surroundings) -> Act:
+def _reverting(made: Act, past: Past, session: ClusterSession, around: CommandContext) -> Act:
     if isinstance(made, OnTemplate):
         number = int(str(past.answer("version", "number") or 0))
         return group_reverting(made, number, _of_group(made, number, past, session, around))
@@ -354,7 +356,7 @@ def _reverting(made: Act, past: Past, session: ClusterSession, around: Surroundi
 
 
 def _of_group(
-    made: OnTemplate, number: int, past: Past, session: ClusterSession, around: Surroundings
+    made: OnTemplate, number: int, past: Past, session: ClusterSession, around: CommandContext
 ) -> tuple[str, ...]:
     """The nodes of the group, where it is at the version that the fix has made; else none."""
     part = of_group(made, number, MetadataChanges(session.believed).group(made.group))

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
 from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli.confirming import NODES, Given, confirm
+from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
-from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.options import dry_from, given_from, non_empty
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
 from kubectl_eksdoc.model import kinds
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.flows.ports import ProbeGround
-    from kubectl_eksdoc.imds_probe.probing.pods import Manner
+    from kubectl_eksdoc.flows.ports import ProbeNamespace
+    from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings
     from kubectl_eksdoc.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.kinds import Resource
@@ -41,7 +41,7 @@ class Active:
     image: str
     namespace: str
     wait_s: float
-    given: Given
+    given: ConfirmationFlags
     dry: str
 
     @property
@@ -104,7 +104,7 @@ def active_from(args: argparse.Namespace, named: bool) -> Active | None:
         if found.every and named:
             raise UsageError("--all-nodes excludes pod/NAME and node/NAME", "Give one of them.")
         return found
-    if found != Active(False, "", "", WAIT_S, Given(), ""):
+    if found != Active(False, "", "", WAIT_S, ConfirmationFlags(), ""):
         raise UsageError(
             "flags that make or change something are given without --active and without --apply",
             "Add --active to test it from pods, or --apply --fix NAME to fix it.",
@@ -135,24 +135,24 @@ class _Read:
 class _Asking:
     """Who asks for what, in which surroundings."""
 
-    request: Request
+    request: ImdsProbeRequest
     active: Active
-    around: Surroundings
+    around: CommandContext
 
     @property
     def given(self) -> dict[str, object]:
         return {name: value for name, value in self.request.given.items() if name != "hops"} | self.active.flags
 
 
-def probing(request: Request, active: Active, around: Surroundings) -> Answer:
+def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
     from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
-    from kubectl_eksdoc.render.roles import Manifests
+    from kubectl_eksdoc.render.roles import RoleManifests
 
-    (Manifests if active.dry == "client" else ActiveReport).check(request.options.output)
+    (RoleManifests if active.dry == "client" else ActiveReport).check(request.options.output)
     if not request.source.live and active.dry != "client":
         raise UsageError(
             "--active asks from pods of the live cluster: --demo and --snapshot have none",
@@ -203,36 +203,36 @@ def _read(asking: _Asking) -> _Read:
     return _Read(cluster, known, session.calls, unasked=denied[0].why if denied else "")
 
 
-def _kinds(request: Request) -> tuple[Resource, ...]:
+def _kinds(request: ImdsProbeRequest) -> tuple[Resource, ...]:
     return (kinds.NODES, kinds.PODS) if request.pod else (kinds.NODES,)
 
 
-def _manner(asking: _Asking) -> Manner:
+def _manner(asking: _Asking) -> ProbeSettings:
     return manner_of(asking.request, asking.active)
 
 
-def manner_of(request: Request, active: Active) -> Manner:
+def manner_of(request: ImdsProbeRequest, active: Active) -> ProbeSettings:
     """
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.imds_probe.probing.pods import IMAGE, NAMESPACE, Manner
+    from kubectl_eksdoc.imds_probe.probing.pods import IMAGE, NAMESPACE, ProbeSettings
 
     of_pod = reading.scope(request).namespace if request.pod else ""
-    return Manner(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
+    return ProbeSettings(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
 
 
 def _every(asking: _Asking) -> bool:
     return asking.active.every or bool(asking.request.nodes)
 
 
-def _dry(asking: _Asking, read: _Read) -> Answer:
+def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
     """What would be made, for kubectl; nobody is asked."""
     from kubectl_eksdoc.imds_probe.probing.pods import manifests
     from kubectl_eksdoc.imds_probe.probing.result import plan_probe
     from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
-    from kubectl_eksdoc.render.roles import Manifests
+    from kubectl_eksdoc.render.roles import RoleManifests
 
     options, around = asking.request.options, asking.around
     unasked = Unknown("the cluster was not asked")
@@ -242,10 +242,10 @@ def _dry(asking: _Asking, read: _Read) -> Answer:
     looks.show(ActiveReport(read.cluster, plan, asking.given), options, around)
     around.note(_PROVES_LITTLE)
     docs = tuple(manifests(plan.probe, plan.pods, plan.manner))
-    return Answer(looks.answered(Manifests((), (), docs), options, around))
+    return CommandAnswer(looks.answered(RoleManifests((), (), docs), options, around))
 
 
-def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
+def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnswer:
     from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
     from kubectl_eksdoc.imds_probe.probing.pods import owner_manifest
     from kubectl_eksdoc.imds_probe.probing.result import Probed
@@ -259,7 +259,7 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
     if asking.active.dry:
         report = ActiveReport(cluster, plan, asking.given, refused=tried(plan, ground))
         around.note(_PROVES_SOME)
-        return Answer(looks.answered(report, options, around), exits.FAILS if report.refused else exits.CLEAN)
+        return CommandAnswer(looks.answered(report, options, around), exits.FAILS if report.refused else exits.CLEAN)
     if plan.pods:
         needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
         namespace = plan.manner.namespace
@@ -283,4 +283,4 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
         found = Probed((), "")
     report = ActiveReport(cluster, plan, asking.given, found)
     code = exits.INTERRUPTED if found.interrupted else opening.code(report.findings, asking.request.accepted)
-    return Answer(looks.answered(report, options, around), code)
+    return CommandAnswer(looks.answered(report, options, around), code)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
-    from kubectl_eksdoc.imds_probe.read import Scope
+    from kubectl_eksdoc.imds_probe.assumed import Assumed, IntendedOptions
+    from kubectl_eksdoc.imds_probe.read import ProbeScope
     from kubectl_eksdoc.session.session import ClusterSession
 
 
@@ -30,7 +30,7 @@ _WORKLOADS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ImdsProbeRequest:
     """`pod` is a name, "" for all; `workload` a kind and a name; `nodes` and `groups` narrow it down to some.
     `accepted`: finding codes that may be unknown. `earlier`: a file of an earlier answer, "" for none. `assumed`: of
     the next nodes; `intent`: what is meant of all. `evidence`: CloudWatch is asked."""
@@ -45,11 +45,11 @@ class Request:
     earlier: str = ""
     assumed: Assumed | None = None
     workload: tuple[str, str] | None = None
-    intent: Intent | None = None
+    intent: IntendedOptions | None = None
     evidence: bool = False
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> ImdsProbeRequest:
         """
         Raises:
             UsageError: something else than pods and nodes is named, or what was given does not fit together.
@@ -63,7 +63,7 @@ class Request:
             raise UsageError("one pod or workload at a time, and nothing beside it", "For all of them: name none.")
         if workloads and (args.active or args.apply):
             raise UsageError("--active and --apply are of nodes", "Name node/NAME, or --nodegroup NAME.")
-        return Request(
+        return ImdsProbeRequest(
             GlobalOptions.from_args(args),
             SourceOptions.from_args(args).choice,
             pods[0] if pods else "",
@@ -109,21 +109,21 @@ def _named(word: str) -> tuple[str, str]:
 NAME = "imds-probe"
 
 
-def scope(request: Request) -> Scope:
+def scope(request: ImdsProbeRequest) -> ProbeScope:
     """
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.imds_probe.read import Scope
+    from kubectl_eksdoc.imds_probe.read import ProbeScope
     from kubectl_eksdoc.session.sources import namespace_of
 
     options = request.options
     named = bool(request.pod or request.workload)
     there = options.namespace or (namespace_of(request.source, options.connection) if named else "")
-    return Scope(request.pod, there, request.nodes, request.groups, request.workload)
+    return ProbeScope(request.pod, there, request.nodes, request.groups, request.workload)
 
 
-def reached_by(request: Request, session: opening.WasRead) -> tuple[str, ...]:
+def reached_by(request: ImdsProbeRequest, session: opening.WasRead) -> tuple[str, ...]:
     """The words that lead to the same cluster once more."""
     return opening.with_aws(request.source, request.options, session.cluster.identity.context)
 
@@ -132,7 +132,7 @@ _LATEST = 20
 """So many journals are looked at for fixes that were not finished."""
 
 
-def tell_open(request: Request, session: ClusterSession, around: Surroundings) -> None:
+def tell_open(request: ImdsProbeRequest, session: ClusterSession, around: CommandContext) -> None:
     """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
     from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.model.change_journal import METADATA_FIX, unfinished

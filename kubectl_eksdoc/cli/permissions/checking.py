@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.cli.permissions.request import Request
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.permissions.request import PermissionsRequest
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.permissions import Wanted
+    from kubectl_eksdoc.permissions import WantedPermissions
 
 
-def checked(request: Request, wanted: Wanted, around: Surroundings) -> Answer:
+def checked(request: PermissionsRequest, wanted: WantedPermissions, around: CommandContext) -> CommandAnswer:
     """
     Raises:
         ClusterError: the cluster cannot be asked; the error says why.
         UsageError: there is no such output format.
     """
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Cluster, Source
     from kubectl_eksdoc.permissions import held
     from kubectl_eksdoc.render.identity import identity_line
@@ -29,7 +29,7 @@ def checked(request: Request, wanted: Wanted, around: Surroundings) -> Answer:
     options = request.options
     HeldReport.check(options.output)
     edges = around.edges
-    who = edges.identity_of(options.connection, AwsWanted(options.cluster_name, options.region, options.profile))
+    who = edges.identity_of(options.connection, AwsRequest(options.cluster_name, options.region, options.profile))
     found = held(wanted, edges.reviewed(options.connection, wanted.permissions))
     cluster = Cluster(identity=who, source=Source.LIVE, observed_at=around.now())
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
@@ -37,5 +37,5 @@ def checked(request: Request, wanted: Wanted, around: Surroundings) -> Answer:
         around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
     text = looks.answered(HeldReport(found, cluster, request.given, __version__), options, around)
     if any(each.held is False for each in found):
-        return Answer(text, exits.FAILS)
-    return Answer(text, exits.UNKNOWN if any(each.held is None for each in found) else exits.CLEAN)
+        return CommandAnswer(text, exits.FAILS)
+    return CommandAnswer(text, exits.UNKNOWN if any(each.held is None for each in found) else exits.CLEAN)

@@ -18,12 +18,12 @@ from kubectl_eksdoc.cli.permissions.request import (
     KARPENTER,
     PROBE,
     PROBE_NAMESPACE,
-    Request,
+    PermissionsRequest,
     account,
     subject,
 )
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.coredns import SYSTEM
@@ -31,7 +31,7 @@ from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.permissions import OptIn
-    from kubectl_eksdoc.permissions import Wanted
+    from kubectl_eksdoc.permissions import WantedPermissions
     from kubectl_eksdoc.render.look import Look
 
 NAME = "permissions"
@@ -122,7 +122,7 @@ def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
     parser.set_defaults(leaf=parser, command=partial(run, grown))
 
 
-def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
         EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
@@ -132,7 +132,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     from kubectl_eksdoc.cli.permissions.rights import cautions, doubts, reading, wanted
     from kubectl_eksdoc.render.permissions.report import PermissionsReport
 
-    request = Request.from_args(args, words, grown)
+    request = PermissionsRequest.from_args(args, words, grown)
     commands = request.commands or reading()
     found = wanted(commands, request.places, request.opted)
     look = looks.decide(request.options, around.stdout, around.environ)
@@ -140,7 +140,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     if request.iam:
         for line in doubtful:
             around.note(line)
-        return Answer(_policy(request, found, look, around))
+        return CommandAnswer(_policy(request, found, look, around))
     if request.check:
         from kubectl_eksdoc.cli.permissions.checking import checked
 
@@ -168,7 +168,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     if request.options.output not in ("table", "wide"):
         for one in (*(f"opt-in {each.said}" for each in found.opt_ins), *warned):
             around.note(one)
-    return Answer(looks.answered(view, request.options, around))
+    return CommandAnswer(looks.answered(view, request.options, around))
 
 
 _LONGEST = 150
@@ -184,7 +184,7 @@ def role_of(commands: Sequence[Invocation], opted: Sequence[OptIn] = ()) -> str:
     return f"{found[:_LONGEST]}-{sha256(found.encode()).hexdigest()[:8]}"
 
 
-def _policy(request: Request, found: Wanted, look: Look, around: Surroundings) -> str:
+def _policy(request: PermissionsRequest, found: WantedPermissions, look: Look, around: CommandContext) -> str:
     """
     Raises:
         UsageError: AWS is not asked, or it is too long for one policy, or has no such part.

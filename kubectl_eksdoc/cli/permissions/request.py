@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.amazon.iam import Place
+from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, opted_from
 from kubectl_eksdoc.cli.permissions import rights
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
@@ -16,7 +16,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.journal import is_namespace
-from kubectl_eksdoc.permissions import KINDS, Subject
+from kubectl_eksdoc.permissions import KINDS, RbacSubject
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 PROBE_NAMESPACE = "default"
@@ -25,7 +25,7 @@ _ACCOUNT = re.compile(r"[0-9]{12}\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PermissionsRequest:
     """`commands`: none for all that read. `opted`: names of opt-ins. `part`: of the policy, from 1; 0 for the whole of
     it."""
 
@@ -33,14 +33,14 @@ class Request:
     commands: tuple[Invocation, ...]
     places: Places
     opted: tuple[str, ...]
-    subjects: tuple[Subject, ...]
-    place: Place
+    subjects: tuple[RbacSubject, ...]
+    place: IamPlace
     iam: bool = False
     part: int = 0
     check: bool = False
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], grown: Grown) -> Request:
+    def from_args(args: argparse.Namespace, words: Sequence[str], grown: Grown) -> PermissionsRequest:
         """
         Raises:
             UsageError: something is no command, or what was given does not fit together.
@@ -48,13 +48,13 @@ class Request:
         if not SourceOptions.from_args(args).choice.live:
             raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
         options = GlobalOptions.from_args(args)
-        request = Request(
+        request = PermissionsRequest(
             options,
             rights.named(words, grown),
             _places(options, args),
             opted_from(args),
             tuple(args.bind),
-            Place(options.region, args.account or "", options.cluster_name),
+            IamPlace(options.region, args.account or "", options.cluster_name),
             args.iam,
             args.part,
             args.check,
@@ -93,7 +93,7 @@ class Request:
         return (*(("--with", ",".join(self.opted)) if self.opted else ()), *words)
 
 
-def _fits(request: Request) -> None:
+def _fits(request: PermissionsRequest) -> None:
     if request.part and not request.iam:
         raise UsageError("--part is of a policy", "Say --iam, too.")
     for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
@@ -124,7 +124,7 @@ def account(text: str) -> str:
     return text
 
 
-def subject(text: str) -> Subject:
+def subject(text: str) -> RbacSubject:
     """``Group:eksdoc``, ``User:ann``, ``ServiceAccount:NAMESPACE/NAME``; the kind in any case.
 
     Raises:
@@ -135,8 +135,8 @@ def subject(text: str) -> Subject:
     if not kind or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is no subject: {', '.join(f'{each}:NAME' for each in KINDS)}")
     if kind != "ServiceAccount":
-        return Subject(kind, name)
+        return RbacSubject(kind, name)
     namespace, _, name = name.partition("/")
     if not name or not is_namespace(namespace):
         raise argparse.ArgumentTypeError(f"{text!r} does not say in which namespace: ServiceAccount:NAMESPACE/NAME")
-    return Subject(kind, name, namespace)
+    return RbacSubject(kind, name, namespace)

@@ -15,13 +15,13 @@ from kubectl_eksdoc.cli.rights import asked as lost
 from kubectl_eksdoc.cli.rights import commands as registered
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.model.versions import Version
-from kubectl_eksdoc.permissions import Asked, Needed, Wanted, together
+from kubectl_eksdoc.permissions import IamAction, NeededRight, WantedPermissions, together
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.parser import Parser
@@ -262,7 +262,7 @@ _TAKES_OVER = (
 _ELSEWHERE = " Journals of runs need not be there: --journal-namespace NAME, here and with drain run."
 
 
-def cautions(found: Wanted) -> tuple[str, ...]:
+def cautions(found: WantedPermissions) -> tuple[str, ...]:
     """What a right that is no opt-in allows besides, in sentences."""
     of = next((each for each in found.needed if each.permission == _MAPS_ROLES), None)
     if of is None:
@@ -270,24 +270,24 @@ def cautions(found: Wanted) -> tuple[str, ...]:
     return (_TAKES_OVER + (_ELSEWHERE if any(each.startswith("drain ") for each in of.commands) else ""),)
 
 
-def wanted(commands: Sequence[Invocation], places: Places, opted: Collection[str] = ()) -> Wanted:
+def wanted(commands: Sequence[Invocation], places: Places, opted: Collection[str] = ()) -> WantedPermissions:
     return together([_wanted_by(each, name, places, opted) for each in commands for name in each.names])
 
 
-def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection[str]) -> Wanted:
+def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection[str]) -> WantedPermissions:
     typed = shell(*command.words)
     needed = tuple(
-        Needed(places.permission(right), right.required, (_lost(right),), (typed,))
+        NeededRight(places.permission(right), right.required, (_lost(right),), (typed,))
         for right in _in_cluster(command, name, opted)
         if not command.only_reads or right.verb in _READING_VERBS
     )
     actions = tuple(
-        Asked(action, (lost.OF[question],), (typed,))
+        IamAction(action, (lost.OF[question],), (typed,))
         for question in _of_aws(command, name)
         for action in question.actions
         if not command.only_reads or action.partition(":")[2].startswith(_READING_ACTIONS)
     )
-    return together([Wanted((typed,), needed, actions)])
+    return together([WantedPermissions((typed,), needed, actions)])
 
 
 def _in_cluster(command: Invocation, name: str, opted: Collection[str]) -> tuple[Right, ...]:
@@ -300,7 +300,7 @@ def _in_cluster(command: Invocation, name: str, opted: Collection[str]) -> tuple
     return rights.needed_with(held, command.flags, opted)
 
 
-def _of_aws(command: Invocation, name: str) -> tuple[Question, ...]:
+def _of_aws(command: Invocation, name: str) -> tuple[AwsOperation, ...]:
     found = rights.of_aws(name)
     if _chooses(command) and not name.endswith(IN_CLUSTER):
         from kubectl_eksdoc.check.registry import needs_of

@@ -15,9 +15,9 @@ from kubectl_eksdoc.cli.rights.right import Places, Right, needed_with
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.permissions import Need, Needs, Permission
+from kubectl_eksdoc.model.permissions import NeededPermission, Permission, PlanPermissions
 
 ACCESS_REVIEWS = Resource(
     "SelfSubjectAccessReview", "selfsubjectaccessreviews", "authorization.k8s.io", namespaced=False
@@ -42,7 +42,7 @@ __all__ = [
     "where",
 ]
 
-ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
+ASKED_OF_AWS: Mapping[str, tuple[AwsOperation, ...]] = {
     **asked.BY_COMMAND,
     "check": commands.ASKED,
     "check --changed-since": commands.ASKED_OF_CHANGES,
@@ -104,20 +104,22 @@ def flags_of(command: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(right.flag for right in BY_COMMAND.get(command, ()) if right.flag))
 
 
-def of_aws(command: str) -> tuple[Question, ...]:
+def of_aws(command: str) -> tuple[AwsOperation, ...]:
     """All that `command` may ask AWS."""
     base = command.partition(" --")[0]
     more = ASKED_OF_AWS.get(base, ()) if command in ASKED_OF_AWS and command not in asked.WHOLE else ()
     return tuple(dict.fromkeys((*more, *ASKED_OF_AWS.get(command, ()))))
 
 
-def needs(journal: str) -> Needs:
+def needs(journal: str) -> PlanPermissions:
     """What a plan rests on, and what a run of it does besides that it cannot do without; `journal`: the namespace of
     the runs' journal."""
-    planned = tuple(Need(_permission(right, ""), _lost(right)) for right in DRAIN_PLAN)
+    planned = tuple(NeededPermission(_permission(right, ""), _lost(right)) for right in DRAIN_PLAN)
     for_plan = {need.permission for need in planned}
     run = (_permission(right, journal if right.journal else "") for right in commands.RUN if right.required)
-    return Needs(planned, tuple(Need(each, "no run") for each in dict.fromkeys(run) if each not in for_plan))
+    return PlanPermissions(
+        planned, tuple(NeededPermission(each, "no run") for each in dict.fromkeys(run) if each not in for_plan)
+    )
 
 
 def granted(held: Iterable[Right], places: Places) -> tuple[Permission, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 
 _OF_INTERRUPTION = (
     questions.CALLER,
@@ -38,7 +38,7 @@ _OF_COREDNS = (
 WISHES = tuple(f"coredns-lameduck {flag}" for flag in ("--set", "--place", "--autoscale"))
 """What is shown of a change to CoreDNS before it is applied, if it is."""
 
-OF_FIX: Mapping[str, tuple[Question, ...]] = {
+OF_FIX: Mapping[str, tuple[AwsOperation, ...]] = {
     "instance-options": (questions.MODIFY_METADATA,),
     "template-version": (
         questions.CREATE_TEMPLATE_VERSION,
@@ -49,7 +49,7 @@ OF_FIX: Mapping[str, tuple[Question, ...]] = {
 }
 """What one fix of ``imds-probe --apply`` asks, and no other does."""
 
-BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
+BY_COMMAND: Mapping[str, tuple[AwsOperation, ...]] = {
     "completion": (questions.CALLER, questions.CLUSTER, questions.ADDONS),
     "addon-diff": (
         questions.CALLER,
@@ -108,7 +108,7 @@ _OF_IDENTITY = "the role of a Karpenter whose service account names none is unkn
 _OF_INSIGHTS = "what EKS itself says about the upgrade is unknown"
 _NEXT = "what the next node of a managed node group will have is unknown"
 
-OF: Mapping[Question, str] = {
+OF: Mapping[AwsOperation, str] = {
     questions.CLUSTER: "nothing that AWS says is believed: all of it is unknown",
     questions.CLUSTER_VERSIONS: "until when EKS supports a version is taken from a table of ours, and may be old",
     questions.ADDONS: "which add-ons of EKS there are is unknown",
@@ -156,7 +156,7 @@ OF: Mapping[Question, str] = {
     questions.UPDATE_NODE_GROUP: "`--fix template-version` makes a version that nothing uses, and ends there",
 }
 
-DOUBTS: Mapping[Question, str] = {
+DOUBTS: Mapping[AwsOperation, str] = {
     questions.UPDATE_NODE_GROUP: (
         "For a node group with a custom launch template, eks:UpdateNodegroupVersion may require more "
         "permissions: ec2:RunInstances, and with it ec2:CreateTags and iam:PassRole. That is known "

@@ -11,8 +11,8 @@ from kubectl_eksdoc.cli.rights import asked as of_aws
 from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
 from kubectl_eksdoc.model import kinds, permissions
 from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.questions import Question
-from kubectl_eksdoc.model.check_needs import FURTHER, Need
+from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model.check_needs import FURTHER, CheckNeed
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.placing import PLACED, RBAC
@@ -260,19 +260,19 @@ def written(target: Version) -> tuple[Right, ...]:
     return tuple(Right("list", each, lost=_UNWRITTEN) for each in going(OLDEST, target))
 
 
-OF_NEED: Mapping[Need, tuple[Right, ...]] = {
-    Need.API_REQUESTS: (Right("get", METRICS, lost=_UNCOUNTED),),
-    Need.API_WRITTEN: written(NEXT),
-    Need.API_GONE: tuple(Right("list", each, lost=_REFUSED) for each in gone_before(NEXT)),
-    Need.HELM: tuple(
+OF_NEED: Mapping[CheckNeed, tuple[Right, ...]] = {
+    CheckNeed.API_REQUESTS: (Right("get", METRICS, lost=_UNCOUNTED),),
+    CheckNeed.API_WRITTEN: written(NEXT),
+    CheckNeed.API_GONE: tuple(Right("list", each, lost=_REFUSED) for each in gone_before(NEXT)),
+    CheckNeed.HELM: tuple(
         Right(verb, SECRETS, lost=_NO_RELEASES, opt_in=permissions.HELM_RELEASES) for verb in ("get", "list")
     ),
-    Need.PLAN_DRAIN: DRAIN_PLAN,
-    Need.PLAN_ADDONS: ADDON_DIFF,
-    Need.PLAN_IMDS: IMDS_PROBE,
-    Need.PLAN_DNS: (*COREDNS, *INTERRUPTION),
-    Need.PLAN_INTERRUPTION: INTERRUPTION,
-    Need.PROXY: (Right("get", kinds.CONFIG_MAPS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM),),
+    CheckNeed.PLAN_DRAIN: DRAIN_PLAN,
+    CheckNeed.PLAN_ADDONS: ADDON_DIFF,
+    CheckNeed.PLAN_IMDS: IMDS_PROBE,
+    CheckNeed.PLAN_DNS: (*COREDNS, *INTERRUPTION),
+    CheckNeed.PLAN_INTERRUPTION: INTERRUPTION,
+    CheckNeed.PROXY: (Right("get", kinds.CONFIG_MAPS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM),),
 }
 """Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that ways to the `NEXT` version need.
 What is not in here needs no right of the cluster."""
@@ -280,21 +280,21 @@ What is not in here needs no right of the cluster."""
 _ADDONS = (questions.ADDONS, questions.ADDON, questions.ADDON_VERSIONS)
 _GROUPS = (questions.NODE_GROUPS, questions.NODE_GROUP)
 _UPDATES = (questions.UPDATES, questions.UPDATE)
-ASKED_OF_NEED: Mapping[Need, tuple[Question, ...]] = {
-    Need.VERSIONS: (questions.CLUSTER_VERSIONS,),
-    Need.ADDONS: _ADDONS,
-    Need.INSIGHTS: (questions.INSIGHTS, questions.INSIGHT),
-    Need.CLUSTER_UPDATES: _UPDATES,
-    Need.NODE_GROUPS: _GROUPS,
-    Need.GROUP_UPDATES: (questions.NODE_GROUPS, *_UPDATES),
-    Need.TEMPLATES: (*_GROUPS, questions.TEMPLATE_VERSIONS),
-    Need.RELEASES: (*_GROUPS, questions.PARAMETER),
-    Need.SUBNETS: (questions.SUBNETS,),
-    Need.QUOTAS: (questions.QUOTA, questions.METRICS),
-    Need.PLAN_ADDONS: (*_ADDONS, questions.ADDON_CONFIGURATION),
-    Need.PLAN_IMDS: of_aws.BY_COMMAND["imds-probe"],
-    Need.PLAN_DNS: of_aws.BY_COMMAND["coredns-lameduck"],
-    Need.PLAN_INTERRUPTION: of_aws.BY_COMMAND["interruption"],
+ASKED_OF_NEED: Mapping[CheckNeed, tuple[AwsOperation, ...]] = {
+    CheckNeed.VERSIONS: (questions.CLUSTER_VERSIONS,),
+    CheckNeed.ADDONS: _ADDONS,
+    CheckNeed.INSIGHTS: (questions.INSIGHTS, questions.INSIGHT),
+    CheckNeed.CLUSTER_UPDATES: _UPDATES,
+    CheckNeed.NODE_GROUPS: _GROUPS,
+    CheckNeed.GROUP_UPDATES: (questions.NODE_GROUPS, *_UPDATES),
+    CheckNeed.TEMPLATES: (*_GROUPS, questions.TEMPLATE_VERSIONS),
+    CheckNeed.RELEASES: (*_GROUPS, questions.PARAMETER),
+    CheckNeed.SUBNETS: (questions.SUBNETS,),
+    CheckNeed.QUOTAS: (questions.QUOTA, questions.METRICS),
+    CheckNeed.PLAN_ADDONS: (*_ADDONS, questions.ADDON_CONFIGURATION),
+    CheckNeed.PLAN_IMDS: of_aws.BY_COMMAND["imds-probe"],
+    CheckNeed.PLAN_DNS: of_aws.BY_COMMAND["coredns-lameduck"],
+    CheckNeed.PLAN_INTERRUPTION: of_aws.BY_COMMAND["interruption"],
 }
 """What is not in here asks AWS nothing."""
 WHOSE = (questions.CALLER, questions.CLUSTER)
@@ -318,15 +318,17 @@ LISTED = (
 """Lists that no other command reads, or without which there is no answer."""
 
 CHECK = _each_once((*LISTED, *(right for each in OF_NEED.values() for right in each)))
-ASKED: tuple[Question, ...] = tuple(
+ASKED: tuple[AwsOperation, ...] = tuple(
     dict.fromkeys((*WHOSE, *(question for each in ASKED_OF_NEED.values() for question in each)))
 )
 
 
-def narrowed(kinds_read: Collection[Resource], needs: Collection[Need], target: Version = NEXT) -> tuple[Right, ...]:
+def narrowed(
+    kinds_read: Collection[Resource], needs: Collection[CheckNeed], target: Version = NEXT
+) -> tuple[Right, ...]:
     """Those that chosen checks need, by the lists that they judge by and by what else, on ways to that version."""
     listed = {Right("list", each).what for each in kinds_read}
-    of_needs = OF_NEED if target == NEXT else {**OF_NEED, Need.API_WRITTEN: written(target)}
+    of_needs = OF_NEED if target == NEXT else {**OF_NEED, CheckNeed.API_WRITTEN: written(target)}
     return _each_once(
         (
             *(each for each in CHECK if each.required or each.what in listed),
@@ -335,7 +337,7 @@ def narrowed(kinds_read: Collection[Resource], needs: Collection[Need], target: 
     )
 
 
-def asked(needs: Collection[Need]) -> tuple[Question, ...]:
+def asked(needs: Collection[CheckNeed]) -> tuple[AwsOperation, ...]:
     """As `narrowed`, of AWS."""
     return (*WHOSE, *(question for need, each in ASKED_OF_NEED.items() if need in needs for question in each))
 

@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.drain.comparison.comparing import ORDER
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.drain.plan import option_words
 from kubectl_eksdoc.wiring.runs import Hooks
@@ -24,16 +24,16 @@ def words_of(options: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(option_words({key: value for key, value in options.items() if key not in (ORDER, *BESIDE)}))
 
 
-class Asked(NamedTuple):
+class RecordedRunOptions(NamedTuple):
     """What somebody has asked for."""
 
     targeting: Targeting
     policy: DrainPolicy
-    limits: Limits
+    limits: RunLimits
     hooks: Hooks
 
 
-def asked_again(words: Sequence[str], whose: str) -> Asked:
+def asked_again(words: Sequence[str], whose: str) -> RecordedRunOptions:
     """
     Raises:
         UsageError: another version wrote them; `whose` they are is said.
@@ -48,7 +48,7 @@ def asked_again(words: Sequence[str], whose: str) -> Asked:
         args, extras = parser.parse_known_args(spelled_out(words, parser.bare()))
         targeting = drain.targeting_from(args, strays(extras, parser))
         policy = drain.policy_from(args)
-        return Asked(targeting, policy, run_options.limits_from(args), run_options.hooks_from(args))
+        return RecordedRunOptions(targeting, policy, run_options.limits_from(args), run_options.hooks_from(args))
     except UsageError as error:
         hint = "It was made by another version of this tool. Plan again with this one."
         raise UsageError(f"what {whose} was asked for is not understood: {error.message}", hint) from error

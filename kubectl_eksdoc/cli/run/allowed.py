@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.rights import Right
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.permissions import Permission
@@ -42,7 +42,7 @@ def check_allowed(
     command: str,
     connection: Connection,
     journal: str,
-    around: Surroundings,
+    around: CommandContext,
     plan: DrainPlan | None = None,
 ) -> None:
     """`journal`: the namespace of the runs' journal; `plan`: what is about to be done.

@@ -14,17 +14,17 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import ClusterError, Forbidden, JournalError, JournalGone, LocalJournalError, Stopped
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdges
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, RunEdges
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.face import FaceOf, RunFace, Told, Wanted
     from kubectl_eksdoc.drain.result import DrainPlan
-    from kubectl_eksdoc.flows.run.draining import Ended
-    from kubectl_eksdoc.flows.run.running import Running
+    from kubectl_eksdoc.flows.run.draining import DrainRunEnd
+    from kubectl_eksdoc.flows.run.running import RunEnvironment
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.render.run.report import RunReport
 
@@ -36,18 +36,18 @@ def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tup
 
 
 @dataclass(eq=False)
-class Carrying:
+class RunInvocation:
     """`command` is how the user called it (``drain run``), `given` what for, by the names of flags; `resumed`: it was
     begun before. `face_of` makes what shows it, None for lines on the streams of the process. Mutable: it knows when
     the run began."""
 
     command: str
-    around: Surroundings
+    around: CommandContext
     options: GlobalOptions
-    keeping: Keeping
+    keeping: JournalLocation
     hooks: Hooks
     given: Mapping[str, object]
-    limits: Limits
+    limits: RunLimits
     resumed: bool = False
     face_of: FaceOf | None = None
 
@@ -55,7 +55,7 @@ class Carrying:
         self._began = self.around.now()
         self._face: RunFace | None = None
         self._world: RunEdges | None = None
-        self._left: tuple[Cluster, Ended] | None = None
+        self._left: tuple[Cluster, DrainRunEnd] | None = None
         self._is_told = False  # the end of the run, for a replay
         self._unrecorded = ""  # why nothing more is kept for a replay
         self.asked_before = ("", "")
@@ -95,9 +95,9 @@ class Carrying:
             raise
 
     def _face_made(self, told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
-        from kubectl_eksdoc.cli.run.face import Face
+        from kubectl_eksdoc.cli.run.face import RunOutput
 
-        make = self.face_of or partial(Face, self.around, self.options, self.keeping.run)
+        make = self.face_of or partial(RunOutput, self.around, self.options, self.keeping.run)
         return make(told, wanted)
 
     def _record(self, text: str) -> None:
@@ -118,16 +118,16 @@ class Carrying:
         self,
         world: RunEdges,
         check: Callable[[Cluster, DrainPlan], object] = lambda cluster, plan: None,
-    ) -> Running:
-        from kubectl_eksdoc.flows.run.running import Running
+    ) -> RunEnvironment:
+        from kubectl_eksdoc.flows.run.running import RunEnvironment
 
         assert self._face is not None, "it is open"
         face, hooks = self._face, frozenset(self.hooks.commands)
         field, journal, lock, clock = world.field, world.journal, world.lock, world.clock
         told = face.listen, face.wished, self.limits, face.show
-        return Running(field, journal, lock, clock, *told, hooks, check, face.explain, self._leave)
+        return RunEnvironment(field, journal, lock, clock, *told, hooks, check, face.explain, self._leave)
 
-    def _leave(self, cluster: Cluster, ended: Ended) -> None:
+    def _leave(self, cluster: Cluster, ended: DrainRunEnd) -> None:
         self._left = cluster, ended
 
     @contextmanager
@@ -140,15 +140,15 @@ class Carrying:
                 error.answer = self.answer(*self._left).text
             raise
 
-    def answer(self, cluster: Cluster, ended: Ended) -> Answer:
+    def answer(self, cluster: Cluster, ended: DrainRunEnd) -> CommandAnswer:
         """What came of it."""
         text = looks.answered(self.report(cluster, ended), self.options, self.around)
         blank = "\n" if self.options.output in ("table", "wide") else ""
         plan = ended.record.plan
         code = exits.STOPPED if not ended.whole else exits.FAILS if ended.record.unready else exit_code(plan)
-        return Answer(blank + text, code)
+        return CommandAnswer(blank + text, code)
 
-    def report(self, cluster: Cluster, ended: Ended) -> RunReport:
+    def report(self, cluster: Cluster, ended: DrainRunEnd) -> RunReport:
         from kubectl_eksdoc.drain.run.patience import soak_of
         from kubectl_eksdoc.render.record.rows import RecordView
         from kubectl_eksdoc.render.run.report import RunReport

@@ -14,41 +14,41 @@ from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run import new_run, rest, rollback
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
-from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
+from kubectl_eksdoc.cli.run.carrying import RunInvocation, reached_by
 from kubectl_eksdoc.cli.run.face import FaceOf
 from kubectl_eksdoc.cli.run.live import LiveRun
 from kubectl_eksdoc.cli.run.new_run import NewRun
 from kubectl_eksdoc.cli.run.request import RunRequest
-from kubectl_eksdoc.cli.run.rest import Rest
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.run.rest import RemainingPlan
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.journal import replay
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import EksdocError, UsageError
-from kubectl_eksdoc.flows.run.running import Tried, try_first
+from kubectl_eksdoc.flows.run.running import DryRunResult, try_first
 from kubectl_eksdoc.model.cluster import Cluster, Identity
-from kubectl_eksdoc.model.journal import ROLLED_BACK, Phase, RunSummary
+from kubectl_eksdoc.model.journal import ROLLED_BACK, RunPhase, RunSummary
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.run.report import Outcome as Came
 from kubectl_eksdoc.render.run.report import RunReport, against_plan, verdict
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.tui.run.state import Kind, Live, Outcome, Prepared
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping
+from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSummaryView
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation
 
 
 @dataclass(eq=False)
-class RunDesk:
+class RunController:
     """A `tui.run.state.Desk`. Mutable. `reach` says how the cluster is reached, when that is asked first; `speed`: so
     many seconds of it pass in one of ours."""
 
-    around: Surroundings
+    around: CommandContext
     reach: Callable[[], GlobalOptions]
     speed: float = 1.0
     live: LiveRun | None = None
 
-    def try_first(self, shown: DrainView) -> Tried:
+    def try_first(self, shown: DrainView) -> DryRunResult:
 
         with rights.explaining(new_run.COMMAND):
             return try_first(shown.plan, self.around.edges.open_trial(self.reach().connection))
@@ -58,7 +58,7 @@ class RunDesk:
         listed = self._request().runs(self.around).all()
         return [run for run in listed if run.said != ROLLED_BACK]
 
-    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
+    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> PreparedRun:
 
         self._check_free()
         check_writable(self.around.environ, new_run.COMMAND)
@@ -66,7 +66,7 @@ class RunDesk:
             raise UsageError("this plan assumes fixes that are not made (--assume-…): it cannot be run")
         notes = _Notes(self.around)
         plan = PlanRequest(self.reach(), SourceChoice(), targeting, policy)
-        wanted = NewRun(plan, JOURNAL_NAMESPACE, Limits())
+        wanted = NewRun(plan, JOURNAL_NAMESPACE, RunLimits())
         read = new_run.read_and_plan(wanted, notes.around)
         check_drift(promise_of(shown.plan), read.plan, "this plan was made", "ctrl+r reads it again.")
         if not read.nodes:
@@ -76,18 +76,18 @@ class RunDesk:
         notes.said += _earlier(read.cluster, read.plan)
         view = replace(shown, plan=read.plan, cluster=read.cluster)
 
-        def carry(keeping: Keeping, face_of: FaceOf) -> Outcome:
+        def carry(keeping: JournalLocation, face_of: FaceOf) -> RunSummaryView:
             limits, around = wanted.limits, notes.around
-            carrying = Carrying(
+            carrying = RunInvocation(
                 new_run.COMMAND, around, plan.options, keeping, wanted.hooks, plan.given, limits, face_of=face_of
             )
             fresh, ended = new_run.carried_out(wanted, read, carrying, around)
             return _outcome(carrying.report(fresh.cluster, ended), carrying.recorded_in)
 
         who, also = read.cluster.identity, read.past_budgets
-        return self._prepared(Kind.DRAIN, who, tuple(view.drained), carry, notes, view, also=also)
+        return self._prepared(RunKind.DRAIN, who, tuple(view.drained), carry, notes, view, also=also)
 
-    def prepare_going_on(self, run: str) -> Prepared:
+    def prepare_going_on(self, run: str) -> PreparedRun:
 
         self._check_free()
         check_writable(self.around.environ, rest.COMMAND)
@@ -98,7 +98,7 @@ class RunDesk:
                 raise UsageError(
                     f"{held.holder} leads a run of this cluster", "Its lock is free a minute after it was renewed last."
                 )
-            left = Rest.of(run, replay(runs.entries(run)), request, notes.around)
+            left = RemainingPlan.of(run, replay(runs.entries(run)), request, notes.around)
         if not left.plan.targets and left.finished:
             raise UsageError(f"nothing is left of run {run}: every node of it is done or gone")
         left.check(run, request, notes.around)
@@ -106,15 +106,17 @@ class RunDesk:
         words = reached_by(request.options, JOURNAL_NAMESPACE, left.cluster.identity.context)
         view = DrainView(left.plan, left.cluster, {}, reached_by=words)
 
-        def carry(keeping: Keeping, face_of: FaceOf) -> Outcome:
+        def carry(keeping: JournalLocation, face_of: FaceOf) -> RunSummaryView:
             around, given = notes.around, {"run": run}
-            carrying = Carrying(rest.COMMAND, around, request.options, keeping, hooks, given, limits, True, face_of)
+            carrying = RunInvocation(
+                rest.COMMAND, around, request.options, keeping, hooks, given, limits, True, face_of
+            )
             return _outcome(carrying.report(*rest.gone_on(left, request, carrying, around)), carrying.recorded_in)
 
         who, also = left.cluster.identity, left.past_budgets
-        return self._prepared(Kind.GO_ON, who, tuple(view.drained), carry, notes, view, run, also)
+        return self._prepared(RunKind.GO_ON, who, tuple(view.drained), carry, notes, view, run, also)
 
-    def prepare_giving_back(self, run: str) -> Prepared:
+    def prepare_giving_back(self, run: str) -> PreparedRun:
         self._check_free()
         check_writable(self.around.environ, rollback.COMMAND)
         notes, request = _Notes(self.around), self._request(run)
@@ -129,47 +131,49 @@ class RunDesk:
         if which.drained != len(which.nodes):
             drains = confirming.NODES.said(which.drained)
             notes.said.append(f"the plan of run {run} drains {drains}: this is the number to type")
-        if which.there is not None and which.there.phase != Phase.ENDED.value and (held := runs.lock()).led:
+        if which.there is not None and which.there.phase != RunPhase.ENDED.value and (held := runs.lock()).led:
             notes.said.append(f"it is under way, led by {held.holder} ({which.there.said}): this stops it first")
 
-        def carry(keeping: Keeping, face_of: FaceOf) -> Outcome:
+        def carry(keeping: JournalLocation, face_of: FaceOf) -> RunSummaryView:
             around = notes.around
             rollback.ask_to_end(which, runs, request, around)
-            carrying = Carrying(
-                rollback.COMMAND, around, request.options, keeping, Hooks(), {}, Limits(), face_of=face_of
+            carrying = RunInvocation(
+                rollback.COMMAND, around, request.options, keeping, Hooks(), {}, RunLimits(), face_of=face_of
             )
             back = rollback.given_back(which, request, carrying, around)
             said = f"{len(back.restored)} of {len(which.nodes)} nodes are as they were before"
             more = (*rollback.said_of(back), rollback.DO_NOT_MOVE_BACK)
-            return Outcome(said, more, bad=bool(back.left))
+            return RunSummaryView(said, more, bad=bool(back.left))
 
         who, count = cluster.identity, which.drained
-        return self._prepared(Kind.GIVE_BACK, who, which.nodes, carry, notes, run=run, count=count)
+        return self._prepared(RunKind.GIVE_BACK, who, which.nodes, carry, notes, run=run, count=count)
 
     def _prepared(
         self,
-        kind: Kind,
+        kind: RunKind,
         who: Identity,
         nodes: tuple[str, ...],
-        carry: Callable[[Keeping, FaceOf], Outcome],
+        carry: Callable[[JournalLocation, FaceOf], RunSummaryView],
         notes: _Notes,
         view: DrainView | None = None,
         run: str = "",
         also: tuple[str, ...] = (),
         count: int | None = None,
-    ) -> Prepared:
+    ) -> PreparedRun:
         """`count`: of nodes, as it is typed, where more than those are given back; without `run` one is begun."""
 
-        def begin() -> Live:
+        def begin() -> ActiveRun:
             new = run or self.around.edges.new_run_id(self.around.now())
             keeping = self._request().keeping(self.around, new)
             return self._begin(keeping.run, kind, view, partial(carry, keeping))
 
         name = who.cluster or self.reach().cluster_name or confirming.name_of(who)
         typed = (f"{name} {len(nodes) if count is None else count}".strip(), *also)
-        return Prepared(kind, name, nodes, typed, begin, tuple(notes.said), view, run)
+        return PreparedRun(kind, name, nodes, typed, begin, tuple(notes.said), view, run)
 
-    def _begin(self, run: str, kind: Kind, view: DrainView | None, carry: Callable[[FaceOf], Outcome]) -> LiveRun:
+    def _begin(
+        self, run: str, kind: RunKind, view: DrainView | None, carry: Callable[[FaceOf], RunSummaryView]
+    ) -> LiveRun:
 
         self._check_free()
         now = self.around.now()
@@ -182,7 +186,7 @@ class RunDesk:
         request = self._request(run)
         keeping = request.keeping(self.around)
         try:
-            request.runs(self.around).ask(run, Phase.RUNNING, f"{keeping.who}@{keeping.host}")
+            request.runs(self.around).ask(run, RunPhase.RUNNING, f"{keeping.who}@{keeping.host}")
         except EksdocError:
             return  # it goes on here all the same; whoever looks from elsewhere sees that it does
 
@@ -214,7 +218,7 @@ class _Notes(io.StringIO):
     """Mutable. In the place of the streams of a process whose terminal belongs to the screens: what commands note is
     `said`, line by line. Signals are for the screens, too."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: CommandContext) -> None:
         super().__init__()
         self.said: list[str] = []
         edges = replace(around.edges, told_to_stop=lambda: nullcontext(lambda: 0))
@@ -225,7 +229,7 @@ class _Notes(io.StringIO):
         return len(text)
 
 
-def _outcome(view: RunReport, events: str) -> Outcome:
+def _outcome(view: RunReport, events: str) -> RunSummaryView:
 
     doubt = bool(view.record.record.pending or view.record.record.coming)
-    return Outcome(verdict(view), against_plan(view), view, view.outcome is not Came.DONE, doubt, events)
+    return RunSummaryView(verdict(view), against_plan(view), view, view.outcome is not Came.DONE, doubt, events)

@@ -12,27 +12,27 @@ from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster, opening
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
-from kubectl_eksdoc.cli.in_cluster import Inside
+from kubectl_eksdoc.cli.in_cluster import InClusterOptions
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
-from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
+from kubectl_eksdoc.cli.run.carrying import RunInvocation, reached_by
 from kubectl_eksdoc.cli.run.new_run import (
     COMMAND,
     PLAN_AGAIN,
     NewRun,
-    Read,
+    PlannedRead,
     carried_out,
     check_others,
     read_and_plan,
 )
 from kubectl_eksdoc.cli.streams import say
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def show_in_short(
-    view: DrainReport, options: GlobalOptions, limits: Limits, reached_by: Sequence[str], around: Surroundings
+    view: DrainReport, options: GlobalOptions, limits: RunLimits, reached_by: Sequence[str], around: CommandContext
 ) -> None:
     """Directly above the prompt, where the page may have scrolled away. It is no answer, so it goes to stderr;
     `reached_by`: the words that lead to the cluster and the journal."""
@@ -115,18 +115,18 @@ class _Request:
     id of a run that is begun, or gone on with where it is there, "" for a new one. `inside`: not from here, but so."""
 
     wanted: NewRun
-    given: confirming.Given
+    given: confirming.ConfirmationFlags
     dry: str
     saved: Baseline | None = None
     carried: str = ""
-    inside: Inside | None = None
+    inside: InClusterOptions | None = None
 
     @property
     def options(self) -> GlobalOptions:
         return self.wanted.plan.options
 
 
-def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """What came of it, in the format asked for; its events are told before.
 
     Raises:
@@ -154,7 +154,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     check_others(wanted, around)(read.cluster, read.plan)
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
-        return Answer("", exit_code(read.plan))
+        return CommandAnswer("", exit_code(read.plan))
     check_allowed(COMMAND, request.options.connection, wanted.namespace, around, read.plan)
     words = reached_by(request.options, wanted.namespace, read.cluster.identity.context)
     show_in_short(report, request.options, wanted.limits, words, around)
@@ -162,7 +162,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     return _carried_out(wanted, read, request.carried, around)
 
 
-def _request(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> _Request:
+def _request(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> _Request:
     """
     Raises:
         UsageError: no nodes are named or selected, or what was given does not fit together.
@@ -192,7 +192,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     return _Request(wanted, given, dry, saved, carried, _how_inside(args, wanted))
 
 
-def _how_inside(args: argparse.Namespace, wanted: NewRun) -> Inside | None:
+def _how_inside(args: argparse.Namespace, wanted: NewRun) -> InClusterOptions | None:
     from kubectl_eksdoc.cli.run import inside
 
     how = in_cluster.from_args(args)
@@ -204,7 +204,7 @@ def _how_inside(args: argparse.Namespace, wanted: NewRun) -> Inside | None:
     return how
 
 
-def _planned(request: _Request, around: Surroundings) -> Read:
+def _planned(request: _Request, around: CommandContext) -> PlannedRead:
     with ProgressLine(around.stderr) as progress:
         read = read_and_plan(request.wanted, around, progress)
     looks.identify(read.cluster, request.options, around)
@@ -212,19 +212,19 @@ def _planned(request: _Request, around: Surroundings) -> Read:
     return read
 
 
-def _check_saved(saved: Baseline, read: Read) -> None:
-    from kubectl_eksdoc.baseline.side import Sameness, kinship
+def _check_saved(saved: Baseline, read: PlannedRead) -> None:
+    from kubectl_eksdoc.baseline.side import SameClusterAnswer, kinship
     from kubectl_eksdoc.drain.comparison.changes import check_drift
 
     akin = kinship(saved, read.cluster)
-    if akin.sameness is not Sameness.SAME:
-        what = "is of another cluster" if akin.sameness is Sameness.OTHER else "may be of another cluster"
+    if akin.sameness is not SameClusterAnswer.SAME:
+        what = "is of another cluster" if akin.sameness is SameClusterAnswer.OTHER else "may be of another cluster"
         raise Drifted(f"the plan {saved.file} {what}: {akin.why}", "Nothing was done. Plan for this cluster.")
     assert saved.promise is not None, "a saved plan has what it promises"
     check_drift(saved.promise, read.plan, f"the plan {saved.file} was saved", PLAN_AGAIN)
 
 
-def _report(request: _Request, read: Read) -> DrainReport:
+def _report(request: _Request, read: PlannedRead) -> DrainReport:
     """The plan, before anything is asked."""
     from kubectl_eksdoc.drain.run.patience import soak_of
     from kubectl_eksdoc.render.drain.report import DrainReport
@@ -236,7 +236,7 @@ def _report(request: _Request, read: Read) -> DrainReport:
     )
 
 
-def _inside(request: _Request, how: Inside, read: Read, around: Surroundings) -> Answer:
+def _inside(request: _Request, how: InClusterOptions, read: PlannedRead, around: CommandContext) -> CommandAnswer:
     """As ``-o json`` prints the plan, so it goes along."""
     from kubectl_eksdoc.cli.run.inside import inside
     from kubectl_eksdoc.render.result import plain
@@ -246,15 +246,15 @@ def _inside(request: _Request, how: Inside, read: Read, around: Surroundings) ->
     return inside(request.wanted, read, plain(report.result()), request.given, how, request.dry, around)
 
 
-def _dry(request: _Request, read: Read, around: Surroundings) -> Answer:
+def _dry(request: _Request, read: PlannedRead, around: CommandContext) -> CommandAnswer:
     options = request.options
     text = looks.answered(_report(request, read), options, around)
     refused = request.dry == "server" and _server_refuses(options, read, around)
     tell((_PROVES_LITTLE,), around)
-    return Answer(text, exits.FAILS if refused else exit_code(read.plan))
+    return CommandAnswer(text, exits.FAILS if refused else exit_code(read.plan))
 
 
-def _server_refuses(options: GlobalOptions, read: Read, around: Surroundings) -> bool:
+def _server_refuses(options: GlobalOptions, read: PlannedRead, around: CommandContext) -> bool:
     """Anything of the first round; all of it is told."""
     from kubectl_eksdoc.flows.run.running import try_first
 
@@ -268,7 +268,7 @@ def _server_refuses(options: GlobalOptions, read: Read, around: Surroundings) ->
     return bool(tried.refused)
 
 
-def _carried_out(wanted: NewRun, read: Read, carried: str, around: Surroundings) -> Answer:
+def _carried_out(wanted: NewRun, read: PlannedRead, carried: str, around: CommandContext) -> CommandAnswer:
     if carried:
         carrying = rest.carrying_on(wanted, carried, around)
         with rest.started_again(), carrying.answering():
@@ -276,7 +276,7 @@ def _carried_out(wanted: NewRun, read: Read, carried: str, around: Surroundings)
         return rest.by_itself(carrying.answer(fresh.cluster, ended), ended)
     edges, plan = around.edges, wanted.plan
     keeping = edges.keeping(edges.new_run_id(around.now()), wanted.namespace, around.environ)
-    carrying = Carrying(COMMAND, around, plan.options, keeping, wanted.hooks, plan.given, wanted.limits)
+    carrying = RunInvocation(COMMAND, around, plan.options, keeping, wanted.hooks, plan.given, wanted.limits)
     with carrying.answering():
         fresh, ended = carried_out(wanted, read, carrying, around)
     return carrying.answer(fresh.cluster, ended)

@@ -12,13 +12,13 @@ from typing import Protocol
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.streams import is_left, say
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.drain.run.moments import Moment
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.run.moments import RunMoment
 from kubectl_eksdoc.drain.run.replay import WRITTEN_S, written
-from kubectl_eksdoc.drain.run.standing import Reason, Standing
+from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.flows.run.draining import Wish, Wished
-from kubectl_eksdoc.model.journal import Phase
+from kubectl_eksdoc.flows.run.draining import RunWish, RunWishState
+from kubectl_eksdoc.model.journal import RunPhase
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.wiring.runs import standing_line
 
@@ -29,19 +29,19 @@ Told = Callable[[], int]
 """How often the process was told to end."""
 
 Wanted = Callable[[], tuple[str, str]]
-"""What others ask of the run, a word of `Phase`, and who; two empty texts for nothing."""
+"""What others ask of the run, a word of `RunPhase`, and who; two empty texts for nothing."""
 
 
 class RunFace(Protocol):
     """What a run is shown by, and what is wished of it there. Open while it is carried out."""
 
-    def listen(self, moments: Sequence[Moment]) -> None: ...
+    def listen(self, moments: Sequence[RunMoment]) -> None: ...
 
-    def show(self, standing: Standing) -> None: ...
+    def show(self, standing: RunProgress) -> None: ...
 
     def explain(self, reasons: Sequence[Reason], for_s: float) -> None: ...
 
-    def wished(self) -> Wished: ...
+    def wished(self) -> RunWishState: ...
 
 
 Write = Callable[[str], object]
@@ -49,10 +49,10 @@ Write = Callable[[str], object]
 
 FaceOf = Callable[[Told, Wanted], AbstractContextManager[RunFace]]
 
-WISHES = {Phase.PAUSED.value: Wish.PAUSE, Phase.ABORTED.value: Wish.STOP}
+WISHES = {RunPhase.PAUSED.value: RunWish.PAUSE, RunPhase.ABORTED.value: RunWish.STOP}
 
 
-class Face:
+class RunOutput:
     """A `RunFace`. Mutable.
 
     Events go to stdout as they happen, to stderr where the answer is one page; how it stands is written to a terminal
@@ -61,7 +61,7 @@ class Face:
 
     def __init__(
         self,
-        around: Surroundings,
+        around: CommandContext,
         options: GlobalOptions,
         run: str,
         told: Told,
@@ -81,17 +81,17 @@ class Face:
         self._width = 0  # of what stands on the terminal's last line
         self._line_look = looks.decide(options, around.stderr, around.environ)
         self._terminal = around.stderr.isatty()
-        self._stands: Standing | None = None
+        self._stands: RunProgress | None = None
         self._answered = 0  # so many of the user's words to end
         self._unread = ""  # why nobody sees what is told
 
-    def __enter__(self) -> Face:
+    def __enter__(self) -> RunOutput:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._clear()
 
-    def listen(self, moments: Sequence[Moment]) -> None:
+    def listen(self, moments: Sequence[RunMoment]) -> None:
         now = self._around.now()
         self._clear()
         for moment in moments:
@@ -102,7 +102,7 @@ class Face:
             else:
                 self._say(events.line(moment, now, self._look) + "\n")
 
-    def show(self, standing: Standing) -> None:
+    def show(self, standing: RunProgress) -> None:
         self._stands = standing
         if not self._terminal:
             return
@@ -116,7 +116,7 @@ class Face:
         for line in events.why_it_waits(reasons, for_s, self._around.now(), self._line_look):
             say(self._around.stderr, f"{line}\n")
 
-    def wished(self) -> Wished:
+    def wished(self) -> RunWishState:
         if not self._unread and (is_left(self._around.stdout) or is_left(self._around.stderr)):
             self._unread = UNREAD
         times = self._told() + bool(self._unread)
@@ -124,9 +124,9 @@ class Face:
             self._answered = times
             self._answer(times)
         if times:
-            return Wished(Wish.LEAVE if times > 1 else Wish.STOP, why=self._unread or self._because)
+            return RunWishState(RunWish.LEAVE if times > 1 else RunWish.STOP, why=self._unread or self._because)
         what, who = self._wanted()
-        return Wished(WISHES.get(what, Wish.GO_ON), who)
+        return RunWishState(WISHES.get(what, RunWish.GO_ON), who)
 
     def _say(self, text: str) -> None:
         try:
@@ -163,11 +163,11 @@ class RecordingFace:
     def __post_init__(self) -> None:
         self._written: tuple[float, object] = (-WRITTEN_S, None)
 
-    def listen(self, moments: Sequence[Moment]) -> None:
+    def listen(self, moments: Sequence[RunMoment]) -> None:
         self.shown.listen(moments)
         self.write("".join(events.event_line(moment, self.run, self.now()) for moment in moments))
 
-    def show(self, standing: Standing) -> None:
+    def show(self, standing: RunProgress) -> None:
         self.shown.show(standing)
         at_s, before = self._written
         kept = (standing.budgets, standing.held, standing.paused, [(each.of, each.more) for each in standing.why])
@@ -178,5 +178,5 @@ class RecordingFace:
     def explain(self, reasons: Sequence[Reason], for_s: float) -> None:
         self.shown.explain(reasons, for_s)
 
-    def wished(self) -> Wished:
+    def wished(self) -> RunWishState:
         return self.shown.wished()

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import confirming, exits, in_cluster, opening, rights
 from kubectl_eksdoc.cli.drain import exit_code
-from kubectl_eksdoc.cli.in_cluster import Inside, Ready, shown_or_created
+from kubectl_eksdoc.cli.in_cluster import InClusterOptions, InClusterReady, shown_or_created
 from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run import rest
-from kubectl_eksdoc.cli.run.new_run import NewRun, Read, check_others
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, check_others
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.commands import shell
@@ -27,8 +27,8 @@ from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.in_cluster import Avoided, Errand
-    from kubectl_eksdoc.render.roles import Manifests
+    from kubectl_eksdoc.in_cluster import AvoidedNodes, InClusterCommand
+    from kubectl_eksdoc.render.roles import RoleManifests
 
 COMMAND = f"drain run {in_cluster.IN_CLUSTER}"
 PLAN = "plan.json.gz"
@@ -58,8 +58,14 @@ def check(wanted: NewRun) -> None:
 
 
 def inside(
-    wanted: NewRun, read: Read, plan: Doc, given: confirming.Given, how: Inside, dry: str, around: Surroundings
-) -> Answer:
+    wanted: NewRun,
+    read: PlannedRead,
+    plan: Doc,
+    given: confirming.ConfirmationFlags,
+    how: InClusterOptions,
+    dry: str,
+    around: CommandContext,
+) -> CommandAnswer:
     """`plan`: its document, as ``drain plan -o json`` prints it.
 
     Raises:
@@ -71,7 +77,7 @@ def inside(
 
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
-        return Answer("", exit_code(read.plan))
+        return CommandAnswer("", exit_code(read.plan))
     if how.apply:
         _check_jobs(read)
         check_others(wanted, around)(read.cluster, read.plan)
@@ -86,7 +92,7 @@ def inside(
     held = rights.needed_with(commands.INSIDE, flags, ())
     docs = objects(errand, rights.granted(held, rights.Places(wanted.namespace)), away)
     reached = opening.words(SourceChoice(), wanted.plan.options, read.cluster.identity.context)
-    ready = Ready(
+    ready = InClusterReady(
         COMMAND,
         how,
         errand,
@@ -101,7 +107,7 @@ def inside(
     return shown_or_created(ready, wanted.plan.options, around)
 
 
-def _check_jobs(read: Read) -> None:
+def _check_jobs(read: PlannedRead) -> None:
     """A Job whose pod has not come up yet has no journal by which anything knew of it.
 
     Raises:
@@ -118,7 +124,7 @@ def _check_jobs(read: Read) -> None:
             )
 
 
-def _packed(plan: Doc, around: Surroundings) -> bytes:
+def _packed(plan: Doc, around: CommandContext) -> bytes:
     """Whole, if a ConfigMap can hold it, else what the run is held against.
 
     Raises:
@@ -139,8 +145,8 @@ def _packed(plan: Doc, around: Surroundings) -> bytes:
     return found
 
 
-def _errand(wanted: NewRun, read: Read, run: str, plan: bytes, how: Inside) -> Errand:
-    from kubectl_eksdoc.in_cluster import FOLDER, Errand
+def _errand(wanted: NewRun, read: PlannedRead, run: str, plan: bytes, how: InClusterOptions) -> InClusterCommand:
+    from kubectl_eksdoc.in_cluster import FOLDER, InClusterCommand
 
     who = read.cluster.identity
     names = (("--cluster-name", who.cluster), ("--region", who.region))
@@ -152,7 +158,7 @@ def _errand(wanted: NewRun, read: Read, run: str, plan: bytes, how: Inside) -> E
         *(word for flag, value in names if value for word in (flag, value)),
     )
     files = {PLAN: b64encode(plan).decode()}
-    return Errand(
+    return InClusterCommand(
         f"{NAMES}{run}",
         "drain-run",
         run,
@@ -168,9 +174,14 @@ def _errand(wanted: NewRun, read: Read, run: str, plan: bytes, how: Inside) -> E
 
 
 def _manifests(
-    wanted: NewRun, read: Read, errand: Errand, docs: Sequence[Doc], away: Avoided, reached: Sequence[str]
-) -> Manifests:
-    from kubectl_eksdoc.render.roles import Manifests, Step, logs, taken_away
+    wanted: NewRun,
+    read: PlannedRead,
+    errand: InClusterCommand,
+    docs: Sequence[Doc],
+    away: AvoidedNodes,
+    reached: Sequence[str],
+) -> RoleManifests:
+    from kubectl_eksdoc.render.roles import RoleManifests, RoleStep, logs, taken_away
 
     here = wanted.namespace == JOURNAL_NAMESPACE
     words = (*reached, *(() if here else (run_options.NAMESPACE_FLAG, wanted.namespace)))
@@ -192,12 +203,12 @@ def _manifests(
         "Create it with --apply, or by: kubectl create -f FILE",
     )
     steps = (
-        Step("see how it stands:", drain("status", "-w")),
-        Step("read its log:", logs(errand, reached, follow=True)),
-        Step("pause it:", drain("pause")),
-        Step("go on:", drain("resume")),
-        Step("end it:", drain("abort")),
-        Step("take the cordons back:", drain("rollback")),
-        Step("remove these objects:", taken_away(errand, reached)),
+        RoleStep("see how it stands:", drain("status", "-w")),
+        RoleStep("read its log:", logs(errand, reached, follow=True)),
+        RoleStep("pause it:", drain("pause")),
+        RoleStep("go on:", drain("resume")),
+        RoleStep("end it:", drain("abort")),
+        RoleStep("take the cordons back:", drain("rollback")),
+        RoleStep("remove these objects:", taken_away(errand, reached)),
     )
-    return Manifests(about, steps, tuple(docs))
+    return RoleManifests(about, steps, tuple(docs))

@@ -11,22 +11,22 @@ from datetime import datetime
 
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.face import WISHES, FaceOf, RunFace, Told, Wanted
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.run.chronicle import aimed_by
-from kubectl_eksdoc.drain.run.moments import Moment
-from kubectl_eksdoc.drain.run.standing import Reason, Standing
+from kubectl_eksdoc.drain.run.moments import RunMoment
+from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.embedded.demo.reader import IDENTITY
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.flows.run.draining import Wish, Wished
+from kubectl_eksdoc.flows.run.draining import RunWish, RunWishState
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.journal import Phase
+from kubectl_eksdoc.model.journal import RunPhase
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.tui.run.state import Kind, Outcome, Update
+from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView, RunUpdate
 from kubectl_eksdoc.wiring.runs import HastenedClock, hastened
 from kubectl_eksdoc.wiring.stages import Serving, served
 
-Carry = Callable[[FaceOf], Outcome]
+Carry = Callable[[FaceOf], RunSummaryView]
 """Carries it out to its end. It may raise EksdocError."""
 
 
@@ -36,7 +36,7 @@ class LiveRun:
     becomes of the screens. `overrule` tells others that what they asked for holds no more."""
 
     run: str
-    kind: Kind
+    kind: RunKind
     view: DrainView | None
     began_at: datetime
     carry: Carry
@@ -46,10 +46,10 @@ class LiveRun:
     def __post_init__(self) -> None:
         self.aims = aimed_by(self.view.plan) if self.view is not None else ()
         self._lock = threading.Lock()
-        self._untold: list[Moment] = []
-        self._standing: Standing | None = None
-        self._outcome: Outcome | None = None
-        self._mine: Wish | None = None  # what is wished here, None where others asked for something since
+        self._untold: list[RunMoment] = []
+        self._standing: RunProgress | None = None
+        self._outcome: RunSummaryView | None = None
+        self._mine: RunWish | None = None  # what is wished here, None where others asked for something since
         self._why = ""
         self._theirs = ""  # what they asked for last
         self._echo = False  # they were told that it goes on, which comes back as if they asked for it
@@ -62,17 +62,17 @@ class LiveRun:
 
     # For the screens
 
-    def look(self) -> Update:
+    def look(self) -> RunUpdate:
         with self._lock:
             untold, self._untold = self._untold, []
-            return Update(untold, self._standing, self._outcome)
+            return RunUpdate(untold, self._standing, self._outcome)
 
-    def wish(self, wish: Wish, why: str = "") -> None:
+    def wish(self, wish: RunWish, why: str = "") -> None:
         """It counts until others ask for something else; what stops it counts for good. `why`: where nobody wishes it,
         what has happened, a clause."""
         with self._lock:
             self._mine, self._why = wish, why
-            overruled = wish is Wish.GO_ON and WISHES.get(self._theirs, Wish.GO_ON) is not Wish.GO_ON
+            overruled = wish is RunWish.GO_ON and WISHES.get(self._theirs, RunWish.GO_ON) is not RunWish.GO_ON
             self._echo = self._echo or overruled
         if overruled:  # who looks from elsewhere, or asks for the same once more, must not be misled
             threading.Thread(target=self.overrule, name="overrule", daemon=True).start()
@@ -93,36 +93,36 @@ class LiveRun:
 
     # For the run
 
-    def listen(self, moments: Sequence[Moment]) -> None:
+    def listen(self, moments: Sequence[RunMoment]) -> None:
         with self._lock:
             self._untold.extend(moments)
 
-    def show(self, standing: Standing) -> None:
+    def show(self, standing: RunProgress) -> None:
         with self._lock:
             self._standing = standing
 
     def explain(self, reasons: Sequence[Reason], for_s: float) -> None:
         """The screens show it at any time."""
 
-    def wished(self) -> Wished:
+    def wished(self) -> RunWishState:
         what, who = self._wanted()
         with self._lock:
             if what != self._theirs:
-                own = self._echo and what == Phase.RUNNING.value
+                own = self._echo and what == RunPhase.RUNNING.value
                 self._theirs, self._echo = what, False
-                if what and not own and self._mine not in (Wish.STOP, Wish.LEAVE):
+                if what and not own and self._mine not in (RunWish.STOP, RunWish.LEAVE):
                     self._mine = None
             if self._mine is not None:
-                return Wished(self._mine, why=self._why, alone=self._alone)
-            return Wished(WISHES.get(what, Wish.GO_ON), who, alone=self._alone)
+                return RunWishState(self._mine, why=self._why, alone=self._alone)
+            return RunWishState(WISHES.get(what, RunWish.GO_ON), who, alone=self._alone)
 
     def _work(self) -> None:
         try:
             outcome = self.carry(self._faced)
         except EksdocError as error:
-            outcome = Outcome(error.message, tuple(error.hint.splitlines()), bad=True)
+            outcome = RunSummaryView(error.message, tuple(error.hint.splitlines()), bad=True)
         except Exception as error:  # nobody else hears of a bug in this thread
-            outcome = Outcome(f"this is a bug in kubectl eksdoc, please report it: {error!r}", bad=True)
+            outcome = RunSummaryView(f"this is a bug in kubectl eksdoc, please report it: {error!r}", bad=True)
         with self._lock:
             self._outcome = outcome
 
@@ -142,7 +142,7 @@ class DemoCluster:
     """Mutable. `around`: surroundings in which its runs are carried out: they reckon in its time, and keep their
     journals in a folder that goes with it."""
 
-    def __init__(self, around: Surroundings, options: GlobalOptions) -> None:
+    def __init__(self, around: CommandContext, options: GlobalOptions) -> None:
         self._options = options
         self._open = ExitStack()
         self._lock = threading.Lock()

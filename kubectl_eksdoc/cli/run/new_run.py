@@ -12,16 +12,16 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.stop_times import stop_times
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.cli.run.carrying import Carrying
+    from kubectl_eksdoc.cli.run.carrying import RunInvocation
     from kubectl_eksdoc.drain.result import DrainPlan
-    from kubectl_eksdoc.flows.run.draining import Ended
+    from kubectl_eksdoc.flows.run.draining import DrainRunEnd
     from kubectl_eksdoc.model.cluster import Cluster
 
 COMMAND = "drain run"
@@ -35,12 +35,12 @@ class NewRun:
 
     plan: PlanRequest
     namespace: str
-    limits: Limits
+    limits: RunLimits
     hooks: Hooks = field(default_factory=Hooks)
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class PlannedRead:
     """What was read, and the plan of it."""
 
     cluster: Cluster
@@ -58,8 +58,8 @@ class Read:
 
 
 def read_and_plan(
-    wanted: NewRun, around: Surroundings, progress: Progress | None = None, before: Read | None = None
-) -> Read:
+    wanted: NewRun, around: CommandContext, progress: Progress | None = None, before: PlannedRead | None = None
+) -> PlannedRead:
     """`before`: what was read and shown; how long pods took to stop in earlier runs is not read again.
 
     Raises:
@@ -73,27 +73,29 @@ def read_and_plan(
         reader = around.open_reader(SourceChoice(), options.connection, progress, waiting)
         known = stop_times(options.connection, wanted.namespace, around, lambda said: around.note(f"note: {said}"))
         stops = known if before is None else lambda _: before.cluster.stops
-        return Read(*plan_drain(reader, plan.targeting, plan.policy, options.identity, stops))
+        return PlannedRead(*plan_drain(reader, plan.targeting, plan.policy, options.identity, stops))
 
 
-def check_others(wanted: NewRun, around: Surroundings, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
-    """What refuses a plan while another run than ours has to do with its nodes (`Noted.check`)."""
-    from kubectl_eksdoc.cli.run.noted import Noted
+def check_others(wanted: NewRun, around: CommandContext, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
+    """What refuses a plan while another run than ours has to do with its nodes (`RunAnnotations.check`)."""
+    from kubectl_eksdoc.cli.run.noted import RunAnnotations
     from kubectl_eksdoc.cli.run.request import RunRequest
 
-    return Noted(RunRequest(wanted.plan.options, wanted.namespace), around).check(run)
+    return RunAnnotations(RunRequest(wanted.plan.options, wanted.namespace), around).check(run)
 
 
-def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surroundings) -> tuple[Read, Ended]:
+def carried_out(
+    wanted: NewRun, read: PlannedRead, carrying: RunInvocation, around: CommandContext
+) -> tuple[PlannedRead, DrainRunEnd]:
     """From here on things are changed: the plan is made once more, under the lock, of the cluster as it is now.
 
     Raises:
         Drifted: it is not any more what was shown; nothing was done.
-        as `Carrying.open` and `run_plan`.
+        as `RunInvocation.open` and `run_plan`.
     """
     from kubectl_eksdoc.cli.run.again import words_of
     from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
-    from kubectl_eksdoc.flows.run.running import Told, run_plan
+    from kubectl_eksdoc.flows.run.running import RunHeader, run_plan
 
     with carrying.open() as world:
         keeping = carrying.keeping
@@ -101,13 +103,13 @@ def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surround
         check_drift(promise_of(read.plan), fresh.plan, "the plan was shown", PLAN_AGAIN)
         _check_typed(read, fresh)
         asked = (*words_of(wanted.plan.given), *run_options.words_of(wanted.limits, wanted.hooks))
-        told = Told(keeping.run, digest(fresh), __version__, keeping.who, keeping.host, asked)
+        told = RunHeader(keeping.run, digest(fresh), __version__, keeping.who, keeping.host, asked)
         checked = check_others(wanted, around, keeping.run)
         ended = run_plan(fresh.cluster, fresh.plan, told, carrying.running(world, checked))
     return fresh, ended
 
 
-def _check_typed(read: Read, fresh: Read) -> None:
+def _check_typed(read: PlannedRead, fresh: PlannedRead) -> None:
     """
     Raises:
         Drifted: a pod would be deleted past its budget that was not typed back, be it one that has the name by now.
@@ -119,7 +121,7 @@ def _check_typed(read: Read, fresh: Read) -> None:
         raise Drifted(what, f"Nothing was done. {PLAN_AGAIN}")
 
 
-def digest(read: Read) -> str:
+def digest(read: PlannedRead) -> str:
     """Of what goes from where, and how: two plans with the same one do the same."""
     import hashlib
 

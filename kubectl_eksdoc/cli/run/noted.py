@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.run.carrying import reached_by
 from kubectl_eksdoc.cli.run.request import RunRequest
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
@@ -28,10 +28,10 @@ NOT_KNOWN = (
 """What a run without a journal cannot tell any more."""
 
 
-class Noted:
+class RunAnnotations:
     """`request`: its namespace is that of the journals that are asked for."""
 
-    def __init__(self, request: RunRequest, around: Surroundings) -> None:
+    def __init__(self, request: RunRequest, around: CommandContext) -> None:
         self._options = options = request.options
         self._namespace = request.namespace
         self._runs_in = cache(lambda namespace: RunRequest(options, namespace).runs(around))

@@ -6,13 +6,13 @@ import argparse
 from typing import Any
 
 from kubectl_eksdoc.cli import options, values
-from kubectl_eksdoc.cli.confirming import NODES, Given
+from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags
 from kubectl_eksdoc.cli.declared import add_options, given_of
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.drain.run.limits import BETWEEN_WAVES, GUARDS, THE_END, Limits
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.run.limits import BETWEEN_WAVES, GUARDS, THE_END, RunLimits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE
-from kubectl_eksdoc.model.connection import Waiting
+from kubectl_eksdoc.model.connection import OutageLimits
 from kubectl_eksdoc.model.options import given
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks
 
@@ -25,7 +25,7 @@ def add_confirmation(parser: argparse.ArgumentParser) -> None:
     options.add_confirmation(parser.add_argument_group("Confirmation"), NODES, "exactly N nodes are affected")
 
 
-def given_from(args: argparse.Namespace) -> Given:
+def given_from(args: argparse.Namespace) -> ConfirmationFlags:
     """
     Raises:
         UsageError: `--yes` stands alone: that is known before the cluster is read.
@@ -71,19 +71,19 @@ def add_carry_on(parser: argparse.ArgumentParser) -> None:
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, Limits, (GUARDS, THE_END))
+    add_options(parser, RunLimits, (GUARDS, THE_END))
 
 
 def limits_given(args: argparse.Namespace) -> dict[str, Any]:
-    """The fields of `Limits` whose flags are given."""
-    return given_of(Limits, args)
+    """The fields of `RunLimits` whose flags are given."""
+    return given_of(RunLimits, args)
 
 
-def limits_from(args: argparse.Namespace) -> Limits:
-    return Limits(**limits_given(args))
+def limits_from(args: argparse.Namespace) -> RunLimits:
+    return RunLimits(**limits_given(args))
 
 
-def guards(limits: Limits) -> tuple[str, ...]:
+def guards(limits: RunLimits) -> tuple[str, ...]:
     """When a run under them holds, stops, or leaves a node alone, each in words."""
     text = values.duration_text
     return (
@@ -93,12 +93,12 @@ def guards(limits: Limits) -> tuple[str, ...]:
     )
 
 
-def waiting(limits: Limits, around: Surroundings, *, answered: bool = True) -> Waiting:
+def waiting(limits: RunLimits, around: CommandContext, *, answered: bool = True) -> OutageLimits:
     """For the reads of a run."""
-    return Waiting(limits.away_s, around.note, answered)
+    return OutageLimits(limits.away_s, around.note, answered)
 
 
-def words_of(limits: Limits, hooks: Hooks) -> tuple[str, ...]:
+def words_of(limits: RunLimits, hooks: Hooks) -> tuple[str, ...]:
     """The words that say them again."""
     from kubectl_eksdoc.render.drain.plan import option_words
 
@@ -107,7 +107,7 @@ def words_of(limits: Limits, hooks: Hooks) -> tuple[str, ...]:
 
 
 def add_between_waves(parser: argparse.ArgumentParser) -> None:
-    group = add_options(parser, Limits, (BETWEEN_WAVES,))[BETWEEN_WAVES]
+    group = add_options(parser, RunLimits, (BETWEEN_WAVES,))[BETWEEN_WAVES]
     for flag, when in _HOOKS.items():
         group.add_argument(
             flag,

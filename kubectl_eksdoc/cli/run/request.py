@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.model.journal import Phase, RunSummary, is_run_id
+from kubectl_eksdoc.model.journal import RunPhase, RunSummary, is_run_id
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
-from kubectl_eksdoc.wiring.runs import Keeping
+from kubectl_eksdoc.wiring.runs import JournalLocation
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.limits import Limits
-    from kubectl_eksdoc.flows.ports import Runs
+    from kubectl_eksdoc.drain.run.limits import RunLimits
+    from kubectl_eksdoc.flows.ports import RunStore
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.session.ports import ClusterReader
 
@@ -46,18 +46,18 @@ class RunRequest:
         run = words[0] if words else ""
         return RunRequest(GlobalOptions.from_args(args), run_options.namespace_from(args), run)
 
-    def keeping(self, around: Surroundings, run: str = "") -> Keeping:
+    def keeping(self, around: CommandContext, run: str = "") -> JournalLocation:
         return around.edges.keeping(run, self.namespace, around.environ)
 
-    def runs(self, around: Surroundings) -> Runs:
+    def runs(self, around: CommandContext) -> RunStore:
         return around.edges.open_runs(self.options.connection, self.keeping(around))
 
-    def reader(self, around: Surroundings, limits: Limits, progress: Progress | None = None) -> ClusterReader:
+    def reader(self, around: CommandContext, limits: RunLimits, progress: Progress | None = None) -> ClusterReader:
         """Of a run under these limits."""
         waiting = run_options.waiting(limits, around)
         return around.open_reader(SourceChoice(), self.options.connection, progress, waiting)
 
-    def nodes(self, around: Surroundings) -> Cluster:
+    def nodes(self, around: CommandContext) -> Cluster:
         """The cluster, of which nothing else is read."""
 
         return around.open_reader(SourceChoice(), self.options.connection, None).read((kinds.NODES,))
@@ -73,7 +73,7 @@ def _not_begun(name: str) -> str:
 
 
 def under_way(runs: Iterable[RunSummary]) -> list[RunSummary]:
-    return [run for run in runs if run.phase != Phase.ENDED.value]
+    return [run for run in runs if run.phase != RunPhase.ENDED.value]
 
 
 def chosen(runs: Sequence[RunSummary], name: str, among: Sequence[RunSummary], what: str) -> RunSummary:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.run.allowed import check_allowed
-from kubectl_eksdoc.cli.run.carrying import Carrying
+from kubectl_eksdoc.cli.run.carrying import RunInvocation
 from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
-from kubectl_eksdoc.cli.run.new_run import NewRun, Read, check_others
-from kubectl_eksdoc.cli.run.noted import Noted
+from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, check_others
+from kubectl_eksdoc.cli.run.noted import RunAnnotations
 from kubectl_eksdoc.cli.run.request import RunRequest
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import (
     JournalError,
     JournalGone,
@@ -35,12 +35,12 @@ from kubectl_eksdoc.session.sources import Progress
 from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.run.again import Asked
-    from kubectl_eksdoc.drain.run.account import GoOn, Over
+    from kubectl_eksdoc.cli.run.again import RecordedRunOptions
+    from kubectl_eksdoc.drain.run.account import GoOn, RunOver
     from kubectl_eksdoc.drain.run.journal import Journaled
-    from kubectl_eksdoc.flows.ports import Runs
-    from kubectl_eksdoc.flows.run.draining import Ended
-    from kubectl_eksdoc.flows.run.running import Meant
+    from kubectl_eksdoc.flows.ports import RunStore
+    from kubectl_eksdoc.flows.run.draining import DrainRunEnd
+    from kubectl_eksdoc.flows.run.running import ResumedIntent
     from kubectl_eksdoc.model.cluster import Cluster
 
 
@@ -51,11 +51,11 @@ WAIT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rest(Read):
+class RemainingPlan(PlannedRead):
     """What is left of a run, planned for the cluster as it is. `finished`: its end is written, and no node is protected
     by it any more."""
 
-    asked: Asked
+    asked: RecordedRunOptions
     shown: int
     finished: bool
 
@@ -64,10 +64,10 @@ class Rest(Read):
         run: str,
         journaled: Journaled,
         request: RunRequest,
-        around: Surroundings,
+        around: CommandContext,
         given: Mapping[str, Any] = MappingProxyType({}),
         progress: Progress | None = None,
-    ) -> Rest:
+    ) -> RemainingPlan:
         """
         Raises:
             UsageError: nobody can go on with it.
@@ -78,17 +78,17 @@ class Rest(Read):
         cluster = request.reader(around, replace(asked.limits, **given), progress).read(kinds.ALL)
         plan = rest_of(cluster, journaled, asked.policy)
         finished = journaled.ended == DONE and not journaled.protected
-        return Rest(cluster, plan, asked, journaled.next_number, finished)
+        return RemainingPlan(cluster, plan, asked, journaled.next_number, finished)
 
-    def meant(self) -> Meant:
+    def meant(self) -> ResumedIntent:
         """Once what is deleted past its budget was typed back."""
         from kubectl_eksdoc.drain.comparison.changes import promise_of
-        from kubectl_eksdoc.flows.run.running import Meant
+        from kubectl_eksdoc.flows.run.running import ResumedIntent
 
         typed = frozenset(eviction.pod.uid for eviction in self.plan.past_budgets)
-        return Meant(self.asked.policy, typed, self.shown, promise_of(self.plan))
+        return ResumedIntent(self.asked.policy, typed, self.shown, promise_of(self.plan))
 
-    def limits(self, given: Mapping[str, Any]) -> Limits:
+    def limits(self, given: Mapping[str, Any]) -> RunLimits:
         """As the run was begun, but for what is said now."""
         return replace(self.asked.limits, **given)
 
@@ -107,17 +107,17 @@ class Rest(Read):
             )
         return given
 
-    def check(self, run: str, request: RunRequest, around: Surroundings) -> None:
+    def check(self, run: str, request: RunRequest, around: CommandContext) -> None:
         """
         Raises:
             Locked: another run has to do with its nodes.
             Forbidden: rights are missing; it names all of them.
         """
-        Noted(request, around).check(run)(self.cluster, self.plan)
+        RunAnnotations(request, around).check(run)(self.cluster, self.plan)
         check_allowed(COMMAND, request.options.connection, request.namespace, around, self.plan)
 
 
-def asked_of(run: str, journaled: Journaled) -> Asked:
+def asked_of(run: str, journaled: Journaled) -> RecordedRunOptions:
     """What it was begun for.
 
     Raises:
@@ -133,18 +133,20 @@ def asked_of(run: str, journaled: Journaled) -> Asked:
     return asked_again(journaled.begun.asked, f"run {run}")
 
 
-def gone_on(rest: Rest, request: RunRequest, carrying: Carrying, around: Surroundings) -> tuple[Cluster, Ended]:
+def gone_on(
+    rest: RemainingPlan, request: RunRequest, carrying: RunInvocation, around: CommandContext
+) -> tuple[Cluster, DrainRunEnd]:
     """From here on things are changed.
 
     Raises:
-        as `Carrying.open` and `go_on`.
+        as `RunInvocation.open` and `go_on`.
     """
     from kubectl_eksdoc.flows.run.running import go_on
 
     run = carrying.keeping.run
     with carrying.open(WAIT_S) as world:
         reader = request.reader(around, carrying.limits)
-        check = Noted(request, around).check(run)
+        check = RunAnnotations(request, around).check(run)
         return go_on(run, reader, rest.meant(), carrying.running(world, check))
 
 
@@ -170,7 +172,7 @@ def check_id(run: str) -> str:
     return run
 
 
-def gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | None:
+def gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAnswer | None:
     """What came of the rest of it; None: there is no such run, so it is to be begun.
 
     Raises:
@@ -180,9 +182,9 @@ def gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | Non
         return _gone_on_with(wanted, run, around)
 
 
-def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | None:
-    from kubectl_eksdoc.drain.run.account import Over
-    from kubectl_eksdoc.flows.run.running import Meant, go_on
+def _gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAnswer | None:
+    from kubectl_eksdoc.drain.run.account import RunOver
+    from kubectl_eksdoc.flows.run.running import ResumedIntent, go_on
 
     carrying = carrying_on(wanted, run, around, resumed=True)
     runs = around.edges.open_runs(wanted.plan.options.connection, carrying.keeping)
@@ -190,18 +192,18 @@ def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | No
     if found is None:
         return None
     ahead, stands = found
-    if isinstance(ahead, Over):
+    if isinstance(ahead, RunOver):
         return _over(run, ahead, around)
     around.note(f"run {run} exists already: it is resumed")
     asked = asked_of(run, stands)
     with carrying.answering(), carrying.open(TAKES_S) as world:
         ahead, _ = _found(runs, run) or (ahead, stands)  # somebody may have asked for something meanwhile
-        if isinstance(ahead, Over):
+        if isinstance(ahead, RunOver):
             return _over(run, ahead, around)
         carrying.asked_before = (ahead.wanted, ahead.who)
         reader = RunRequest(wanted.plan.options, wanted.namespace).reader(around, wanted.limits)
         running = carrying.running(world, check_others(wanted, around, run))
-        cluster, ended = go_on(run, reader, Meant(asked.policy), running)
+        cluster, ended = go_on(run, reader, ResumedIntent(asked.policy), running)
     return by_itself(carrying.answer(cluster, ended), ended)
 
 
@@ -225,23 +227,23 @@ def started_again() -> Iterator[None]:
         raise
 
 
-def carrying_on(wanted: NewRun, run: str, around: Surroundings, resumed: bool = False) -> Carrying:
+def carrying_on(wanted: NewRun, run: str, around: CommandContext, resumed: bool = False) -> RunInvocation:
     """A run of this id that knows a process which is told to end from a run that is."""
-    from kubectl_eksdoc.cli.run.face import Face
+    from kubectl_eksdoc.cli.run.face import RunOutput
 
     options = wanted.plan.options
     keeping = around.edges.keeping(run, wanted.namespace, around.environ)
-    face = partial(Face, around, options, run, because=TOLD_TO_END)
+    face = partial(RunOutput, around, options, run, because=TOLD_TO_END)
     given = {"run": run} if resumed else wanted.plan.given
-    return Carrying(NEW_RUN_COMMAND, around, options, keeping, wanted.hooks, given, wanted.limits, resumed, face)
+    return RunInvocation(NEW_RUN_COMMAND, around, options, keeping, wanted.hooks, given, wanted.limits, resumed, face)
 
 
-def by_itself(answer: Answer, ended: Ended) -> Answer:
+def by_itself(answer: CommandAnswer, ended: DrainRunEnd) -> CommandAnswer:
     """With the exit code of a process that was interrupted where that is all: whoever started it starts it again."""
     return replace(answer, exit_code=exits.INTERRUPTED) if ended.stopped == TOLD_TO_END else answer
 
 
-def _found(runs: Runs, run: str) -> tuple[GoOn | Over, Journaled] | None:
+def _found(runs: RunStore, run: str) -> tuple[GoOn | RunOver, Journaled] | None:
     from kubectl_eksdoc.drain.run.account import again
     from kubectl_eksdoc.drain.run.journal import replay
 
@@ -253,9 +255,9 @@ def _found(runs: Runs, run: str) -> tuple[GoOn | Over, Journaled] | None:
     return again(there, entries, stands), stands
 
 
-def _over(run: str, how: Over, around: Surroundings) -> Answer:
+def _over(run: str, how: RunOver, around: CommandContext) -> CommandAnswer:
     around.note(f"run {run} has ended already: {how.why}")
     if how.whole:
-        return Answer("", exits.CLEAN)
+        return CommandAnswer("", exits.CLEAN)
     around.note("it does not continue automatically; drain resume continues it, drain rollback uncordons the nodes")
-    return Answer("", exits.STOPPED)
+    return CommandAnswer("", exits.STOPPED)

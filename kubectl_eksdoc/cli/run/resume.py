@@ -13,16 +13,16 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
+from kubectl_eksdoc.cli.run.carrying import RunInvocation, reached_by
 from kubectl_eksdoc.cli.run.drain import show_in_short
-from kubectl_eksdoc.cli.run.noted import Noted
+from kubectl_eksdoc.cli.run.noted import RunAnnotations
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
-from kubectl_eksdoc.cli.run.rest import COMMAND, Rest, gone_on
+from kubectl_eksdoc.cli.run.rest import COMMAND, RemainingPlan, gone_on
 from kubectl_eksdoc.cli.run.status import asked
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.journal import Phase
+from kubectl_eksdoc.model.journal import RunPhase
 from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.set_defaults(leaf=parser, command=run_resume)
 
 
-def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """What came of the rest of it.
 
     Raises:
@@ -84,12 +84,12 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         if not any(each.run == request.run for each in listed) and (request.run or not unfinished):
             _check_removed(request, around)
         run = chosen(listed, request.run, unfinished, "unfinished")
-        if run.phase != Phase.ENDED.value and runs.lock().led:
-            answer = asked(runs, run, Phase.RUNNING, request, around)
+        if run.phase != RunPhase.ENDED.value and runs.lock().led:
+            answer = asked(runs, run, RunPhase.RUNNING, request, around)
             if answer is not None:
                 return answer
         with ProgressLine(around.stderr) as progress:
-            rest = Rest.of(run.run, replay(runs.entries(run.run)), request, around, limits_given, progress)
+            rest = RemainingPlan.of(run.run, replay(runs.entries(run.run)), request, around, limits_given, progress)
     if not rest.plan.targets:
         return _finished(run.run, rest, request, around)
     limits = rest.limits(limits_given)
@@ -99,35 +99,37 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, rest.past_budgets)
     here = request.keeping(around, run.run)
     hooks = rest.hooks(run_options.hooks_from(args), args.without_hooks)
-    carrying = Carrying(COMMAND, around, request.options, here, hooks, {"run": run.run}, limits, resumed=True)
+    carrying = RunInvocation(COMMAND, around, request.options, here, hooks, {"run": run.run}, limits, resumed=True)
     with carrying.answering():
         cluster, ended = gone_on(rest, request, carrying, around)
     return carrying.answer(cluster, ended)
 
 
-def _finished(run: str, rest: Rest, request: RunRequest, around: Surroundings) -> Answer:
+def _finished(run: str, rest: RemainingPlan, request: RunRequest, around: CommandContext) -> CommandAnswer:
     """Release what it protects, and write its end, where its leader did not come to that. Nothing is drained by it, so
     that nothing is typed."""
 
     if rest.finished:
-        return Answer(f"nothing is left of run {run}: every node of it is done or gone\n")
+        return CommandAnswer(f"nothing is left of run {run}: every node of it is done or gone\n")
     rest.check(run, request, around)
     here = request.keeping(around, run)
-    carrying = Carrying(COMMAND, around, request.options, here, Hooks(), {"run": run}, rest.limits({}), resumed=True)
+    carrying = RunInvocation(
+        COMMAND, around, request.options, here, Hooks(), {"run": run}, rest.limits({}), resumed=True
+    )
     with carrying.answering():
         cluster, ended = gone_on(rest, request, carrying, around)
     answer = carrying.answer(cluster, ended)
     text = f"run {run} has ended: every node of it is done or gone\n" if ended.whole else answer.text
     pages = request.options.output in ("table", "wide")
-    return Answer(text if pages else answer.text, exits.CLEAN if ended.whole else exits.STOPPED)
+    return CommandAnswer(text if pages else answer.text, exits.CLEAN if ended.whole else exits.STOPPED)
 
 
-def _check_removed(request: RunRequest, around: Surroundings) -> None:
+def _check_removed(request: RunRequest, around: CommandContext) -> None:
     """
     Raises:
         UsageError: nodes know the run that is meant, and its journal is gone, or in another namespace.
     """
-    noted = Noted(request, around)
+    noted = RunAnnotations(request, around)
     for found in noted.found(request.nodes(around).nodes, request.run):
         if found.gone:
             raise UsageError(
@@ -138,7 +140,7 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
             raise noted.elsewhere(found, "resume")
 
 
-def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings) -> DrainReport:
+def _show(rest: RemainingPlan, request: RunRequest, limits: RunLimits, around: CommandContext) -> DrainReport:
     from kubectl_eksdoc.drain.run.patience import soak_of
     from kubectl_eksdoc.render.drain.report import DrainReport
 

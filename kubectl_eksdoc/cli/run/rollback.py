@@ -12,19 +12,19 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, add_dry_run, dry_f
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
-from kubectl_eksdoc.cli.run.carrying import Carrying
-from kubectl_eksdoc.cli.run.noted import NOT_KNOWN, Noted
+from kubectl_eksdoc.cli.run.carrying import RunInvocation
+from kubectl_eksdoc.cli.run.noted import NOT_KNOWN, RunAnnotations
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.status import asked
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.drain.run.limits import SETTLES_S, Limits
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.run.limits import SETTLES_S, RunLimits
 from kubectl_eksdoc.errors import Locked, UsageError
-from kubectl_eksdoc.model.journal import Phase, RunSummary
+from kubectl_eksdoc.model.journal import RunPhase, RunSummary
 from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.journal import Cordoned, Protected
-    from kubectl_eksdoc.flows.ports import Runs
+    from kubectl_eksdoc.flows.ports import RunStore
     from kubectl_eksdoc.flows.run.journal import FoundRun
     from kubectl_eksdoc.flows.run.rolling_back import RolledBack
     from kubectl_eksdoc.model.nodes import Node
@@ -57,7 +57,7 @@ class ToGiveBack:
         return tuple(sorted({*(each.node for each in self.cordoned), *(each.node for each in self.protected)}))
 
 
-def to_give_back_of(runs: Runs, nodes: tuple[Node, ...], request: RunRequest, around: Surroundings) -> ToGiveBack:
+def to_give_back_of(runs: RunStore, nodes: tuple[Node, ...], request: RunRequest, around: CommandContext) -> ToGiveBack:
     """The one that is named; else the latest, or the one whose journal is gone where only that has changed anything.
 
     Raises:
@@ -69,7 +69,7 @@ def to_give_back_of(runs: Runs, nodes: tuple[Node, ...], request: RunRequest, ar
     latest = _kept(runs, kept, nodes) if kept is not None else None
     if latest is not None and request.run:
         return latest
-    noted = Noted(request, around)
+    noted = RunAnnotations(request, around)
     names = {run.run for run in listed}
     found = [each for each in noted.found(nodes, request.run) if each.run not in names]
     lost = [each for each in found if each.gone]
@@ -90,7 +90,7 @@ def to_give_back_of(runs: Runs, nodes: tuple[Node, ...], request: RunRequest, ar
     return _removed(lost[0], request, around)
 
 
-def _kept(runs: Runs, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
+def _kept(runs: RunStore, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
     """By its journal, and by what else nodes say of it."""
     from kubectl_eksdoc.drain.run.account import noted_of, to_give_back
     from kubectl_eksdoc.drain.run.journal import replay
@@ -102,7 +102,7 @@ def _kept(runs: Runs, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
     return ToGiveBack(run.run, cordoned, protected, drained, run)
 
 
-def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> ToGiveBack:
+def _removed(found: FoundRun, request: RunRequest, around: CommandContext) -> ToGiveBack:
     if found.led and found.namespace != request.namespace:
         raise Locked(
             f"the journal of run {found.run} is gone, and the lock is still held in namespace {found.namespace}",
@@ -113,25 +113,25 @@ def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> ToGi
     return ToGiveBack(found.run, noted.cordoned, noted.protected, noted.drained)
 
 
-def ask_to_end(which: ToGiveBack, runs: Runs, request: RunRequest, around: Surroundings) -> None:
+def ask_to_end(which: ToGiveBack, runs: RunStore, request: RunRequest, around: CommandContext) -> None:
     """Where somebody leads it still.
 
     Raises:
         JournalError: they do not answer.
     """
     if which.there is not None and _is_led(which, runs):
-        asked(runs, which.there, Phase.ABORTED, request, around)
+        asked(runs, which.there, RunPhase.ABORTED, request, around)
 
 
-def _is_led(which: ToGiveBack, runs: Runs) -> bool:
-    return which.there is not None and runs.lock().led and which.there.phase != Phase.ENDED.value
+def _is_led(which: ToGiveBack, runs: RunStore) -> bool:
+    return which.there is not None and runs.lock().led and which.there.phase != RunPhase.ENDED.value
 
 
-def given_back(which: ToGiveBack, request: RunRequest, carrying: Carrying, around: Surroundings) -> RolledBack:
+def given_back(which: ToGiveBack, request: RunRequest, carrying: RunInvocation, around: CommandContext) -> RolledBack:
     """From here on things are changed.
 
     Raises:
-        as `Carrying.open` and `roll_back`.
+        as `RunInvocation.open` and `roll_back`.
     """
     from kubectl_eksdoc.flows.run.rolling_back import roll_back
 
@@ -200,7 +200,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.set_defaults(leaf=parser, command=run_rollback)
 
 
-def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run_rollback(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """Which nodes are as they were.
 
     Raises:
@@ -216,7 +216,7 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
         changed = ", ".join(which.nodes) or "no node that is not given back"
         around.note(f"run {which.run} changed {changed}; its plan drains {confirming.NODES.said(which.drained)}")
         if not which.nodes:
-            return Answer("")
+            return CommandAnswer("")
         if dry:
             around.note(DO_NOT_MOVE_BACK)
             if _is_led(which, runs):
@@ -227,10 +227,10 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
         confirming.confirm(cluster.identity, which.drained, "give back", given, around.ask)
         ask_to_end(which, runs, request, around)
     here = request.keeping(around, which.run)
-    back = given_back(which, request, Carrying(COMMAND, around, options, here, Hooks(), {}, Limits()), around)
+    back = given_back(which, request, RunInvocation(COMMAND, around, options, here, Hooks(), {}, RunLimits()), around)
     around.note(DO_NOT_MOVE_BACK)
     return _printed(said_of(back), exits.STOPPED if back.left else exits.CLEAN)
 
 
-def _printed(lines: Sequence[str], code: int = exits.CLEAN) -> Answer:
-    return Answer("".join(f"{line}\n" for line in lines), code)
+def _printed(lines: Sequence[str], code: int = exits.CLEAN) -> CommandAnswer:
+    return CommandAnswer("".join(f"{line}\n" for line in lines), code)

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for runs
-    from kubectl_eksdoc.cli.run.desk import RunDesk
+    from kubectl_eksdoc.cli.run.desk import RunController
     from kubectl_eksdoc.cli.run.live import DemoCluster, LiveRun
     from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-    from kubectl_eksdoc.flows.run.running import Tried
+    from kubectl_eksdoc.flows.run.running import DryRunResult
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.journal import RunSummary
     from kubectl_eksdoc.render.drain.plan import DrainView
-    from kubectl_eksdoc.tui.run.state import Desk, Live, Prepared
+    from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, ScreenRunController
 
 _LOOK_S = 0.2
 _STANDS_S = 1.5
@@ -33,7 +33,7 @@ _SNAPSHOT = "a snapshot is read only: there is no cluster to drain"
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class ScreenSource:
     """From where the cluster is read now; `called`: the name that it is known by on the screens."""
 
     source: SourceChoice
@@ -48,12 +48,12 @@ class Where:
 class ScreenRuns:
     """Mutable. While it is open runs can be begun at its `desk`; closing waits for the one that is under way."""
 
-    def __init__(self, options: GlobalOptions, source: SourceChoice, around: Surroundings) -> None:
+    def __init__(self, options: GlobalOptions, source: SourceChoice, around: CommandContext) -> None:
         self._options = options
         self._source = source
         self._around = around
         self._demo: DemoCluster | None = None
-        self._desks: list[RunDesk] = []
+        self._desks: list[RunController] = []
         self.left_in_the_middle = False
         """A run was under way when the screens were left, and did not come to its end."""
 
@@ -80,29 +80,29 @@ class ScreenRuns:
             return error.message
         return ""
 
-    def desk_at(self, reach: Callable[[], GlobalOptions]) -> Desk | None:
+    def desk_at(self, reach: Callable[[], GlobalOptions]) -> ScreenRunController | None:
         """Of the cluster that is reached so; of the demo its own way."""
-        return None if self.why_not else _LateDesk(lambda: self._opened(reach))
+        return None if self.why_not else _LateRunController(lambda: self._opened(reach))
 
     @property
-    def source(self) -> Where:
+    def source(self) -> ScreenSource:
         demo = self._demo
         if demo is not None and demo.is_served:
             options = demo.reach()
-            return Where(SourceChoice(), options, options.cluster_name)
-        return Where(self._source, self._options)
+            return ScreenSource(SourceChoice(), options, options.cluster_name)
+        return ScreenSource(self._source, self._options)
 
-    def _opened(self, reach: Callable[[], GlobalOptions]) -> RunDesk:
+    def _opened(self, reach: Callable[[], GlobalOptions]) -> RunController:
         """Made when it is needed first: it loads all that runs need."""
-        from kubectl_eksdoc.cli.run.desk import RunDesk
+        from kubectl_eksdoc.cli.run.desk import RunController
 
         if self._source.demo:
             from kubectl_eksdoc.cli.run.live import SPEED, DemoCluster
 
             self._demo = DemoCluster(self._around, self._options)
-            desk = RunDesk(self._demo.around, self._demo.reach, speed=SPEED)
+            desk = RunController(self._demo.around, self._demo.reach, speed=SPEED)
         else:
-            desk = RunDesk(self._around, reach)
+            desk = RunController(self._around, reach)
         self._desks.append(desk)
         return desk
 
@@ -111,13 +111,13 @@ class ScreenRuns:
         self.left_in_the_middle = True
         around = self._around
         with around.edges.told_to_stop() as told:  # before anything else: nobody hears signals since the screens ended
-            from kubectl_eksdoc.drain.run.standing import Standing
-            from kubectl_eksdoc.flows.run.draining import Wish
+            from kubectl_eksdoc.drain.run.standing import RunProgress
+            from kubectl_eksdoc.flows.run.draining import RunWish
             from kubectl_eksdoc.render.run import events
 
-            live.wish(Wish.STOP, LEFT)
+            live.wish(RunWish.STOP, LEFT)
             live.wait(_STANDS_S)  # where it stands is reckoned now and then: an older word could be untrue
-            standing: Standing | None = live.look().standing
+            standing: RunProgress | None = live.look().standing
             half = f" {events.stop_in_full(standing)}" if standing is not None and not live.over else ""
             around.note(f"run {live.run} is stopping: {LEFT}, so nothing more is asked for.{half}")
             around.note("waiting until what is under way has settled; Ctrl-C leaves at once")
@@ -125,7 +125,7 @@ class ScreenRuns:
             while not live.over:
                 if told() > before and not leaving:
                     leaving = True
-                    live.wish(Wish.LEAVE, LEFT)
+                    live.wish(RunWish.LEAVE, LEFT)
                     around.note("leaving at once: what is under way comes to its end by itself")
                 live.wait(_LOOK_S)
         outcome = live.look().outcome
@@ -136,36 +136,36 @@ class ScreenRuns:
             around.note(line)
 
 
-class _LateDesk:
+class _LateRunController:
     """A desk that is made when it is asked first: the first paint must not pay for it. Mutable; it is asked from
     several threads, and made once."""
 
-    def __init__(self, make: Callable[[], RunDesk]) -> None:
+    def __init__(self, make: Callable[[], RunController]) -> None:
         self._make = make
-        self._made: RunDesk | None = None
+        self._made: RunController | None = None
         self._lock = threading.Lock()
 
-    def _opened(self) -> RunDesk:
+    def _opened(self) -> RunController:
         with self._lock:
             if self._made is None:
                 self._made = self._make()
             return self._made
 
     @property
-    def live(self) -> Live | None:
+    def live(self) -> ActiveRun | None:
         return self._opened().live
 
-    def try_first(self, shown: DrainView) -> Tried:
+    def try_first(self, shown: DrainView) -> DryRunResult:
         return self._opened().try_first(shown)
 
     def runs(self) -> tuple[RunSummary, ...]:
         return tuple(self._opened().runs())
 
-    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
+    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> PreparedRun:
         return self._opened().prepare(targeting, policy, shown)
 
-    def prepare_going_on(self, run: str) -> Prepared:
+    def prepare_going_on(self, run: str) -> PreparedRun:
         return self._opened().prepare_going_on(run)
 
-    def prepare_giving_back(self, run: str) -> Prepared:
+    def prepare_giving_back(self, run: str) -> PreparedRun:
         return self._opened().prepare_giving_back(run)

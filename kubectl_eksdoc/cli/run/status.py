@@ -17,19 +17,19 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import reached_by
-from kubectl_eksdoc.cli.run.noted import Noted
+from kubectl_eksdoc.cli.run.noted import RunAnnotations
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.streams import is_left
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
-from kubectl_eksdoc.model.journal import Held, Phase, RunNote, RunSummary
+from kubectl_eksdoc.model.journal import HeldLock, RunNote, RunPhase, RunSummary
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.others import OthersNode
-    from kubectl_eksdoc.drain.run.replay import Recording
-    from kubectl_eksdoc.flows.ports import Runs
+    from kubectl_eksdoc.drain.run.replay import RunReplay
+    from kubectl_eksdoc.flows.ports import RunStore
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.nodes import Node
     from kubectl_eksdoc.render.run.status import StatusReport, WithoutJournal
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 COMMAND = "drain status --attach"
 
 
-def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """Every change is told as it comes; at the end nothing is left to say. With ``-w=false``: as it stands now.
 
     Raises:
@@ -76,7 +76,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         with ProgressLine(around.stderr) as progress:
             reader = around.open_reader(SourceChoice(), options.connection, progress)
         attach(reader, watched, edges.clock, frozenset(words), show, lambda: told() > 0 or is_left(around.stdout))
-    return Answer("", exits.CLEAN)
+    return CommandAnswer("", exits.CLEAN)
 
 
 STATUS_COMMAND = "drain status"
@@ -137,7 +137,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.set_defaults(leaf=parser, command=run_status)
 
 
-def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """How it stands; with ``--watch`` whenever that changes, until the run has ended.
 
     Raises:
@@ -153,42 +153,42 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     before = ""
     with rights.explaining(STATUS_COMMAND):
         runs = request.runs(around)
-        beside = Beside.read(request, around)
+        beside = _Beside.read(request, around)
         if args.events:
             listed = runs.all()
             run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
             return _events(of_journal(runs.entries(run.run)), request, around)
         if args.history:
-            return Answer(looks.answered(_history(runs, request, around), request.options, around))
+            return CommandAnswer(looks.answered(_history(runs, request, around), request.options, around))
         while True:
             view = _view(runs, request, args.watch, beside, around)
             text = looks.answered(view, request.options, around)
-            ended = view.run is None or view.run.phase == Phase.ENDED.value
+            ended = view.run is None or view.run.phase == RunPhase.ENDED.value
             if not args.watch or ended:
-                return Answer(text)
+                return CommandAnswer(text)
             if text != before:
                 around.say(text)
             before = text
             if is_left(around.stdout):
-                return Answer("")
+                return CommandAnswer("")
             around.sleep(_LOOK_S)
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class _Beside:
     """What nodes say of runs, beside the journals; it is read once. `unread`: why they cannot be asked."""
 
-    noted: Noted
+    noted: RunAnnotations
     nodes: tuple[Node, ...] = ()
     unread: str = ""
 
     @staticmethod
-    def read(request: RunRequest, around: Surroundings) -> Beside:
-        noted = Noted(request, around)
+    def read(request: RunRequest, around: CommandContext) -> _Beside:
+        noted = RunAnnotations(request, around)
         try:
-            return Beside(noted, request.nodes(around).nodes)
+            return _Beside(noted, request.nodes(around).nodes)
         except Forbidden as error:
-            return Beside(noted, unread=error.message)
+            return _Beside(noted, unread=error.message)
 
     def of(self, listed: Sequence[RunSummary]) -> tuple[WithoutJournal, ...]:
         """The runs that are not listed."""
@@ -208,7 +208,7 @@ class Beside:
         )
 
 
-def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Surroundings) -> StatusReport:
+def _view(runs: RunStore, request: RunRequest, one: bool, beside: _Beside, around: CommandContext) -> StatusReport:
     """Of the run that is named; of the one under way, if `one` is asked for or there is no other; else of all."""
     from kubectl_eksdoc.drain.run.journal import replay as stands_by
     from kubectl_eksdoc.render.run.status import StatusReport
@@ -228,7 +228,7 @@ def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Su
     return replace(view, run=run, journaled=stands_by(runs.entries(run.run)))
 
 
-def _history(runs: Runs, request: RunRequest, around: Surroundings) -> StatusReport:
+def _history(runs: RunStore, request: RunRequest, around: CommandContext) -> StatusReport:
     """Of all runs, or of the one that is named."""
     from kubectl_eksdoc.drain.run.journal import replay as stands_by
     from kubectl_eksdoc.render.run.status import Past, StatusReport
@@ -240,7 +240,7 @@ def _history(runs: Runs, request: RunRequest, around: Surroundings) -> StatusRep
     return StatusReport(request.namespace, around.now(), listed, held, notes=notes, history=history)
 
 
-def _replayed(path: str, request: RunRequest, around: Surroundings) -> Answer:
+def _replayed(path: str, request: RunRequest, around: CommandContext) -> CommandAnswer:
     """What happened by a journal that lies on this machine, or by events that were saved.
 
     Raises:
@@ -251,7 +251,7 @@ def _replayed(path: str, request: RunRequest, around: Surroundings) -> Answer:
     return _events(replay.read(path, around), request, around)
 
 
-def _events(told: Recording | None, request: RunRequest, around: Surroundings) -> Answer:
+def _events(told: RunReplay | None, request: RunRequest, around: CommandContext) -> CommandAnswer:
     """Nothing where there is nothing in it."""
     from kubectl_eksdoc.render.run import events
 
@@ -259,17 +259,17 @@ def _events(told: Recording | None, request: RunRequest, around: Surroundings) -
     if output not in ("table", "wide", "json"):
         raise UsageError(f"events have no output format {output!r}", "choose table or json")
     if told is None:
-        return Answer("")
+        return CommandAnswer("")
     look = looks.decide(request.options, around.stdout, around.environ)
     for said in told.dropped:
         around.note(f"note: not taken into account: {said}")
     timed = ((told.began_at + timedelta(seconds=moment.at_s), moment) for moment in told.moments)
     if output == "json":
-        return Answer("".join(events.event_line(moment, told.run, at) for at, moment in timed))
-    return Answer("".join(f"{events.line(moment, at, look)}\n" for at, moment in timed))
+        return CommandAnswer("".join(events.event_line(moment, told.run, at) for at, moment in timed))
+    return CommandAnswer("".join(f"{events.line(moment, at, look)}\n" for at, moment in timed))
 
 
-def _held(runs: Runs) -> tuple[Held | None, tuple[str, ...]]:
+def _held(runs: RunStore) -> tuple[HeldLock | None, tuple[str, ...]]:
     """The right to read the lock may be missing: then nobody can tell who leads, and a note says so."""
     try:
         return runs.lock(), ()
@@ -298,21 +298,21 @@ Global flags: kubectl eksdoc options
 """
 
 _WORDS = {
-    Phase.PAUSED: "is paused",
-    Phase.RUNNING: "continues",
-    Phase.ABORTED: "asks for nothing more, and ends once what is under way has settled",
+    RunPhase.PAUSED: "is paused",
+    RunPhase.RUNNING: "continues",
+    RunPhase.ABORTED: "asks for nothing more, and ends once what is under way has settled",
 }
 
 
 def add_pause(commands: argparse._SubParsersAction[Parser]) -> None:
-    _add(commands, "pause", "pause a run, from any machine", _PAUSE, Phase.PAUSED)
+    _add(commands, "pause", "pause a run, from any machine", _PAUSE, RunPhase.PAUSED)
 
 
 def add_abort(commands: argparse._SubParsersAction[Parser]) -> None:
-    _add(commands, "abort", "abort a run, from any machine; nodes stay cordoned", _ABORT, Phase.ABORTED)
+    _add(commands, "abort", "abort a run, from any machine; nodes stay cordoned", _ABORT, RunPhase.ABORTED)
 
 
-def _add(commands: argparse._SubParsersAction[Parser], name: str, about: str, more: str, wanted: Phase) -> None:
+def _add(commands: argparse._SubParsersAction[Parser], name: str, about: str, more: str, wanted: RunPhase) -> None:
     parser = commands.add_parser(
         name, help=about, usage="%(prog)s [RUN] [flags]", description=more, epilog=_ASKING_EXIT_CODES
     )
@@ -321,7 +321,9 @@ def _add(commands: argparse._SubParsersAction[Parser], name: str, about: str, mo
     parser.set_defaults(leaf=parser, command=partial(_ask, f"drain {name}", wanted))
 
 
-def _ask(command: str, wanted: Phase, args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def _ask(
+    command: str, wanted: RunPhase, args: argparse.Namespace, words: Sequence[str], around: CommandContext
+) -> CommandAnswer:
     """What the run does now.
 
     Raises:
@@ -332,24 +334,26 @@ def _ask(command: str, wanted: Phase, args: argparse.Namespace, words: Sequence[
         runs = request.runs(around)
         listed = runs.all()
         run = chosen(listed, request.run, under_way(listed), "under way")
-        if run.phase == Phase.ENDED.value:
+        if run.phase == RunPhase.ENDED.value:
             around.note(f"run {run.run} has ended already: {run.said or 'see drain status'}")
-            return Answer("")
+            return CommandAnswer("")
         answer = asked(runs, run, wanted, request, around)
     if answer is None:
         around.note(
             f"no process leads run {run.run}, so nothing is evicted; drain resume continues it, drain rollback ends it"
         )
-    return answer or Answer("")
+    return answer or CommandAnswer("")
 
 
-def asked(runs: Runs, run: RunSummary, wanted: Phase, request: RunRequest, around: Surroundings) -> Answer | None:
+def asked(
+    runs: RunStore, run: RunSummary, wanted: RunPhase, request: RunRequest, around: CommandContext
+) -> CommandAnswer | None:
     """What its leader says; None: nobody leads it (any more).
 
     Raises:
         JournalError: somebody leads it and does not answer.
     """
-    from kubectl_eksdoc.flows.run.journal import ANSWERS_S, Heard, ask_leader, leads
+    from kubectl_eksdoc.flows.run.journal import ANSWERS_S, WishSource, ask_leader, leads
 
     keeping = request.keeping(around)
     who = f"{keeping.who}@{keeping.host}"
@@ -358,9 +362,9 @@ def asked(runs: Runs, run: RunSummary, wanted: Phase, request: RunRequest, aroun
         return None
     around.note(f"asked {run.leader} …")
     heard = ask_leader(runs, run, wanted, who, around.sleep)
-    if heard is Heard.SO:
-        return Answer(f"run {run.run} {_WORDS[wanted]}\n")
-    if heard is Heard.NOBODY:
+    if heard is WishSource.SO:
+        return CommandAnswer(f"run {run.run} {_WORDS[wanted]}\n")
+    if heard is WishSource.NOBODY:
         around.note(f"{run.leader} does not answer, and has lost the lock")
         return None
     raise JournalError(

@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from kubectl_eksdoc.addon_diff.merging import differences, merged
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths, spelled
 from kubectl_eksdoc.addon_diff.schema.paths import paths
-from kubectl_eksdoc.coredns_lameduck.change.lameduck import Edited, edited, has_reload, not_starting
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import EditedCorefile, edited, has_reload, not_starting
 from kubectl_eksdoc.coredns_lameduck.change.placing import KEY as AFFINITY
-from kubectl_eksdoc.coredns_lameduck.change.placing import SPREAD, Lacking, Landing, Placed, budgeted, placed
-from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Refused, Scale, Wishes
+from kubectl_eksdoc.coredns_lameduck.change.placing import (
+    SPREAD,
+    CorednsPlacement,
+    PlacedValues,
+    PlacementLacks,
+    budgeted,
+    placed,
+)
+from kubectl_eksdoc.coredns_lameduck.change.wishes import AutoscalerRange, ChangeRefused, Place, Wishes
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging.placed import wanted_replicas
 from kubectl_eksdoc.model import kinds
@@ -35,48 +42,48 @@ _FIRST_MINOR = 25
 _FROM = "v1.9.3-eksbuild.15 (1.25, 1.26), v1.10.1-eksbuild.11 (1.27, 1.28), v1.11.1-eksbuild.9 (from 1.29 on)"
 
 
-def not_scaled(facts: DnsFacts, kubernetes: str, version: str, schema: SchemaPaths | None) -> Iterator[Refused]:
+def not_scaled(facts: DnsFacts, kubernetes: str, version: str, schema: SchemaPaths | None) -> Iterator[ChangeRefused]:
     """`version` of the add-on, whose schema it is, None where that is not known."""
     minor = parse(kubernetes)
     if minor is not None and (minor.major, minor.minor) < (1, _FIRST_MINOR):
-        yield Refused(
+        yield ChangeRefused(
             f"Kubernetes {kubernetes} has no autoscaler of the add-on: EKS has it from 1.{_FIRST_MINOR} on",
             "Set replicaCount in the add-on's values.",
         )
     if schema is not None and schema.of((KEY,)) is None:
-        yield Refused(
+        yield ChangeRefused(
             f"the schema of coredns {version} has no {KEY}: EKS would refuse it",
             f"EKS has it from {_FROM} on: update the add-on first (kubectl eksdoc addon-diff coredns).",
         )
     yield from _others(facts)
 
 
-def _others(facts: DnsFacts) -> Iterator[Refused]:
+def _others(facts: DnsFacts) -> Iterator[ChangeRefused]:
     """Whoever scales it already."""
     cluster = facts.cluster
     read = cluster.read_of(kinds.AUTOSCALERS)
     if not read.known:
-        yield Refused(
+        yield ChangeRefused(
             f"whether CoreDNS is scaled already is unknown: {read.resource.full_name}: {read.detail}",
             "Two autoscalers would undo each other's work.",
             f"list {read.resource.full_name}",
         )
     for each in cluster.autoscalers:
         if (each.namespace, each.target_kind, each.target_name) == (SYSTEM, "Deployment", NAME):
-            yield Refused(
+            yield ChangeRefused(
                 f"HorizontalPodAutoscaler {each.name} scales CoreDNS already, between {each.minimum} and "
                 f"{each.maximum}: the two would undo each other's work",
                 f"Take it away first: kubectl delete horizontalpodautoscaler {each.name} -n {SYSTEM}",
             )
     if facts.proportional:
-        yield Refused(
+        yield ChangeRefused(
             f"Deployment {facts.proportional} (cluster-proportional-autoscaler) scales CoreDNS already: the two would "
             "undo each other's work",
             f"Take it away first: kubectl delete deployment {facts.proportional} -n {SYSTEM}",
         )
 
 
-def few(cluster: Cluster, scale: Scale) -> Iterator[Finding]:
+def few(cluster: Cluster, scale: AutoscalerRange) -> Iterator[Finding]:
     """Where the autoscaler will have more at once, or may not have as many as it should."""
     if not cluster.read_of(kinds.NODES).known:
         return
@@ -101,7 +108,7 @@ COREFILE = "corefile"
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class CorefileTexts:
     """A Corefile before and after. `reloads`: CoreDNS takes the new one up by itself."""
 
     before: str
@@ -114,7 +121,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CorednsChange:
     """`values` are the add-on's of after, whole; None for one that EKS does not manage. `refusals`: why it is not done,
     () where it can be. `not_done`: what is wished of a CoreDNS that EKS does not manage and is left to whoever does,
     each the words of a command. `holds`: where it runs is live as it is wished. `given`: the values at the top that
@@ -123,13 +130,13 @@ class Change:
     wishes: Wishes
     managed: bool
     version: str = ""
-    corefile: Texts | None = None
+    corefile: CorefileTexts | None = None
     before: Doc | None = None
     values: Doc | None = None
     affinity: Doc | None = None
     affinity_source: str = ""
-    landing: Landing | None = None
-    refusals: tuple[Refused, ...] = ()
+    landing: CorednsPlacement | None = None
+    refusals: tuple[ChangeRefused, ...] = ()
     findings: tuple[Finding, ...] = ()
     not_done: tuple[tuple[str, ...], ...] = ()
     holds: bool = True
@@ -148,48 +155,50 @@ class Change:
         return tuple(sorted({path[0] for path in differences(self.before or {}, self.values or {})}))
 
 
-def changed(facts: DnsFacts, wishes: Wishes, kubernetes: str) -> Change:
+def changed(facts: DnsFacts, wishes: Wishes, kubernetes: str) -> CorednsChange:
     """`kubernetes`: the cluster's version."""
     addon = facts.addon
     if isinstance(addon, Unknown):
-        why = Refused(
+        why = ChangeRefused(
             f"whether EKS manages CoreDNS is not known, and so not how it is changed to last: {addon.why}",
             "A hand edit of what the add-on owns is put back by its next update.",
             addon.missing or "eks:DescribeAddon",
         )
-        return Change(wishes, False, refusals=(why,))
+        return CorednsChange(wishes, False, refusals=(why,))
     if isinstance(addon, Absent):
         return _of_self_managed(facts, wishes)
     if isinstance(addon.values, Unknown):
         hint = "What would be sent replaces them as a whole: check them (aws eks describe-addon)."
-        why = Refused(f"the add-on's values of today are not known: {addon.values.why}", hint, addon.values.missing)
-        return Change(wishes, True, addon.addon.version, refusals=(why,))
+        why = ChangeRefused(
+            f"the add-on's values of today are not known: {addon.values.why}", hint, addon.values.missing
+        )
+        return CorednsChange(wishes, True, addon.addon.version, refusals=(why,))
     return _of_addon(facts, addon, addon.values, wishes, kubernetes)
 
 
-def _of_addon(facts: DnsFacts, side: AddonSide, values: Doc, wishes: Wishes, kubernetes: str) -> Change:
+def _of_addon(facts: DnsFacts, side: AddonSide, values: Doc, wishes: Wishes, kubernetes: str) -> CorednsChange:
     version = side.addon.version
     schema = None if isinstance(side.now.schema, Unknown) else paths(side.now.schema)
     new: Doc = {}
-    refusals: list[Refused] = []
+    refusals: list[ChangeRefused] = []
     found: list[Finding] = []
     corefile = None if wishes.lameduck_s is None else edited(facts, wishes.lameduck_s)
-    if isinstance(corefile, Edited):
+    if isinstance(corefile, EditedCorefile):
         new[COREFILE] = corefile.after
         found += corefile.findings
         refusals += _lacks(schema, COREFILE, version)
     elif corefile is not None:
         refusals += corefile
     spot = None if wishes.place is None else placed(facts, values, wishes.place, schema)
-    if isinstance(spot, Placed) and not spot.holds and wishes.lameduck_s is None:
+    if isinstance(spot, PlacedValues) and not spot.holds and wishes.lameduck_s is None:
         refusals += not_starting(facts)
     lands = None
-    if isinstance(spot, Placed):
+    if isinstance(spot, PlacedValues):
         new |= spot.values
         lands = spot.landing
     elif spot is not None:
         refusals += spot
-        lands = next((each.landing for each in spot if isinstance(each, Lacking)), None)
+        lands = next((each.landing for each in spot if isinstance(each, PlacementLacks)), None)
     if wishes.scale is not None:
         refusals += not_scaled(facts, kubernetes, version, schema)
         new[KEY] = _scaled(values, wishes)
@@ -198,19 +207,19 @@ def _of_addon(facts: DnsFacts, side: AddonSide, values: Doc, wishes: Wishes, kub
         new |= budgeted(facts, values, schema)
     after = _together(values, new)
     found += _two_steps(wishes, corefile, AFFINITY in new and values.get(AFFINITY) != new[AFFINITY])
-    return Change(
+    return CorednsChange(
         wishes,
         True,
         version,
         _texts(corefile),
         values,
         after,
-        spot.affinity if isinstance(spot, Placed) else None,
-        spot.source if isinstance(spot, Placed) else "",
+        spot.affinity if isinstance(spot, PlacedValues) else None,
+        spot.source if isinstance(spot, PlacedValues) else "",
         lands,
         tuple(refusals),
         in_order(found),
-        holds=not isinstance(spot, Placed) or spot.holds,
+        holds=not isinstance(spot, PlacedValues) or spot.holds,
         given=tuple(sorted(new)),
     )
 
@@ -231,21 +240,21 @@ def _scaled(values: Doc, wishes: Wishes) -> Doc:
     return {**(held if isinstance(held, dict) else {}), **bounds}
 
 
-def _lacks(schema: SchemaPaths | None, key: str, version: str) -> Iterator[Refused]:
+def _lacks(schema: SchemaPaths | None, key: str, version: str) -> Iterator[ChangeRefused]:
     if schema is not None and schema.refuses((key,)):
         hint = "Update the add-on first: kubectl eksdoc addon-diff coredns."
-        yield Refused(f"the schema of coredns {version} has no {key}: EKS would refuse it", hint)
+        yield ChangeRefused(f"the schema of coredns {version} has no {key}: EKS would refuse it", hint)
 
 
-def _texts(corefile: Edited | tuple[Refused, ...] | None) -> Texts | None:
-    if not isinstance(corefile, Edited):
+def _texts(corefile: EditedCorefile | tuple[ChangeRefused, ...] | None) -> CorefileTexts | None:
+    if not isinstance(corefile, EditedCorefile):
         return None
-    return Texts(corefile.before, corefile.after, has_reload(corefile.before))
+    return CorefileTexts(corefile.before, corefile.after, has_reload(corefile.before))
 
 
 def _two_steps(wishes: Wishes, corefile: object, rolls: bool) -> Iterator[Finding]:
     """The rollout begins before pods have read the new Corefile: those that leave wait as long as before."""
-    if not (rolls and isinstance(corefile, Edited) and corefile.before != corefile.after):
+    if not (rolls and isinstance(corefile, EditedCorefile) and corefile.before != corefile.after):
         return
     now = "an unknown time" if corefile.now_s is None else f"{corefile.now_s:g} s"
     place = wishes.place.value if wishes.place is not None else ""
@@ -260,33 +269,33 @@ def _two_steps(wishes: Wishes, corefile: object, rolls: bool) -> Iterator[Findin
     )
 
 
-def _of_self_managed(facts: DnsFacts, wishes: Wishes) -> Change:
+def _of_self_managed(facts: DnsFacts, wishes: Wishes) -> CorednsChange:
     """Its ConfigMap is applied; its Deployment is somebody else's, in whose manifest or chart a change has to be."""
     corefile = None if wishes.lameduck_s is None else edited(facts, wishes.lameduck_s)
-    refusals = [] if corefile is None or isinstance(corefile, Edited) else list(corefile)
+    refusals = [] if corefile is None or isinstance(corefile, EditedCorefile) else list(corefile)
     spot = None if wishes.place is None else placed(facts, {}, wishes.place, None)
     refusals += spot if isinstance(spot, tuple) else ()
-    if isinstance(spot, Placed) and not spot.holds and wishes.lameduck_s is None:
+    if isinstance(spot, PlacedValues) and not spot.holds and wishes.lameduck_s is None:
         refusals += not_starting(facts)
-    lands = spot.landing if isinstance(spot, Placed) else None
+    lands = spot.landing if isinstance(spot, PlacedValues) else None
     if isinstance(spot, tuple):
-        lands = next((each.landing for each in spot if isinstance(each, Lacking)), None)
+        lands = next((each.landing for each in spot if isinstance(each, PlacementLacks)), None)
     if wishes.scale is not None:
         refusals += not_scaled(facts, "", "", None)
-    return Change(
+    return CorednsChange(
         wishes,
         False,
         corefile=_texts(corefile),
-        affinity=spot.affinity if isinstance(spot, Placed) else None,
-        affinity_source=spot.source if isinstance(spot, Placed) else "",
+        affinity=spot.affinity if isinstance(spot, PlacedValues) else None,
+        affinity_source=spot.source if isinstance(spot, PlacedValues) else "",
         landing=lands,
         refusals=tuple(refusals),
-        findings=in_order(corefile.findings if isinstance(corefile, Edited) else ()),
-        not_done=tuple(_by_hand(wishes, spot if isinstance(spot, Placed) else None)),
+        findings=in_order(corefile.findings if isinstance(corefile, EditedCorefile) else ()),
+        not_done=tuple(_by_hand(wishes, spot if isinstance(spot, PlacedValues) else None)),
     )
 
 
-def _by_hand(wishes: Wishes, spot: Placed | None) -> Iterator[tuple[str, ...]]:
+def _by_hand(wishes: Wishes, spot: PlacedValues | None) -> Iterator[tuple[str, ...]]:
     kubectl = ("kubectl", "-n", SYSTEM)
     if spot is not None:
         path = "/spec/template/spec/affinity"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.coredns_lameduck.change.wishes import Refused
+from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused
 from kubectl_eksdoc.coredns_lameduck.deployed import Deployed, DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging.configured import stoppers
 from kubectl_eksdoc.coredns_lameduck.shutdown import (
     DEFAULT_GRACE_S,
     MARGIN_S,
-    Budget,
     Shutdown,
+    ShutdownBudget,
     arithmetic,
     budget,
     grace_for,
@@ -23,14 +23,14 @@ from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
 from kubectl_eksdoc.kubernetes.keeping import is_digest
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
-from kubectl_eksdoc.model.coredns import NAME, SYSTEM, Corefile, Directive, Refusal
+from kubectl_eksdoc.model.coredns import NAME, SYSTEM, Corefile, CorefileRefusal, Directive
 from kubectl_eksdoc.model.findings import Finding, Subject
 
 CONFIG = Subject("ConfigMap", NAME, SYSTEM)
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class EditedCorefile:
     """The Corefile before and after; `now_s`: so long CoreDNS waits today, None where the text does not tell."""
 
     before: str
@@ -42,17 +42,17 @@ class Edited:
 _WHOLE = "the whole Corefile, which the live cluster has"
 
 
-def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
+def edited(facts: DnsFacts, seconds: int) -> EditedCorefile | tuple[ChangeRefused, ...]:
     corefile = facts.corefile
     if isinstance(corefile, Unknown):
-        return (Refused(f"the Corefile is not known: {corefile.why}", "", corefile.missing or corefile.why),)
+        return (ChangeRefused(f"the Corefile is not known: {corefile.why}", "", corefile.missing or corefile.why),)
     if isinstance(corefile, Absent):
-        return (Refused(f"there is no Corefile to change: {corefile.said}", "Is CoreDNS what answers here?"),)
-    if isinstance(corefile, Refusal):
-        return (Refused(f"the Corefile of today cannot be parsed: {corefile}", "Fix it first."),)
+        return (ChangeRefused(f"there is no Corefile to change: {corefile.said}", "Is CoreDNS what answers here?"),)
+    if isinstance(corefile, CorefileRefusal):
+        return (ChangeRefused(f"the Corefile of today cannot be parsed: {corefile}", "Fix it first."),)
     if is_digest(corefile.text):
         return (
-            Refused(
+            ChangeRefused(
                 "the Corefile is not known as a whole: of secrets and comments in it a snapshot keeps digests",
                 "",
                 _WHOLE,
@@ -64,7 +64,7 @@ def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
         return found
     text = with_lameduck(corefile, seconds)
     if isinstance(text, NotEdited):
-        return (Refused(f"the Corefile is not edited: {text.why}", "Change it by hand where that stands."),)
+        return (ChangeRefused(f"the Corefile is not edited: {text.why}", "Change it by hand where that stands."),)
     wrong = tuple(bad(text, facts))
     if wrong:
         return wrong
@@ -72,36 +72,36 @@ def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
     assert isinstance(made, Corefile), "else it is bad"
     waits = lameduck_s(made)
     if waits is not None and abs(waits - seconds) >= 1:
-        return (Refused(f"the edit would make CoreDNS wait {waits:g} s, and not {seconds} s"),)
+        return (ChangeRefused(f"the edit would make CoreDNS wait {waits:g} s, and not {seconds} s"),)
     found_too = (*_still_short(facts, seconds), *_tight(facts, seconds), *_grace_not_kept(facts, seconds))
-    return Edited(corefile.text, text, now, found_too)
+    return EditedCorefile(corefile.text, text, now, found_too)
 
 
-def bad(text: str, facts: DnsFacts) -> Iterator[Refused]:
+def bad(text: str, facts: DnsFacts) -> Iterator[ChangeRefused]:
     """Why CoreDNS would not start with it, or never become Ready."""
     corefile, deployed = facts.read(text), facts.deployed
-    if isinstance(corefile, Refusal):
-        yield Refused(f"CoreDNS would refuse the Corefile: {corefile}", "It is not sent.")
+    if isinstance(corefile, CorefileRefusal):
+        yield ChangeRefused(f"CoreDNS would refuse the Corefile: {corefile}", "It is not sent.")
         return
     for each in facts.judged(corefile).refusals:
-        yield Refused(f"CoreDNS would refuse the Corefile: {each}", "It is not sent.")
+        yield ChangeRefused(f"CoreDNS would refuse the Corefile: {each}", "It is not sent.")
     path = deployed.readiness.path if isinstance(deployed, Deployed) and deployed.readiness is not None else ""
     if path == "/ready" and not _has(corefile, "ready"):
-        yield Refused(
+        yield ChangeRefused(
             "the readiness probe asks /ready, and the Corefile has no plugin ready: a pod that starts with it never "
             "becomes Ready",
             "Add the plugin ready to its first server block.",
         )
 
 
-def not_starting(facts: DnsFacts) -> Iterator[Refused]:
+def not_starting(facts: DnsFacts) -> Iterator[ChangeRefused]:
     """Why no rollout may begin: its pods would crash, or never become Ready, with the Corefile as it is."""
     text = facts.text
     if isinstance(text, (Absent, Unknown)):
         why, missing = (text.said, "") if isinstance(text, Absent) else (text.why, text.missing)
-        yield Refused(f"whether recreated pods would start is unknown: {why}", "", missing or "the Corefile")
+        yield ChangeRefused(f"whether recreated pods would start is unknown: {why}", "", missing or "the Corefile")
     for each in stoppers(facts):
-        yield Refused(f"it recreates pods, and none would start: {each.message}", "Fix the Corefile first.")
+        yield ChangeRefused(f"it recreates pods, and none would start: {each.message}", "Fix the Corefile first.")
 
 
 def has_reload(text: str) -> bool:
@@ -115,24 +115,26 @@ def _has(corefile: Corefile, plugin: str) -> bool:
     return any(isinstance(each, Directive) and each.name == plugin for each in held)
 
 
-def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | None) -> Iterator[Refused]:
+def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | None) -> Iterator[ChangeRefused]:
     if corefile.files:
-        yield Refused(
+        yield ChangeRefused(
             f"it imports {', '.join(corefile.files)}, which may hold the plugin health: how long CoreDNS would wait in "
             "all is not known",
             "Put what that holds into the Corefile itself, or change it by hand.",
             "what the imported files hold",
         )
     for each in facts.judged(corefile).refusals:
-        yield Refused(f"CoreDNS refuses the Corefile of today: {each}", "Fix it first: its next pod does not start.")
+        yield ChangeRefused(
+            f"CoreDNS refuses the Corefile of today: {each}", "Fix it first: its next pod does not start."
+        )
     deployed = facts.deployed
     if isinstance(deployed, (Absent, Unknown)):
         why = deployed.why if isinstance(deployed, Unknown) else deployed.said
         missing = (deployed.missing if isinstance(deployed, Unknown) else "") or "Deployment coredns"
-        yield Refused(f"how long CoreDNS may take to end is not known: {why}", "", missing)
+        yield ChangeRefused(f"how long CoreDNS may take to end is not known: {why}", "", missing)
         return
     if isinstance(deployed.pre_stop_s, Unknown):
-        yield Refused(
+        yield ChangeRefused(
             f"how long CoreDNS may take to end is not known: {deployed.pre_stop_s.why}",
             "Write the preStop hook as a plain sleep, or take it away: lameduck does its work.",
             "the length of the preStop hook",
@@ -141,14 +143,14 @@ def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | Non
     wished = facts.budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds))
     if wished.too_long:
         needs = grace_for(seconds, deployed.pre_stop_s)
-        yield Refused(
+        yield ChangeRefused(
             f"lameduck {seconds}s does not fit: {arithmetic(seconds, wished.shutdown)}; CoreDNS may be killed while it "
             "still closes its servers",
             f"The largest that is safe is {wished.advised_s}s; {seconds}s needs terminationGracePeriodSeconds {needs}"
             + (", for which no schema of the add-on has a key." if isinstance(facts.addon, AddonSide) else "."),
         )
     elif wished.maybe_short and (now is None or seconds <= now):
-        yield Refused(
+        yield ChangeRefused(
             f"lameduck {seconds}s may be too short: {_why_short(wished)}", f"Give at least {wished.least_s}s."
         )
 
@@ -180,7 +182,7 @@ def _tight(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
         )
 
 
-def _wished(facts: DnsFacts, seconds: int) -> Budget | None:
+def _wished(facts: DnsFacts, seconds: int) -> ShutdownBudget | None:
     """None where it is not known what is deployed."""
     deployed = facts.deployed
     if not isinstance(deployed, Deployed) or isinstance(deployed.pre_stop_s, Unknown):
@@ -188,7 +190,7 @@ def _wished(facts: DnsFacts, seconds: int) -> Budget | None:
     return facts.budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds))
 
 
-def _why_short(wished: Budget) -> str:
+def _why_short(wished: ShutdownBudget) -> str:
     margin = f", with a margin {wished.least_s} s" if wished.least_s > wished.propagation.seconds else ""
     return f"{wished.propagation}{margin}"
 

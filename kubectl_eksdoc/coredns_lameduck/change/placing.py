@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
-from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Refused
+from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, Place
 from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging.placed import SPOT
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
@@ -115,7 +115,7 @@ _READ = (kinds.NODES, kinds.PODS)
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class CandidateNode:
     """One node: why a pod of CoreDNS cannot run there, in the scheduler's words or plainer ones; () where it can."""
 
     node: str
@@ -129,14 +129,14 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
-class Landing:
+class CorednsPlacement:
     """Of every node, those that fit first, by zone and name. `unknown`: why no verdict is certain."""
 
-    seats: tuple[Seat, ...]
+    seats: tuple[CandidateNode, ...]
     unknown: tuple[str, ...] = ()
 
     @property
-    def fitting(self) -> tuple[Seat, ...]:
+    def fitting(self) -> tuple[CandidateNode, ...]:
         return tuple(each for each in self.seats if each.fits)
 
     @property
@@ -148,21 +148,21 @@ class Landing:
         return len(self.fitting) >= LEAST_NODES and len(self.zones) >= LEAST_ZONES
 
 
-def landing(facts: DnsFacts, affinity: Doc) -> Landing | Refused:
+def landing(facts: DnsFacts, affinity: Doc) -> CorednsPlacement | ChangeRefused:
     """Of pods like today's with another affinity, which asks the same of other pods. Today's own pods are taken off
     their nodes: the rollout replaces them."""
     cluster = facts.cluster
     missing = cluster.unread(*_READ)
     if missing:
         read = missing[0]
-        return Refused(
+        return ChangeRefused(
             f"whether CoreDNS would find nodes is not known: {read.resource.full_name}: {read.detail}",
             "Nothing is sent before that is known.",
             f"list {read.resource.full_name}",
         )
     running = [pod for pod in facts.pods if not pod.deleting]
     if not running:
-        return Refused(
+        return ChangeRefused(
             "whether CoreDNS could be scheduled is unknown: none of its pods runs",
             "Fix what prevents that first.",
             "a pod of CoreDNS",
@@ -171,10 +171,10 @@ def landing(facts: DnsFacts, affinity: Doc) -> Landing | Refused:
     return _landing(cluster, {pod.uid for pod in facts.pods}, _like(model, affinity))
 
 
-def too_few(found: Landing) -> Refused | None:
+def too_few(found: CorednsPlacement) -> ChangeRefused | None:
     """Why it would end with pods that are Pending, or all in one place."""
     if found.unknown:
-        return Refused(
+        return ChangeRefused(
             f"whether CoreDNS would find nodes is not certain: {'; '.join(found.unknown)}",
             "Nothing is sent before that is known.",
             "what decides where CoreDNS may run",
@@ -185,7 +185,7 @@ def too_few(found: Landing) -> Refused | None:
     nodes = "1 node" if count == 1 else f"{count} nodes"
     names = f" ({', '.join(each.node for each in found.fitting[:3])})" if count else ""
     where = f" in {zones} zone{'' if zones == 1 else 's'}" if count else ""
-    return Refused(
+    return ChangeRefused(
         f"of {len(found.seats)} nodes only {nodes}{names}{where} would take a pod of CoreDNS; at least {LEAST_NODES} "
         f"in {LEAST_ZONES} zones are needed, or it would be Pending, or all in one place",
         "Have such nodes Ready first: on-demand, in two zones, without taints that CoreDNS does not tolerate.",
@@ -197,16 +197,17 @@ def _like(model: Pod, affinity: Doc) -> Pod:
     return replace(model, placement=replace(model.placement, nodes=demand), node="", volumes=())
 
 
-def _landing(cluster: Cluster, own: set[str], like: Pod) -> Landing:
+def _landing(cluster: Cluster, own: set[str], like: Pod) -> CorednsPlacement:
     spaces = None if cluster.unread(kinds.NAMESPACES) else {each.name: each.labels for each in cluster.namespaces}
     others = [pod for pod in cluster.pods if pod.uid not in own]
     occupancy = Occupancy.of(cluster.nodes, others, spaces)
     kind = occupancy.class_of(like)
     seats = [
-        Seat(node.name, node.zone, node.capacity_type, tuple(_why(node, occupancy, like))) for node in cluster.nodes
+        CandidateNode(node.name, node.zone, node.capacity_type, tuple(_why(node, occupancy, like)))
+        for node in cluster.nodes
     ]
     order = sorted(seats, key=lambda seat: (not seat.fits, seat.zone, seat.node))
-    return Landing(tuple(order), occupancy.unknown(kind))
+    return CorednsPlacement(tuple(order), occupancy.unknown(kind))
 
 
 def _why(node: Node, occupancy: Occupancy, like: Pod) -> Iterator[str]:
@@ -218,9 +219,9 @@ def _why(node: Node, occupancy: Occupancy, like: Pod) -> Iterator[str]:
     if refusal is None:
         return
     taints = [taint.key for taint in node.taints if taint.effect in _KEEP_OUT and not _tolerates(like, taint)]
-    if refusal.filter is Filter.TAINT_TOLERATION and taints:
+    if refusal.filter is SchedulerFilter.TAINT_TOLERATION and taints:
         yield f"its taint {' and '.join(taints)} is not tolerated"
-    elif refusal.filter is Filter.NODE_AFFINITY and node.capacity_type == SPOT:
+    elif refusal.filter is SchedulerFilter.NODE_AFFINITY and node.capacity_type == SPOT:
         yield "it is a Spot node"
     else:
         yield from refusal.reasons
@@ -247,39 +248,41 @@ _BUDGET: Doc = {"enabled": True, "maxUnavailable": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedValues:
     """`values`: what of the add-on's values is set, {} for what is taken away; `affinity` as it becomes, {} for none;
     `source`: whose it was. `holds`: the live Deployment has it."""
 
     values: Doc
     affinity: Doc
     source: str
-    landing: Landing | None = None
+    landing: CorednsPlacement | None = None
     holds: bool = True
 
 
-def placed(facts: DnsFacts, values: Doc, place: Place, schema: SchemaPaths | None) -> Placed | tuple[Refused, ...]:
+def placed(
+    facts: DnsFacts, values: Doc, place: Place, schema: SchemaPaths | None
+) -> PlacedValues | tuple[ChangeRefused, ...]:
     """`values`: those of the add-on today; `schema`: None where it is not known, or nobody holds it to one."""
     if schema is not None and schema.of((KEY,)) is None:
         why = f"the schema of this version of the add-on has no {KEY}: EKS would refuse it"
-        return (Refused(why, "Update the add-on first: kubectl eksdoc addon-diff coredns."),)
+        return (ChangeRefused(why, "Update the add-on first: kubectl eksdoc addon-diff coredns."),)
     today = _today(facts, values, schema)
-    if isinstance(today, Refused):
+    if isinstance(today, ChangeRefused):
         return (today,)
     source, before = today
     live = at(_deployment(facts), "spec", "template", "spec", "affinity") or {}
     if place is Place.ANY:
         any_node = with_spot(before)
         if any_node == before and KEY not in values:
-            return Placed({}, any_node, "")  # nobody keeps it from any
-        return Placed({KEY: any_node}, any_node, source, holds=live == any_node)
+            return PlacedValues({}, any_node, "")  # nobody keeps it from any
+        return PlacedValues({KEY: any_node}, any_node, source, holds=live == any_node)
     after = without_spot(before)
     if of_pods(after) != of_pods(live if isinstance(live, dict) else {}):
         why = "the affinity among pods that the add-on's values ask for is another one than that of today's pods"
         hint = "Bring the add-on in order first: kubectl eksdoc addon-diff coredns tells why it does not hold."
-        return (Refused(f"whether CoreDNS would find nodes is not known: {why}", hint, "what its pods ask for"),)
+        return (ChangeRefused(f"whether CoreDNS would find nodes is not known: {why}", hint, "what its pods ask for"),)
     lands = landing(facts, after)
-    if isinstance(lands, Refused):
+    if isinstance(lands, ChangeRefused):
         return (lands,)
     new: Doc = {KEY: after}
     constraints = _spread(facts, values, schema)
@@ -287,15 +290,15 @@ def placed(facts: DnsFacts, values: Doc, place: Place, schema: SchemaPaths | Non
         new[SPREAD] = constraints
     refused = too_few(lands)
     if refused is not None:
-        return (Lacking(refused.why, refused.hint, refused.missing, lands),)
-    return Placed(new, after, source, lands, live == after)
+        return (PlacementLacks(refused.why, refused.hint, refused.missing, lands),)
+    return PlacedValues(new, after, source, lands, live == after)
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking(Refused):
+class PlacementLacks(ChangeRefused):
     """With which nodes were looked at."""
 
-    landing: Landing | None = None
+    landing: CorednsPlacement | None = None
 
 
 def _deployment(facts: DnsFacts) -> Doc:
@@ -303,7 +306,7 @@ def _deployment(facts: DnsFacts) -> Doc:
     return found if isinstance(found, dict) else {}
 
 
-def _today(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> tuple[str, Doc] | Refused:
+def _today(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> tuple[str, Doc] | ChangeRefused:
     """Which affinity holds, and from where."""
     given = values.get(KEY)
     if isinstance(given, dict) and given:
@@ -312,7 +315,7 @@ def _today(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> tuple[st
     if isinstance(found, (Absent, Unknown)):
         why = found.why if isinstance(found, Unknown) else found.said
         missing = (found.missing if isinstance(found, Unknown) else "") or "Deployment coredns"
-        return Refused(f"the affinity of today is not known: {why}", "", missing)
+        return ChangeRefused(f"the affinity of today is not known: {why}", "", missing)
     live = at(found, "spec", "template", "spec", "affinity")
     if isinstance(live, dict) and live:
         return "the live Deployment", live

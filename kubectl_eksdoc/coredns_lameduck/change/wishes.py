@@ -16,7 +16,7 @@ class Place(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AutoscalerRange:
     """The add-on's autoscaler keeps so many replicas."""
 
     least: int
@@ -32,14 +32,14 @@ class Wishes:
 
     lameduck_s: int | None = None
     place: Place | None = None
-    scale: Scale | None = None
+    scale: AutoscalerRange | None = None
 
     def __bool__(self) -> bool:
         return any(each is not None for each in (self.lameduck_s, self.place, self.scale))
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class ChangeRefused:
     """Why it is not done, a clause, and what to do instead, a sentence. `missing`: the right without which it is not
     known whether it could be, "" where it is known."""
 
@@ -52,31 +52,31 @@ LEAST_REPLICAS, MOST_REPLICAS = 2, 1000
 """The bounds of the add-on's schema (minReplicas, maxReplicas)."""
 
 
-def lameduck_wished(text: str) -> int | Refused:
+def lameduck_wished(text: str) -> int | ChangeRefused:
     """Seconds of a duration as CoreDNS reads it."""
     length = go_duration(text)
     if length is None:
         if text.isdigit():
-            return Refused(f"{text} has no unit: CoreDNS would refuse it", f"Write {text}s.")
-        return Refused(f"{text!r} is no duration that CoreDNS takes", "Write it as 20s.")
+            return ChangeRefused(f"{text} has no unit: CoreDNS would refuse it", f"Write {text}s.")
+        return ChangeRefused(f"{text!r} is no duration that CoreDNS takes", "Write it as 20s.")
     seconds = length.total_seconds()
     if seconds < 0 or seconds != int(seconds):
-        return Refused(f"{text} is no number of whole seconds", "Write it as 20s.")
+        return ChangeRefused(f"{text} is no number of whole seconds", "Write it as 20s.")
     return int(seconds)
 
 
-def scale_wished(text: str) -> Scale | Refused:
+def scale_wished(text: str) -> AutoscalerRange | ChangeRefused:
     """Of ``MIN:MAX``."""
     low, colon, high = text.partition(":")
     if not colon or not (low.isascii() and high.isascii() and low.isdigit() and high.isdigit()):
-        return Refused(f"{text!r} is not MIN:MAX", "Write it as 3:10.")
-    found = Scale(int(low), int(high))
+        return ChangeRefused(f"{text!r} is not MIN:MAX", "Write it as 3:10.")
+    found = AutoscalerRange(int(low), int(high))
     if found.least < LEAST_REPLICAS:
-        return Refused(
+        return ChangeRefused(
             f"at least {LEAST_REPLICAS} replicas are needed: with {low}, DNS lookups fail while it is replaced"
         )
     if found.most > MOST_REPLICAS:
-        return Refused(f"{high} replicas are more than the add-on takes, which is {MOST_REPLICAS}")
+        return ChangeRefused(f"{high} replicas are more than the add-on takes, which is {MOST_REPLICAS}")
     if found.most < found.least:
-        return Refused(f"the most replicas ({high}) are fewer than the least ({low})", "Write it as MIN:MAX.")
+        return ChangeRefused(f"the most replicas ({high}) are fewer than the least ({low})", "Write it as MIN:MAX.")
     return found

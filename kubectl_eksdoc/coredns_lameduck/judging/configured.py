@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, Import, Refusal
+from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal, Import
 from kubectl_eksdoc.model.durations import go_duration
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.missing_rights import allow
@@ -73,7 +73,7 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
     corefile = facts.corefile
     if isinstance(corefile, (Absent, Unknown)):
         yield not_read("the Corefile", corefile, CONFIG)
-    elif isinstance(corefile, Refusal):
+    elif isinstance(corefile, CorefileRefusal):
         yield _refused(facts, (corefile,))
     else:
         found = facts.judged(corefile)
@@ -92,7 +92,7 @@ def stoppers(facts: DnsFacts) -> tuple[Finding, ...]:
     return tuple(each for each in judged(facts) if each.code in NO_START)
 
 
-def _refused(facts: DnsFacts, told: tuple[Refusal, ...]) -> Finding:
+def _refused(facts: DnsFacts, told: tuple[CorefileRefusal, ...]) -> Finding:
     return Finding.of(
         "dns-corefile-refused/live",
         CONFIG,

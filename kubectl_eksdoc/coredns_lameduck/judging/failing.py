@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.coredns_lameduck.deployed import Deployed, DnsFacts, Inside
+from kubectl_eksdoc.coredns_lameduck.deployed import CorednsPodLogs, Deployed, DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging import configured
 from kubectl_eksdoc.coredns_lameduck.judging.configured import (
     CONFIG,
@@ -24,12 +24,12 @@ from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.coredns import SERVICE, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, PODS
-from kubectl_eksdoc.model.pods import Pod, Runs, pod_count
+from kubectl_eksdoc.model.pods import ContainerRunState, Pod, pod_count
 
 OUT_OF_MEMORY = "OOMKilled"
 EKS_MEMORY = "170Mi"
 """The limit that EKS gives CoreDNS."""
-_NOTHING_SEEN = Inside()
+_NOTHING_SEEN = CorednsPodLogs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +176,9 @@ def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
 _LATELY_S = 3600
 
 
-def _lately(facts: DnsFacts, pod: Pod, runs: Runs) -> bool:
+def _lately(facts: DnsFacts, pod: Pod, runs: ContainerRunState) -> bool:
     """A restart of last month is nobody's business now."""
-    if runs is not Runs.RUNNING or not pod.ready or pod.ready_at is None:
+    if runs is not ContainerRunState.RUNNING or not pod.ready or pod.ready_at is None:
         return True
     return (facts.cluster.observed_at - pod.ready_at).total_seconds() < _LATELY_S
 

@@ -11,8 +11,8 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     FASTEST_S,
     MARGIN_S,
     SLOWEST_S,
-    Budget,
     Shutdown,
+    ShutdownBudget,
     arithmetic,
     grace_for,
 )
@@ -27,10 +27,10 @@ does not fit the grace period that EKS gives CoreDNS (issue 728 of that guide)."
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ShutdownEnding:
     """`budget` is Unknown where something of it is; `lameduck_s` is None where the text does not say it."""
 
-    budget: Budget | Unknown
+    budget: ShutdownBudget | Unknown
     lameduck_s: float | None
 
     @property
@@ -40,15 +40,15 @@ class Ending:
         return 0 if isinstance(found, Unknown) or not found.fits else found.advised_s
 
 
-def ending(facts: DnsFacts) -> Ending:
+def ending(facts: DnsFacts) -> ShutdownEnding:
     """Of the Deployment and the Corefile as they are."""
     lameduck = facts.lameduck_s
     of = facts.deployed
     if isinstance(of, (Absent, Unknown)):
-        return Ending(Unknown("the grace period of CoreDNS' pods is not known"), lameduck)
+        return ShutdownEnding(Unknown("the grace period of CoreDNS' pods is not known"), lameduck)
     if isinstance(of.pre_stop_s, Unknown):
-        return Ending(of.pre_stop_s, lameduck)
-    return Ending(facts.budget(Shutdown(of.grace_s, of.pre_stop_s, lameduck or 0.0)), lameduck)
+        return ShutdownEnding(of.pre_stop_s, lameduck)
+    return ShutdownEnding(facts.budget(Shutdown(of.grace_s, of.pre_stop_s, lameduck or 0.0)), lameduck)
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:
@@ -105,7 +105,7 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
         )
 
 
-def _least(allowed: Budget) -> str:
+def _least(allowed: ShutdownBudget) -> str:
     """How the lower bound is made up."""
     known = allowed.propagation
     source = "" if known.measured_at else f", EKS says {FASTEST_S} to {SLOWEST_S} s"
@@ -113,11 +113,11 @@ def _least(allowed: Budget) -> str:
     return f"at least: {known}{source}{margin}"
 
 
-def _who(allowed: Budget) -> str:
+def _who(allowed: ShutdownBudget) -> str:
     return "every node sends" if allowed.propagation.lost else "any node sends"
 
 
-def _passes(allowed: Budget) -> str:
+def _passes(allowed: ShutdownBudget) -> str:
     known = allowed.propagation
     if known.measured_at:
         return str(known)
@@ -135,13 +135,13 @@ def _said(lameduck: float) -> str:
     return f"lameduck is {lameduck:g} s" if lameduck else "there is no lameduck"
 
 
-def _lengthen(allowed: Budget) -> tuple[Remedy, ...]:
+def _lengthen(allowed: ShutdownBudget) -> tuple[Remedy, ...]:
     if allowed.fits:
         return (Remedy("Nothing is restarted: CoreDNS reloads its Corefile.", set_to(allowed.advised_s)),)
     return (_more_grace(allowed, allowed.least_s),)
 
 
-def _shorten(allowed: Budget) -> tuple[Remedy, ...]:
+def _shorten(allowed: ShutdownBudget) -> tuple[Remedy, ...]:
     if allowed.fits:
         return (
             Remedy("Nothing is restarted: CoreDNS reloads its Corefile.", set_to(allowed.advised_s)),
@@ -150,7 +150,7 @@ def _shorten(allowed: Budget) -> tuple[Remedy, ...]:
     return (_more_grace(allowed, max(allowed.least_s, allowed.shutdown.lameduck_s)),)
 
 
-def _more_grace(allowed: Budget, lameduck: float, give: str = "Give") -> Remedy:
+def _more_grace(allowed: ShutdownBudget, lameduck: float, give: str = "Give") -> Remedy:
     needed = grace_for(lameduck, allowed.shutdown.pre_stop_s)
     return Remedy(
         f"{give} its pods {needed} s of grace: no schema of the add-on has a key for it, so an update with OVERWRITE "
@@ -161,7 +161,7 @@ def _more_grace(allowed: Budget, lameduck: float, give: str = "Give") -> Remedy:
     )
 
 
-def _not_known(facts: DnsFacts, end: Ending) -> Finding:
+def _not_known(facts: DnsFacts, end: ShutdownEnding) -> Finding:
     corefile = facts.corefile
     files = corefile.files if isinstance(corefile, Corefile) else ()
     if isinstance(end.budget, Unknown):

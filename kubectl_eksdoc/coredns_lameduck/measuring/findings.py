@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, Happening, MeasurePlan
-from kubectl_eksdoc.coredns_lameduck.measuring.result import SLACK_S, Measured, MeasuredZone, What, offset_s, untold_s
+from kubectl_eksdoc.coredns_lameduck.measuring.result import (
+    SLACK_S,
+    DnsMeasurement,
+    MeasuredZone,
+    What,
+    offset_s,
+    untold_s,
+)
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, FASTEST_S
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
@@ -20,9 +27,9 @@ from kubectl_eksdoc.model.coredns import (
     TRANSPORTS,
     UDP,
     Counts,
+    LoadReport,
+    MeasuredStream,
     Propagation,
-    Report,
-    Stream,
 )
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
 from kubectl_eksdoc.probes import left_finding
@@ -32,7 +39,7 @@ from kubectl_eksdoc.probes import left_finding
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class _Ended:
     """`answered_s`: from being told to end to the first answer that its own address lost, by the transport and from the
     zone where that was shortest; None where its own address was not asked. `until_end`: it was still answering when the
     measurement ended, or less than a client's timeout before."""
@@ -42,7 +49,7 @@ class Ended:
     until_end: bool = False
 
 
-def ended_pods(plan: MeasurePlan, measured: Measured) -> tuple[Ended, ...]:
+def ended_pods(plan: MeasurePlan, measured: DnsMeasurement) -> tuple[_Ended, ...]:
     """Those that were told to end while it was measured, in that order; a second fine, by two clocks."""
     told = [each for each in measured.moments if each.what is What.TOLD]
     reports = [zone.report for zone in measured.zones if not isinstance(zone.report, Unknown)]
@@ -54,11 +61,11 @@ def ended_pods(plan: MeasurePlan, measured: Measured) -> tuple[Ended, ...]:
             of = list(_lasted(plan, report, moment.pod, told_s))
             until_end = until_end or any(told_s + each > report.length - CLIENT_S for each in of)
             lasted += of
-        found.append(Ended(moment.pod, min(lasted, default=None), until_end))
+        found.append(_Ended(moment.pod, min(lasted, default=None), until_end))
     return tuple(found)
 
 
-def _lasted(plan: MeasurePlan, report: Report, pod: str, told_s: int) -> Iterator[int]:
+def _lasted(plan: MeasurePlan, report: LoadReport, pod: str, told_s: int) -> Iterator[int]:
     """Of each stream to its own address."""
     names = {target.name for target in plan.targets if target.pod == pod}
     for stream, seconds in report.seconds.items():
@@ -67,7 +74,7 @@ def _lasted(plan: MeasurePlan, report: Report, pod: str, told_s: int) -> Iterato
             yield max(0, min(bad, default=report.length) - told_s)
 
 
-def lost_until_s(plan: MeasurePlan, measured: Measured) -> int | None:
+def lost_until_s(plan: MeasurePlan, measured: DnsMeasurement) -> int | None:
     """Seconds from a pod being told to end to the end of the second in which the service lost the last answer; None
     where none was. A socket that is kept is left out: its flows live on by other rules (`judging.clients`)."""
     told = [each for each in measured.moments if each.what is What.TOLD]
@@ -86,7 +93,7 @@ def lost_until_s(plan: MeasurePlan, measured: Measured) -> int | None:
     return max(found, default=None)
 
 
-def propagation(plan: MeasurePlan, measured: Measured, nodes: int) -> Propagation | None:
+def propagation(plan: MeasurePlan, measured: DnsMeasurement, nodes: int) -> Propagation | None:
     """Of a cluster with so many `nodes`; None where no pod ended, or not all of it was seen. Where no answer was lost,
     every node sent elsewhere while pods still answered: that is known only where each of them was seen to stop, every
     question was asked in time, and all of it was told."""
@@ -103,10 +110,10 @@ def propagation(plan: MeasurePlan, measured: Measured, nodes: int) -> Propagatio
     return Propagation(max(FASTEST_S, *known), nodes, measured.ended)
 
 
-def _all_told(plan: MeasurePlan, measured: Measured) -> bool:
+def _all_told(plan: MeasurePlan, measured: DnsMeasurement) -> bool:
     """Of the service: from every zone, each second, and nothing that is unsure."""
     services = {target.name for target in plan.targets if not target.pod}
-    reports = [zone.report for zone in measured.zones if isinstance(zone.report, Report)]
+    reports = [zone.report for zone in measured.zones if isinstance(zone.report, LoadReport)]
     asked = [
         seconds
         for report in reports
@@ -121,7 +128,7 @@ def _all_told(plan: MeasurePlan, measured: Measured) -> bool:
     )
 
 
-def said(plan: MeasurePlan, measured: Measured) -> Iterator[str]:
+def said(plan: MeasurePlan, measured: DnsMeasurement) -> Iterator[str]:
     """A sentence for each thing learned."""
     ended = ended_pods(plan, measured)
     for each in ended:
@@ -140,7 +147,7 @@ _SERVICE = Subject("Service", SERVICE, SYSTEM)
 _SAID = {UDP: "UDP", TCP: "TCP", KEPT: "UDP from a socket that is kept"}
 
 
-def findings_of(plan: MeasurePlan, measured: Measured) -> tuple[Finding, ...]:
+def findings_of(plan: MeasurePlan, measured: DnsMeasurement) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for zone in measured.zones:
         found += _of_zone(plan, measured, zone)
@@ -155,7 +162,7 @@ def findings_of(plan: MeasurePlan, measured: Measured) -> tuple[Finding, ...]:
     return in_order(found)
 
 
-def _of_zone(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Iterator[Finding]:
+def _of_zone(plan: MeasurePlan, measured: DnsMeasurement, zone: MeasuredZone) -> Iterator[Finding]:
     report, where = zone.report, f"from zone {zone.zone.said}"
     if isinstance(report, Unknown):
         yield _unknown(f"nothing was measured {where}: {report.why}", report.missing or "what a pod there measures")
@@ -195,7 +202,11 @@ def _of_zone(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Itera
 
 
 def _lost(
-    plan: MeasurePlan, measured: Measured, zone: MeasuredZone, report: Report, service: dict[Stream, Counts]
+    plan: MeasurePlan,
+    measured: DnsMeasurement,
+    zone: MeasuredZone,
+    report: LoadReport,
+    service: dict[MeasuredStream, Counts],
 ) -> Finding:
     total = sum(service.values(), Counts())
     transports = (*TRANSPORTS, KEPT)
@@ -216,7 +227,7 @@ def _lost(
     )
 
 
-def _silent(plan: MeasurePlan, measured: Measured) -> Iterator[Finding]:
+def _silent(plan: MeasurePlan, measured: DnsMeasurement) -> Iterator[Finding]:
     """Endpoints that were silent before they were told to end; whoever looks at them wants to know from where."""
     for pod in dict.fromkeys(target.pod for target in plan.targets if target.pod):
         mine = [stream for stream in plan.streams if _pod_of(plan, stream) == pod]
@@ -233,7 +244,9 @@ def _silent(plan: MeasurePlan, measured: Measured) -> Iterator[Finding]:
             )
 
 
-def _bad_before(measured: Measured, report: Report | Unknown, streams: Iterable[Stream], pod: str) -> dict[int, int]:
+def _bad_before(
+    measured: DnsMeasurement, report: LoadReport | Unknown, streams: Iterable[MeasuredStream], pod: str
+) -> dict[int, int]:
     """Questions without an answer by seconds, until the pod was told to end."""
     ends = [each for each in measured.moments if each.pod == pod and each.what is not What.CAME]
     if isinstance(report, Unknown) or (measured.unseen and not ends):
@@ -251,7 +264,7 @@ _TOP = f"kubectl top pods -n {SYSTEM} -l {SELECTOR}"
 _LOGS = f"kubectl logs -n {SYSTEM} {{}} --tail=50"
 
 
-def _what_it_shows(plan: MeasurePlan, measured: Measured) -> Iterator[str]:
+def _what_it_shows(plan: MeasurePlan, measured: DnsMeasurement) -> Iterator[str]:
     ended = sorted({each.pod for each in measured.moments if each.what is What.TOLD})
     if ended:
         yield f"while {', '.join(ended)} ended"
@@ -278,7 +291,7 @@ _WANTED = {
 }
 
 
-def _not_done(plan: MeasurePlan, measured: Measured) -> Iterator[Finding]:
+def _not_done(plan: MeasurePlan, measured: DnsMeasurement) -> Iterator[Finding]:
     happening, deed = plan.manner.happening, measured.deed
     if not happening.changes:
         return
@@ -301,11 +314,11 @@ def _unknown(message: str, missing: str, evidence: tuple[str, ...] = ()) -> Find
 _AGAIN = Remedy("Fix what prevented the measurement, and measure again.")
 
 
-def _pod_of(plan: MeasurePlan, stream: Stream) -> str:
+def _pod_of(plan: MeasurePlan, stream: MeasuredStream) -> str:
     return next(target.pod for target in plan.targets if target.name == stream.target)
 
 
-def _when(report: Report, service: Iterable[Stream], what: str) -> set[int]:
+def _when(report: LoadReport, service: Iterable[MeasuredStream], what: str) -> set[int]:
     return {t for s in service for t, one in report.seconds.get(s, {}).items() if getattr(one.counts, what)}
 
 

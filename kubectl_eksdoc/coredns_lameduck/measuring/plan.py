@@ -22,12 +22,12 @@ from kubectl_eksdoc.model.coredns import (
     DnsService,
     DnsStand,
     DnsWorkload,
-    Stream,
-    Target,
+    MeasuredStream,
+    QueryTarget,
 )
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.placing import Owner
-from kubectl_eksdoc.probes import Errand, owner, pod
+from kubectl_eksdoc.model.placing import ProbeOwner
+from kubectl_eksdoc.probes import ProbePurpose, owner, pod
 
 # From which node of each zone DNS is asked: one that stays, and better one on which no CoreDNS runs.
 #
@@ -39,7 +39,7 @@ OS = "kubernetes.io/os"
 
 
 @dataclass(frozen=True, slots=True)
-class Zone:
+class MeasurementZone:
     """`name` "" for nodes without a zone; `node` "" where none can be asked from, and `why_not`."""
 
     name: str
@@ -51,7 +51,7 @@ class Zone:
         return self.name or "(no zone)"
 
 
-def zones(nodes: Iterable[Node], of_dns: Collection[str]) -> tuple[Zone, ...]:
+def zones(nodes: Iterable[Node], of_dns: Collection[str]) -> tuple[MeasurementZone, ...]:
     """Every zone in which there are nodes, in order; `of_dns`: nodes on which CoreDNS runs."""
     held: dict[str, list[Node]] = defaultdict(list)
     for node in nodes:
@@ -59,13 +59,13 @@ def zones(nodes: Iterable[Node], of_dns: Collection[str]) -> tuple[Zone, ...]:
     return tuple(_zone(name, held[name], of_dns) for name in sorted(held))
 
 
-def _zone(name: str, nodes: list[Node], of_dns: Collection[str]) -> Zone:
+def _zone(name: str, nodes: list[Node], of_dns: Collection[str]) -> MeasurementZone:
     able = [node for node in nodes if not why_not(node)]
     if not able:
         whys = sorted({why_not(node) for node in nodes})
-        return Zone(name, why_not="; ".join(whys))
+        return MeasurementZone(name, why_not="; ".join(whys))
     best = min(able, key=lambda node: (node.name in of_dns, -node.pods_allocatable, node.name))
-    return Zone(name, best.name)
+    return MeasurementZone(name, best.name)
 
 
 def why_not(node: Node) -> str:
@@ -125,7 +125,7 @@ _MARGIN_S = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class MeasurementSettings:
     """Seconds; `rate`: questions a second to each address over each transport; `for_s`: how long is asked at most once
     every pod runs; `wait_s`: so long the pods are waited for, images that are pulled included."""
 
@@ -164,20 +164,20 @@ MOST_ENDPOINTS = 12
 """Addresses of pods that are asked: of more, the first ones by name stand for all."""
 
 
-def targets(service: DnsService, stand: DnsStand) -> tuple[Target, ...]:
+def targets(service: DnsService, stand: DnsStand) -> tuple[QueryTarget, ...]:
     """The service's addresses first."""
-    of_service = [Target(f"service-{_family(address)}", address, service.port) for address in service.addresses]
+    of_service = [QueryTarget(f"service-{_family(address)}", address, service.port) for address in service.addresses]
     return (*of_service, *list(_endpoints(service, stand))[:MOST_ENDPOINTS])
 
 
-def _endpoints(service: DnsService, stand: DnsStand) -> Iterator[Target]:
+def _endpoints(service: DnsService, stand: DnsStand) -> Iterator[QueryTarget]:
     """Of the families that the service has: a pod's other address is nobody's way to DNS."""
     families = {_family(address) for address in service.addresses}
     for each in sorted(stand.pods, key=lambda each: each.name):
         for address in each.addresses:
             known = stand.serving if not isinstance(stand.serving, Unknown) else {address}
             if each.ready and not each.ended and address in known and _family(address) in families:
-                yield Target(f"{each.name}-{_family(address)}", address, stand.port, each.name)
+                yield QueryTarget(f"{each.name}-{_family(address)}", address, stand.port, each.name)
 
 
 def absent_families(service: DnsService) -> dict[str, str]:
@@ -207,15 +207,15 @@ class MeasurePlan:
     rights that were missing when it was looked for these."""
 
     ident: str
-    manner: Manner
-    zones: tuple[Zone, ...]
+    manner: MeasurementSettings
+    zones: tuple[MeasurementZone, ...]
     pods: tuple[MeasurePod, ...]
-    targets: tuple[Target, ...]
+    targets: tuple[QueryTarget, ...]
     absent: dict[str, str] = field(default_factory=dict)
     affected: tuple[DnsPod, ...] = ()
     workload: DnsWorkload | None = None
-    stale: tuple[Owner, ...] = ()
-    others: tuple[Owner, ...] = ()
+    stale: tuple[ProbeOwner, ...] = ()
+    others: tuple[ProbeOwner, ...] = ()
     unread: tuple[str, ...] = ()
 
     @property
@@ -224,21 +224,25 @@ class MeasurePlan:
         return len(self.pods) + len(self.affected)
 
     @property
-    def streams(self) -> tuple[Stream, ...]:
-        return tuple(Stream(target.name, transport) for target in self.targets for transport in target.transports)
+    def streams(self) -> tuple[MeasuredStream, ...]:
+        return tuple(
+            MeasuredStream(target.name, transport) for target in self.targets for transport in target.transports
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class DnsFacts:
+class MeasurementFacts:
     """What a plan is made of. `workload` None: nobody asked, as it is not restarted."""
 
     service: DnsService | Absent
     stand: DnsStand
     workload: DnsWorkload | Absent | None = None
-    owners: tuple[Owner, ...] | Unknown = ()
+    owners: tuple[ProbeOwner, ...] | Unknown = ()
 
 
-def plan_measure(nodes: Iterable[Node], facts: DnsFacts, ident: str, manner: Manner) -> MeasurePlan:
+def plan_measure(
+    nodes: Iterable[Node], facts: MeasurementFacts, ident: str, manner: MeasurementSettings
+) -> MeasurePlan:
     """
     Raises:
         UsageError: there is no DNS to measure, or not what is to happen to it.
@@ -304,9 +308,9 @@ _INTENT = {
 }
 
 
-def errand(plan: MeasurePlan) -> Errand:
+def errand(plan: MeasurePlan) -> ProbePurpose:
     manner = plan.manner
-    return Errand("dns-measure", MEASURE_LABEL, plan.ident, manner.namespace, manner.deadline_s)
+    return ProbePurpose("dns-measure", MEASURE_LABEL, plan.ident, manner.namespace, manner.deadline_s)
 
 
 def owner_manifest(plan: MeasurePlan, program: bytes) -> Doc:

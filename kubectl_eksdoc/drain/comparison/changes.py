@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from kubectl_eksdoc.baseline.changes import Asked, Since
+from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import Drifted
-from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, Promise, TargetOutline
+from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, ReadPlan, TargetOutline
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Status
@@ -48,7 +48,7 @@ class Measure(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PlanFigure:
     """One measure of both plans."""
 
     what: Measure
@@ -120,15 +120,15 @@ class Comparison:
 
     baseline: Baseline
     doubt: str
-    figures: tuple[Figure, ...]
-    asked: tuple[Asked, ...]
+    figures: tuple[PlanFigure, ...]
+    asked: tuple[ChangedOption, ...]
     targets: tuple[TargetChange, ...]
     budgets: tuple[BudgetChange, ...]
     findings: tuple[FindingChange, ...]
     unchanged: int  # findings that both plans have, of one status and severity
     read_before: tuple[str, ...]  # kinds that were known only when the baseline was made
     read_now: tuple[str, ...]  # kinds that are known only now
-    since: Since  # the findings as every command tells them
+    since: ResultComparison  # the findings as every command tells them
 
     @property
     def same_nodes(self) -> bool:
@@ -159,9 +159,9 @@ class Comparison:
 _MOST_NAMES = 5
 
 
-def promise_of(plan: DrainPlan) -> Promise:
+def promise_of(plan: DrainPlan) -> ReadPlan:
     """What a reader of this plan knows of what will be done."""
-    return Promise(
+    return ReadPlan(
         {target.node.name: (target.node.uid, target.verdict.value) for target in plan.targets},
         {
             e.pod.uid: (e.pod.key, e.pod.owner.uid if e.pod.owner is not None else "", e.manner.means.value)
@@ -172,7 +172,7 @@ def promise_of(plan: DrainPlan) -> Promise:
     )
 
 
-def check_drift(read: Promise, plan: DrainPlan, since: str, next_step: str) -> None:
+def check_drift(read: ReadPlan, plan: DrainPlan, since: str, next_step: str) -> None:
     """`since` what time (``the plan was shown``), and what to do instead, a sentence.
 
     Raises:
@@ -184,12 +184,12 @@ def check_drift(read: Promise, plan: DrainPlan, since: str, next_step: str) -> N
         raise Drifted(f"the cluster has changed since {since}", f"{said}\nNothing was done. {next_step}")
 
 
-def drift(read: Promise, now: Promise) -> tuple[str, ...]:
+def drift(read: ReadPlan, now: ReadPlan) -> tuple[str, ...]:
     """A sentence without its full stop for everything that is another decision now; none where nothing is."""
     return (*_nodes(read, now), *_pods(read, now), *_manners(read, now), *_budgets(read, now), *_unknown(read, now))
 
 
-def _nodes(read: Promise, now: Promise) -> Iterator[str]:
+def _nodes(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
     for name in sorted(read.nodes.keys() | now.nodes.keys()):
         if name not in now.nodes:
             yield f"node {name} is not there any more, or not selected"
@@ -201,7 +201,7 @@ def _nodes(read: Promise, now: Promise) -> Iterator[str]:
             yield f"node {name} was {read.nodes[name][1]} and is {now.nodes[name][1]} now"
 
 
-def _pods(read: Promise, now: Promise) -> Iterator[str]:
+def _pods(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
     owners = {owner for _, owner, _ in read.evicted.values()} - {""}
     new = sorted(key for uid, (key, owner, _) in now.evicted.items() if uid not in read.evicted and owner not in owners)
     if new:
@@ -210,14 +210,14 @@ def _pods(read: Promise, now: Promise) -> Iterator[str]:
         yield f"{what} would be evicted: {', '.join(new[:_MOST_NAMES])}{more}"
 
 
-def _manners(read: Promise, now: Promise) -> Iterator[str]:
+def _manners(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
     for uid in sorted(read.evicted.keys() & now.evicted.keys(), key=lambda each: now.evicted[each]):
         key, _, means = now.evicted[uid]
         if read.evicted[uid][2] != means:
             yield f"{key} was to go by {read.evicted[uid][2]} and goes by {means} now"
 
 
-def _budgets(read: Promise, now: Promise) -> Iterator[str]:
+def _budgets(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
     """One that has pods on the targets no more may be gone with them, which is no drift."""
     for key in sorted(read.budgets.keys() & now.budgets.keys()):
         if read.budgets[key] != now.budgets[key]:
@@ -226,7 +226,7 @@ def _budgets(read: Promise, now: Promise) -> Iterator[str]:
         yield f"budget {key} guards pods on the targets and was not in the plan"
 
 
-def _unknown(read: Promise, now: Promise) -> Iterator[str]:
+def _unknown(read: ReadPlan, now: ReadPlan) -> Iterator[str]:
     for code in sorted(now.unknown - read.unknown):
         yield f"{code} cannot be judged any more"
 

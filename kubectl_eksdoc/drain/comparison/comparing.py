@@ -8,16 +8,25 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from kubectl_eksdoc.baseline.changes import Asked, Since, asked_differently, rank
+from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison, asked_differently, rank
 from kubectl_eksdoc.baseline.comparing import findings_since
-from kubectl_eksdoc.baseline.side import Of, Sameness, Scope, Side, kinship, needs_of, read_of, uids_of
+from kubectl_eksdoc.baseline.side import (
+    SameClusterAnswer,
+    Scope,
+    Side,
+    SnapshotOrigin,
+    kinship,
+    needs_of,
+    read_of,
+    uids_of,
+)
 from kubectl_eksdoc.drain.comparison.changes import (
     BudgetChange,
     Change,
     Comparison,
-    Figure,
     FindingChange,
     Measure,
+    PlanFigure,
     TargetChange,
     Value,
 )
@@ -26,10 +35,10 @@ from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
-from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, Outline, TargetOutline, TimesOutline
+from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, PlanOutline, TargetOutline, TimesOutline
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Status, Subject
 
 # A plan just made, reduced to the same outline that a saved one is read as.
@@ -39,9 +48,9 @@ _DECIMALS = 3
 """A saved plan holds seconds to the millisecond."""
 
 
-def outline(plan: DrainPlan) -> Outline:
+def outline(plan: DrainPlan) -> PlanOutline:
     """Equal to what the plan's own document is read as."""
-    return Outline(
+    return PlanOutline(
         targets=tuple(TargetOutline(t.node.name, t.verdict.value, t.why) for t in plan.targets),
         budgets=tuple(BudgetOutline(h.budget.key, h.verdict.value, h.per_round) for h in plan.budgets),
         findings=tuple(FindingOutline(f.code.name, f.subject, f.severity, f.status, f.message) for f in plan.findings),
@@ -79,7 +88,7 @@ _NODE = "Node"
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ComparedFinding:
     """`read` are the kinds that were known, `unanswered` the codes that stayed open for the whole cluster.
 
     `open_nodes` are the targets that could not be judged; `nodes` are those on which a code is about some pod.
@@ -90,7 +99,7 @@ class Sight:
     open_nodes: frozenset[str]
     nodes: Mapping[str, frozenset[str]]
 
-    def lacks(self, finding: FindingOutline, other: Sight) -> bool:
+    def lacks(self, finding: FindingOutline, other: ComparedFinding) -> bool:
         """True when this plan could not judge what the plan of `other`, which has `finding`, could."""
         subject = finding.subject
         if subject.kind == _CLUSTER and finding.status is Status.UNKNOWN:
@@ -104,11 +113,11 @@ class Sight:
         )
 
 
-def sight(plan: Outline, read: frozenset[str]) -> Sight:
+def sight(plan: PlanOutline, read: frozenset[str]) -> ComparedFinding:
     nodes: dict[str, set[str]] = {}
     for code, node in plan.stops:
         nodes.setdefault(code, set()).add(node)
-    return Sight(
+    return ComparedFinding(
         read=read,
         unanswered=frozenset(
             f.code for f in plan.findings if f.status is Status.UNKNOWN and f.subject.kind == _CLUSTER
@@ -127,7 +136,10 @@ _CHANGES = {change: place for place, change in enumerate(Change)}
 
 
 def finding_changes(
-    before: Iterable[FindingOutline], now: Iterable[FindingOutline], sight_then: Sight, sight_now: Sight
+    before: Iterable[FindingOutline],
+    now: Iterable[FindingOutline],
+    sight_then: ComparedFinding,
+    sight_now: ComparedFinding,
 ) -> tuple[tuple[FindingChange, ...], int]:
     """What differs, and how many findings do not. New ones first, worst first among those of one kind."""
     then, here = _worst(before), _worst(now)
@@ -169,8 +181,12 @@ _CHOOSING = frozenset({"nodes", "selector", "nodegroup", "older-than"})
 
 
 def findings_since_then(
-    baseline: Baseline, now: Outline, sights: tuple[Sight, Sight], asked: Sequence[Asked], doubt: str
-) -> Since:
+    baseline: Baseline,
+    now: PlanOutline,
+    sights: tuple[ComparedFinding, ComparedFinding],
+    asked: Sequence[ChangedOption],
+    doubt: str,
+) -> ResultComparison:
     """`sights` are what the baseline and this plan could judge. Of the same choice of nodes, what went with a node is
     gone; another choice has not judged what only the other one has."""
     before, (then, here) = baseline.outline, sights
@@ -186,19 +202,19 @@ def findings_since_then(
         hides=_hidden(before, here, then),
     )
     changes, unchanged = findings_since(first, second)
-    return Since(_earlier(baseline), doubt, tuple(asked), changes, unchanged)
+    return ResultComparison(_earlier(baseline), doubt, tuple(asked), changes, unchanged)
 
 
-def _scope(plan: Outline) -> Scope:
+def _scope(plan: PlanOutline) -> Scope:
     return frozenset(("Node", each.name) for each in plan.targets if each.verdict != TargetVerdict.UNKNOWN.value)
 
 
-def _hidden(other: Outline, sight: Sight, of_other: Sight) -> dict[FindingOutline, str]:
+def _hidden(other: PlanOutline, sight: ComparedFinding, of_other: ComparedFinding) -> dict[FindingOutline, str]:
     return {each: "what it rests on was not read" for each in other.findings if sight.lacks(each, of_other)}
 
 
-def _earlier(baseline: Baseline) -> Earlier:
-    return Earlier(
+def _earlier(baseline: Baseline) -> SavedResult:
+    return SavedResult(
         baseline.file,
         baseline.identity,
         baseline.source,
@@ -236,7 +252,7 @@ def compare(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapp
         BaselineError: it is of another cluster, or uses a verdict that this version does not know.
     """
     akin = kinship(baseline, cluster)
-    if akin.sameness is Sameness.OTHER:
+    if akin.sameness is SameClusterAnswer.OTHER:
         raise BaselineError(
             f"the baseline {baseline.file} is of another cluster: {akin.why}",
             "Only plans of one cluster are compared: choose the cluster of the baseline, or another baseline.",
@@ -273,12 +289,12 @@ def _known(baseline: Baseline, words: type[Enum], verdicts: Iterable[str]) -> No
         )
 
 
-def _figures(before: Outline, now: Outline) -> Iterator[Figure]:
+def _figures(before: PlanOutline, now: PlanOutline) -> Iterator[PlanFigure]:
     then, here = _values(before), _values(now)
-    yield from (Figure(what, then[what], here[what]) for what in Measure)
+    yield from (PlanFigure(what, then[what], here[what]) for what in Measure)
 
 
-def _values(plan: Outline) -> dict[Measure, Value]:
+def _values(plan: PlanOutline) -> dict[Measure, Value]:
     nodes = Counter(target.verdict for target in plan.targets)
     statuses = Counter(finding.status for finding in plan.findings)
     times = plan.times
@@ -304,7 +320,7 @@ def named(plan: DrainPlan) -> dict[str, object]:
     return {ORDER: list(plan.policy.order_nodes)} if plan.policy.order_nodes else {}
 
 
-def _targets(before: Outline, now: Outline) -> Iterator[TargetChange]:
+def _targets(before: PlanOutline, now: PlanOutline) -> Iterator[TargetChange]:
     then, here = ({target.name: target for target in plan.targets} for plan in (before, now))
     for name in sorted(then.keys() | here.keys(), key=natural):
         old, new = then.get(name), here.get(name)
@@ -312,7 +328,7 @@ def _targets(before: Outline, now: Outline) -> Iterator[TargetChange]:
             yield TargetChange(name, old, new)
 
 
-def _budgets(before: Outline, now: Outline) -> Iterator[BudgetChange]:
+def _budgets(before: PlanOutline, now: PlanOutline) -> Iterator[BudgetChange]:
     then, here = ({budget.key: budget for budget in plan.budgets} for plan in (before, now))
     for key in sorted(then.keys() | here.keys()):
         if then.get(key) != here.get(key):
@@ -324,7 +340,7 @@ def _budgets(before: Outline, now: Outline) -> Iterator[BudgetChange]:
 # Nothing of it is left out, so that it is compared as a saved plan is. It promises nothing: nobody has read it.
 
 
-def as_baseline(of: Of, cluster: Cluster, plan: DrainPlan) -> Baseline:
+def as_baseline(of: SnapshotOrigin, cluster: Cluster, plan: DrainPlan) -> Baseline:
     return Baseline(
         of.file,
         cluster.identity,

@@ -14,11 +14,11 @@ from enum import Enum
 from math import inf, sqrt
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.course import Move, Terms, apart_s
+from kubectl_eksdoc.drain.course import DrainTerms, Move, apart_s
 from kubectl_eksdoc.drain.duration.clock import Time
-from kubectl_eksdoc.drain.duration.generations import Supply, generations, stream_s
+from kubectl_eksdoc.drain.duration.generations import NodeSupply, generations, stream_s
 from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed
-from kubectl_eksdoc.drain.duration.timing import Job, chain_s, paced_s
+from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s, paced_s
 from kubectl_eksdoc.drain.duration.wave_times import waves_s
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
@@ -54,7 +54,7 @@ class Bound:
 _PLAINEST = {name: place for place, name in enumerate(Scarce)}
 
 
-def bounds(nodes: Nodes, terms: Terms, keep: int = 3, supplies: Iterable[Supply] = ()) -> tuple[Bound, ...]:
+def bounds(nodes: Nodes, terms: DrainTerms, keep: int = 3, supplies: Iterable[NodeSupply] = ()) -> tuple[Bound, ...]:
     """The `keep` largest bounds of every kind for draining `nodes` (name, pods to evict), largest first.
 
     `terms` must name the slots of every limit of the pods, as for `simulate`; `supplies` are what there is too
@@ -65,7 +65,7 @@ def bounds(nodes: Nodes, terms: Terms, keep: int = 3, supplies: Iterable[Supply]
     return tuple(sorted(found, key=largest_first))
 
 
-def _together(drained: Sequence[Drained], terms: Terms, keep: int) -> list[Bound]:
+def _together(drained: Sequence[Drained], terms: DrainTerms, keep: int) -> list[Bound]:
     found = sorted(_chains(drained, terms), key=largest_first)[:keep]
     for kind in (_pods(drained), _nodes(drained), _rate(drained, terms), _room(drained, terms)):
         # What never ends does so for a limit's sake, and that is said once.
@@ -108,8 +108,8 @@ def _pods(drained: Sequence[Drained]) -> Iterator[Bound]:
             yield Bound(Scarce.LONGEST_POD, job.head + job.tail, why.format(node.name), move.uid, relax)
 
 
-def _chains(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
-    users: dict[str, list[Job]] = defaultdict(list)
+def _chains(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:
+    users: dict[str, list[TimedEviction]] = defaultdict(list)
     for node in drained:
         for job, move in zip(node.jobs, node.moves, strict=True):
             for limit in move.limits:
@@ -134,7 +134,7 @@ def _nodes(drained: Sequence[Drained]) -> Iterator[Bound]:
         yield Bound(Scarce.NODE, node.seconds, why, node.name, relax)
 
 
-def _rate(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
+def _rate(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:
     jobs = [job for node in drained for job in node.jobs]
     if not terms.between_s or len(jobs) < 2:
         return
@@ -144,11 +144,11 @@ def _rate(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
     yield Bound(Scarce.RATE, paced_s(jobs, terms.between_s, terms.burst), why, "", "allow more evictions per second")
 
 
-def _room(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
+def _room(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:
     for domain, room in terms.at_once.items():
         times = [n.seconds for n in drained if not domain or domain in terms.domains.get(n.name, ())]
         if len(times) > room:
-            seconds = chain_s([Job(0.0, time, time) for time in times], room)
+            seconds = chain_s([TimedEviction(0.0, time, time) for time in times], room)
             why = f"{len(times)} nodes{domain_words(domain)} are drained {room} at a time"
             yield Bound(
                 Scarce.NODES_AT_ONCE,
@@ -160,7 +160,7 @@ def _room(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
             )
 
 
-def _waves(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
+def _waves(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:
     by_wave: dict[int, list[Drained]] = defaultdict(list)
     for node in drained:
         by_wave[terms.waves.get(node.name, 0)].append(node)
@@ -179,7 +179,7 @@ def _waves(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
         yield Bound(Scarce.WAVES, seconds, why, "", "put nodes with such pods into the last wave")
 
 
-def _generations(drained: Sequence[Drained], terms: Terms, supplies: Iterable[Supply]) -> Iterator[Bound]:
+def _generations(drained: Sequence[Drained], terms: DrainTerms, supplies: Iterable[NodeSupply]) -> Iterator[Bound]:
     """All generations but the last are renewed before the last is done; and room is kept until a node is renewed."""
     if terms.renewed_after_s is None:
         return
@@ -207,7 +207,7 @@ _CERTAIN = 2.0
 """Standard deviations above its mean: a sum of many times is hardly ever more."""
 
 
-class Part(NamedTuple):
+class _Part(NamedTuple):
     """`rest_s`: what is left out hardly ever takes longer than that."""
 
     nodes: Nodes
@@ -221,7 +221,7 @@ class _Chain(NamedTuple):
     most_s: float
 
 
-def longest_part(nodes: Nodes, terms: Terms, most: int) -> Part | None:
+def longest_part(nodes: Nodes, terms: DrainTerms, most: int) -> _Part | None:
     """The evictions of the limits that may take longest: of one at least, of more while they are no more than `most`.
 
     None where something besides budgets makes nodes, pods or replacements wait, or nothing waits at all.
@@ -243,10 +243,10 @@ def longest_part(nodes: Nodes, terms: Terms, most: int) -> Part | None:
     stops = {(move.stop_s, move.slow_stop_s) for _, moves in nodes for move in moves}
     tail_s = max(map(max, stops), default=0.0)
     # A node has its critical pods stop after the others.
-    return Part([(node, moves) for node, moves in picked if moves], max([2 * tail_s + terms.settle_s, *left]))
+    return _Part([(node, moves) for node, moves in picked if moves], max([2 * tail_s + terms.settle_s, *left]))
 
 
-def _longest_part_chains(nodes: Nodes, terms: Terms) -> dict[str, _Chain]:
+def _longest_part_chains(nodes: Nodes, terms: DrainTerms) -> dict[str, _Chain]:
     number: dict[str, int] = defaultdict(int)
     means: dict[str, float] = defaultdict(float)
     variances: dict[str, float] = defaultdict(float)

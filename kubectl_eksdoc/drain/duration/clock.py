@@ -8,11 +8,11 @@ from dataclasses import replace
 from math import exp, inf, log
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.course import Move, Terms
+from kubectl_eksdoc.drain.course import DrainTerms, Move
 from kubectl_eksdoc.drain.duration.timing import StartTime, learn, learn_stops, stop_of
 from kubectl_eksdoc.drain.order.rounds import Task, at_once, domains_of
-from kubectl_eksdoc.drain.policy import ALL, EVICTED, DrainPolicy, Manner, Means
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.policy import ALL, EVICTED, DrainPolicy, EvictionMode, Means
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.kubernetes.budgets import same_name_holds
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.pods import Pod
@@ -65,11 +65,11 @@ NEW_NODE_S = (120.0, 300.0)
 """p50 and p95 from asking for a new instance to its node being Ready. Assumed: nothing that is read tells it."""
 
 
-class Clock:
+class EvictionTimes:
     """What evictions take in `world`; start times are learned from the pods that run now, stop times from earlier
     runs."""
 
-    def __init__(self, world: Survey) -> None:
+    def __init__(self, world: DrainContext) -> None:
         self.world = world
         self._workloads: dict[str, str] = {}  # by uid of an owner
         self._start_times: dict[str, StartTime] = {}  # likewise
@@ -78,7 +78,7 @@ class Clock:
         self.starts = learn(world.cluster.pods, self.workload)
         self.stops = learn_stops(world.cluster.stops)
 
-    def seen_by(self, world: Survey) -> Clock:
+    def seen_by(self, world: DrainContext) -> EvictionTimes:
         """The same start times, for another policy or other budgets."""
         other = copy(self)
         other.world, other._alike = world, {}
@@ -188,14 +188,16 @@ def _begins_at_once(policy: DrainPolicy) -> bool:
     return not (policy.max_unavailable or policy.pins) and policy.surge is None
 
 
-def _held(world: Survey) -> Iterator[tuple[str, float]]:
+def _held(world: DrainContext) -> Iterator[tuple[str, float]]:
     """The budgets with a same-name hold, and for how many seconds more."""
     for budget in world.cluster.budgets:
         if budget.disrupted and (holds := same_name_holds(budget, world.guards.pods(budget), world.now)):
             yield budget.key, (holds[-1].until - world.now).total_seconds()
 
 
-def _stop_s(pod: Pod, manner: Manner, stop: tuple[float, float], start: tuple[float, float]) -> tuple[float, float]:
+def _stop_s(
+    pod: Pod, manner: EvictionMode, stop: tuple[float, float], start: tuple[float, float]
+) -> tuple[float, float]:
     """p50 and p95 from when it is asked to go until it is gone, for what is not evicted; `stop` of an eviction, `start`
     of the pod that comes after it."""
     if manner.means is Means.RESTART:
@@ -206,15 +208,15 @@ def _stop_s(pod: Pod, manner: Manner, stop: tuple[float, float], start: tuple[fl
 
 
 def terms_of(
-    world: Survey,
+    world: DrainContext,
     slots: Mapping[str, int],
     waves: Mapping[str, int],
     strict: frozenset[str] = frozenset(),
     slow: bool = False,
-) -> Terms:
+) -> DrainTerms:
     """How a run under the user's policy goes about it; `waves` are gates, and empty without any."""
     policy = world.policy
-    return Terms(
+    return DrainTerms(
         slots=slots,
         waves=waves,
         strict=strict,
@@ -226,7 +228,7 @@ def terms_of(
     )
 
 
-def any_waves(world: Survey, terms: Terms, nodes: Iterable[str]) -> Terms:
+def any_waves(world: DrainContext, terms: DrainTerms, nodes: Iterable[str]) -> DrainTerms:
     """`terms` for whatever waves: what every way to group `nodes` under the user's limits has in common.
 
     Waves that come of pins alone are the user's, and stay; with both, pins may pass the limits.

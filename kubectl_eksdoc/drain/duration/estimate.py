@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.drain.course import Move, Moved, Reserved, Span, Terms, Timeline
+from kubectl_eksdoc.drain.course import DrainTerms, Move, ReplacedPod, Reserved, Span, Timeline
 from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, bounds, gap
-from kubectl_eksdoc.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, any_waves, terms_of
-from kubectl_eksdoc.drain.duration.generations import Amounts, Supply, supplies
+from kubectl_eksdoc.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, EvictionTimes, any_waves, terms_of
+from kubectl_eksdoc.drain.duration.generations import Amounts, NodeSupply, supplies
 from kubectl_eksdoc.drain.duration.node_times import Nodes
-from kubectl_eksdoc.drain.duration.quantiles import MOST_RUNS, Pace, levels, quantiles
-from kubectl_eksdoc.drain.duration.slow_nodes import Relaxation, relaxations, slow_nodes
+from kubectl_eksdoc.drain.duration.quantiles import MOST_RUNS, RunPace, levels, quantiles
+from kubectl_eksdoc.drain.duration.slow_nodes import RelaxedBound, relaxations, slow_nodes
 from kubectl_eksdoc.drain.duration.timing import SHORTEST_STOP_S
-from kubectl_eksdoc.drain.order.rounds import Order, gates
-from kubectl_eksdoc.drain.order.strategies import Work
+from kubectl_eksdoc.drain.order.rounds import EvictionOrder, gates
+from kubectl_eksdoc.drain.order.strategies import NodeTasks
 from kubectl_eksdoc.drain.outcome import SlowNode
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Means, burst
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.pods import ungated
 from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.pods import Pod
@@ -37,7 +37,7 @@ WORTH_SAYING = 1 / 3
 """The share of the estimate from which on the control plane's pace may decide."""
 
 
-def caveats(world: Survey, pods: Sequence[Pod], p50_s: float) -> Iterator[str]:
+def caveats(world: DrainContext, pods: Sequence[Pod], p50_s: float) -> Iterator[str]:
     """Assumptions about evicting `pods` in `p50_s` seconds, each a clause."""
     least_s = len(pods) / EVICTIONS_PER_SECOND
     if least_s > WORTH_SAYING * p50_s:
@@ -54,7 +54,7 @@ def caveats(world: Survey, pods: Sequence[Pod], p50_s: float) -> Iterator[str]:
         )
 
 
-def _ungated_targets(world: Survey, pods: Sequence[Pod]) -> int:
+def _ungated_targets(world: DrainContext, pods: Sequence[Pod]) -> int:
     """How many of `pods` get traffic straight from a load balancer that no readiness gate waits for."""
     known: dict[object, bool] = {}
     count = 0
@@ -77,12 +77,12 @@ MANY_MOVES = 30_000
 
 
 @dataclass(frozen=True, slots=True)
-class Rerun:
+class MedianRun:
     """The run that takes the p50, to be run again when more is known. `by`: so many times as long as these times tell
     it takes."""
 
     nodes: Nodes
-    terms: Terms
+    terms: DrainTerms
     needs: Mapping[str, Sequence[str]]
     by: float = 1.0
 
@@ -115,12 +115,12 @@ class Estimate:
     assumptions: tuple[str, ...]
     bounds: tuple[Bound, ...] = ()  # of any run at that pace, largest first: the first decides how long it takes
     gap: float | None = None  # how much longer it is than any at that pace: 0.03 is 3 %
-    relaxations: tuple[Relaxation, ...] = ()
-    moves: tuple[Moved, ...] = ()
+    relaxations: tuple[RelaxedBound, ...] = ()
+    moves: tuple[ReplacedPod, ...] = ()
     slow_nodes: tuple[SlowNode, ...] = ()  # at which the own update of their group gives up, the slowest first
     runs: int = MOST_RUNS
     part: int = 0
-    rerun: Rerun | None = field(default=None, compare=False, repr=False)
+    rerun: MedianRun | None = field(default=None, compare=False, repr=False)
     least: tuple[Bound, ...] = ()  # of any run at any pace, largest first: none is faster than the first
     slow_s: Mapping[str, float] = field(default_factory=dict)
     measured: int = 0
@@ -129,7 +129,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Usual:
+class UsualRun:
     """A run at the usual pace: the evictions by node, and what came of them."""
 
     moves: Mapping[str, Sequence[Move]]
@@ -137,29 +137,29 @@ class Usual:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class TimedPlan:
     """What is to be timed. `activation`: the nodes in the order in which they are begun; `usual`: the run of exactly
     this where it is known."""
 
-    order: Order
+    order: EvictionOrder
     activation: tuple[str, ...]
-    work: Work
+    work: NodeTasks
     needs: Mapping[str, tuple[str, ...]]
     waiting: Mapping[str, str]  # by uid, the new node that a replacement waits for
-    usual: Usual | None = None
+    usual: UsualRun | None = None
     asked: Mapping[str, Amounts] = field(default_factory=dict)  # see `supplies`
     most_away: Mapping[str, int] = field(default_factory=dict)  # by budget, of its pods, whenever that is
     tried: int = 0  # orders, where the search for a better one was cut short
 
 
-def estimate(clock: Clock, course: Course) -> Estimate | None:
+def estimate(clock: EvictionTimes, course: TimedPlan) -> Estimate | None:
     """The estimate for what the plan drains; None when it drains nothing, or does not come to its end."""
     if not course.activation:
         return None
     run = _Run(clock, course)
     moves, terms = run.moves(), run.terms(slow=False)
     usual = (course.usual or usual_run(clock, course)).timeline
-    pace = Pace(moves, terms, run.terms(slow=True))
+    pace = RunPace(moves, terms, run.terms(slow=True))
     times = None if usual.stuck else quantiles(pace, usual.makespan_s, course.needs)
     if times is None:
         return None  # an order that does not come to its end takes no time that could be told
@@ -168,7 +168,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     evicted = [booking.task.pod for booking in course.order.bookings]
     one_of_each = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in evicted}.values()
     measured, workloads = _measured(clock, one_of_each)
-    scarce: tuple[Supply, ...] = ()
+    scarce: tuple[NodeSupply, ...] = ()
     if clock.world.policy.surge is not None:
         scarce = tuple(supplies(clock.world, course.work, course.waiting, course.asked))
     in_any_waves = any_waves(clock.world, terms, course.activation)
@@ -197,7 +197,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         bounds=named[: len(found)],
         gap=gap(p50_s, found[0]) if found else None,
         moves=typical.moves,
-        rerun=Rerun(
+        rerun=MedianRun(
             moves, terms, course.needs, p50_s / usual.makespan_s if p50_s and not level and usual.makespan_s else 1.0
         ),
         slow_nodes=slow_nodes(clock, course.work, course.activation),
@@ -205,16 +205,16 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     )
 
 
-def usual_run(clock: Clock, course: Course) -> Usual:
+def usual_run(clock: EvictionTimes, course: TimedPlan) -> UsualRun:
     """The run of `course` at the usual pace."""
     run = _Run(clock, course)
-    return Usual(dict(run.moves()), run.simulated())
+    return UsualRun(dict(run.moves()), run.simulated())
 
 
 class _Run:
     """The same course at the usual pace and at the slow one."""
 
-    def __init__(self, clock: Clock, course: Course) -> None:
+    def __init__(self, clock: EvictionTimes, course: TimedPlan) -> None:
         self._clock = clock
         self._course = course
         tasks = [booking.task for booking in course.order.bookings]
@@ -236,7 +236,7 @@ class _Run:
         tasks = self._course.work.tasks
         return [(node, self._clock.soonest(tasks[node])) for node in self._course.activation]
 
-    def terms(self, slow: bool) -> Terms:
+    def terms(self, slow: bool) -> DrainTerms:
         order = self._course.order
         return terms_of(
             self._clock.world, self._course.work.per_round, order.wave if order.gated else {}, self._strict, slow
@@ -251,7 +251,7 @@ class _Run:
         return simulate(self.moves(), self.terms(slow=False), Reserved(self._course.needs))
 
 
-def _at_best(terms: Terms, course: Course) -> Terms:
+def _at_best(terms: DrainTerms, course: TimedPlan) -> DrainTerms:
     """Only what this tool itself insists on, and as much headroom as budgets have at best."""
     slots = {limit: max(count, course.most_away.get(limit, 0)) for limit, count in terms.slots.items()}
     renewed_after_s = None if terms.renewed_after_s is None else 0.0
@@ -259,7 +259,7 @@ def _at_best(terms: Terms, course: Course) -> Terms:
     return replace(terms, slots=slots, burst=at_once, lag_s=0.0, renewed_after_s=renewed_after_s, new_node_s=0.0)
 
 
-def _named(world: Survey, found: Sequence[Bound]) -> tuple[Bound, ...]:
+def _named(world: DrainContext, found: Sequence[Bound]) -> tuple[Bound, ...]:
     """Bounds about pods name them as people do."""
     pods = world.pods_with({bound.subject for bound in found if bound.name is Scarce.LONGEST_POD})
     return tuple(
@@ -270,7 +270,7 @@ def _named(world: Survey, found: Sequence[Bound]) -> tuple[Bound, ...]:
     )
 
 
-def _measured(clock: Clock, one_of_each: Iterable[Pod]) -> tuple[int, int]:
+def _measured(clock: EvictionTimes, one_of_each: Iterable[Pod]) -> tuple[int, int]:
     """Of how many workloads it is known how long their pods stop, and how many there are; a pod of each owner."""
     known = {clock.workload(pod) or pod.uid: bool(clock.stops.of(pod)) for pod in one_of_each}
     return sum(known.values()), len(known)
@@ -287,7 +287,7 @@ def _stops(measured: int, count: int) -> str:
     )
 
 
-def _waited_for(policy: DrainPolicy, order: Order) -> Iterator[str]:
+def _waited_for(policy: DrainPolicy, order: EvictionOrder) -> Iterator[str]:
     """What is assumed of pods that may finish first."""
     waited = [booking.task.manner for booking in order.bookings if booking.task.manner.waits_s]
     if not waited:
@@ -301,7 +301,9 @@ def _waited_for(policy: DrainPolicy, order: Order) -> Iterator[str]:
     )
 
 
-def _assumptions(clock: Clock, course: Course, one_of_each: Iterable[Pod], near: bool, stops: str) -> tuple[str, ...]:
+def _assumptions(
+    clock: EvictionTimes, course: TimedPlan, one_of_each: Iterable[Pod], near: bool, stops: str
+) -> tuple[str, ...]:
     surge = clock.world.policy.surge
     workloads = {clock.workload(pod) for pod in one_of_each}
     guessed = sorted(w for w in workloads if clock.starts.of(w).assumed)

@@ -14,8 +14,8 @@ from types import MappingProxyType
 
 from kubectl_eksdoc.drain.landing.new_nodes import surged
 from kubectl_eksdoc.drain.order.rounds import Task
-from kubectl_eksdoc.drain.order.strategies import Work
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.order.strategies import NodeTasks
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.model.nodes import HOSTNAME, Node
 from kubectl_eksdoc.model.placement import CPU, MEMORY, PODS
@@ -26,7 +26,7 @@ Amounts = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Supply:
+class NodeSupply:
     """One thing that is scarce, in units of its own. `free` at the beginning; `asked` by a node's pods that come
     again elsewhere, `given` by the new node in its place, by node; a node that is missing asks for or gives nothing."""
 
@@ -36,7 +36,7 @@ class Supply:
     given: Mapping[str, float]
 
 
-def generations(supply: Supply) -> int:
+def generations(supply: NodeSupply) -> int:
     """How many times nodes are activated at least until all are, 0 if never: what there is does not suffice."""
     total = sum(supply.asked.values())
     free = supply.free + sum(given for node, given in supply.given.items() if not supply.asked.get(node))
@@ -51,7 +51,7 @@ def generations(supply: Supply) -> int:
     return number
 
 
-def stream_s(supply: Supply, seconds: Mapping[str, float], renewed_after_s: float) -> float:
+def stream_s(supply: NodeSupply, seconds: Mapping[str, float], renewed_after_s: float) -> float:
     """Seconds until all nodes are done, at least, if room were a fluid; 0 where that tells nothing.
 
     From its activation until it is renewed (its `seconds` alone, and the renewal) a node keeps what its pods ask for
@@ -87,8 +87,11 @@ def _most_given(nodes: list[tuple[float, float]], room: float) -> float:
 
 
 def supplies(
-    world: Survey, work: Work, waiting: Collection[str] = (), asked: Mapping[str, Amounts] = MappingProxyType({})
-) -> Iterator[Supply]:
+    world: DrainContext,
+    work: NodeTasks,
+    waiting: Collection[str] = (),
+    asked: Mapping[str, Amounts] = MappingProxyType({}),
+) -> Iterator[NodeSupply]:
     """What the drain of `work` can be short of when each drained node is replaced by a new one.
 
     Nodes with pods of `waiting` (uids) need no room: their pods wait for nodes that something adds. `asked`: what the
@@ -97,7 +100,7 @@ def supplies(
     if waiting:
         bound = {name: given for name, given in work.tasks.items() if not any(t.pod.uid in waiting for t in given)}
         no_tasks: dict[str, tuple[Task, ...]] = {name: () for name in work.tasks if name not in bound}
-        work = Work({**bound, **no_tasks}, work.per_round)
+        work = NodeTasks({**bound, **no_tasks}, work.per_round)
     targets = {node.name: node for node in world.targets if node.name in work.tasks}
     others = {n.name: n for n in world.cluster.nodes if n.name not in world.pods_on}
     there = [pod for pod in world.cluster.pods if pod.node in others and not pod.finished and not pod.deleting]
@@ -114,7 +117,7 @@ def supplies(
     left = [_less(node, _sum(on[name])) for name, node in others.items()]
     for i, what in enumerate((CPU, MEMORY, PODS)):
         free = sum(max(0, each[i]) for each in left) + sum(given[like.name][i] for like in joined)
-        yield Supply(
+        yield NodeSupply(
             what,
             float(free),
             {name: float(each[i]) for name, each in asked.items()},
@@ -123,7 +126,7 @@ def supplies(
     yield from _hosts(world, work, len(others) + len(joined), there)
 
 
-def _hosts(world: Survey, work: Work, hosts: int, there: list[Pod]) -> Iterator[Supply]:
+def _hosts(world: DrainContext, work: NodeTasks, hosts: int, there: list[Pod]) -> Iterator[NodeSupply]:
     """Nodes for pods of which no two of a workload may share one."""
     asked: dict[str, Counter[str]] = {}
     for node, tasks in work.tasks.items():
@@ -138,7 +141,7 @@ def _hosts(world: Survey, work: Work, hosts: int, there: list[Pod]) -> Iterator[
             workload = world.workloads.get(uid)
             name = f"{workload.kind} {workload.namespace}/{workload.name}" if workload is not None else uid
             given = dict.fromkeys(work.tasks, 1.0)
-            yield Supply(f"nodes without a pod of {name}", hosts - taken[uid], dict(nodes), given)
+            yield NodeSupply(f"nodes without a pod of {name}", hosts - taken[uid], dict(nodes), given)
 
 
 def _keeps_apart(pod: Pod) -> bool:

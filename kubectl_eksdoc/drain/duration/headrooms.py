@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kubectl_eksdoc.drain.course import Watched, headroom, status_writes
+from kubectl_eksdoc.drain.course import BudgetCourse, headroom, status_writes
 from kubectl_eksdoc.drain.duration.clock import LAG_S
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
@@ -20,7 +20,7 @@ Line = tuple[tuple[float, int], ...]
 """(second, disruptions allowed from then on), the first at 0 s."""
 
 
-def headrooms(world: Survey, budgets: Mapping[str, JudgedBudget], estimate: Estimate | None) -> dict[str, Line]:
+def headrooms(world: DrainContext, budgets: Mapping[str, JudgedBudget], estimate: Estimate | None) -> dict[str, Line]:
     """By budget, over the run of `estimate`; none where no run comes to its end."""
     watched = [found for judged in slowest(budgets.values()) if (found := _watched(world, judged)) is not None]
     if not watched or estimate is None:
@@ -37,10 +37,10 @@ def slowest(budgets: Iterable[JudgedBudget]) -> list[JudgedBudget]:
     return sorted(serial, key=lambda judged: (-judged.rounds, judged.budget.key))[:MOST_LINES]
 
 
-def _watched(world: Survey, judged: JudgedBudget) -> Watched | None:
+def _watched(world: DrainContext, judged: JudgedBudget) -> BudgetCourse | None:
     """None where the controller's numbers are not known, or the plan assumes that it allows more than it does."""
     pods = world.guards.pods(judged.budget)
     start = recompute(judged.budget, pods, world.scales, world.now)
     if not isinstance(start, Computed) or start.status.allowed < judged.per_round:
         return None
-    return Watched(judged.budget, pods, start)
+    return BudgetCourse(judged.budget, pods, start)

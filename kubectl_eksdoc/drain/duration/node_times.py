@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 
-from kubectl_eksdoc.drain.course import Move, Terms, apart_s, hold_s
-from kubectl_eksdoc.drain.duration.timing import Job, chain_s, paced_s
+from kubectl_eksdoc.drain.course import DrainTerms, Move, apart_s, hold_s
+from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s, paced_s
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]
 
@@ -24,12 +24,12 @@ class Drained:
 
     name: str
     moves: tuple[Move, ...]
-    jobs: tuple[Job, ...]
+    jobs: tuple[TimedEviction, ...]
     seconds: float
     limit: str
 
 
-def timed(name: str, moves: Sequence[Move], terms: Terms) -> Drained:
+def timed(name: str, moves: Sequence[Move], terms: DrainTerms) -> Drained:
     """The node `name` by itself: system-critical pods wait for all others to be gone."""
     lag, settle = terms.lag_s, terms.settle_s
     critical = [move for move in moves if move.critical]
@@ -43,7 +43,7 @@ def timed(name: str, moves: Sequence[Move], terms: Terms) -> Drained:
     limit = limit if first >= then else second_limit
     before = _before(ordinary, critical, terms)
     jobs = tuple(
-        Job(max([first, m.waits_s, *(before[x] for x in m.limits)]), hold_s(m, lag), m.stop_s + settle)
+        TimedEviction(max([first, m.waits_s, *(before[x] for x in m.limits)]), hold_s(m, lag), m.stop_s + settle)
         if m.critical
         else _job(hold_s(m, lag), m.stop_s + then + settle, m.waits_s)
         for m in moves
@@ -56,12 +56,12 @@ def timed(name: str, moves: Sequence[Move], terms: Terms) -> Drained:
 
 
 @lru_cache(maxsize=1 << 14)
-def _job(hold: float, tail: float, head: float = 0.0) -> Job:
+def _job(hold: float, tail: float, head: float = 0.0) -> TimedEviction:
     """Replicas share it: one object for all of them is quicker to have, and to compare."""
-    return Job(head, hold, tail)
+    return TimedEviction(head, hold, tail)
 
 
-def _before(ordinary: Sequence[Move], critical: Sequence[Move], terms: Terms) -> dict[str, float]:
+def _before(ordinary: Sequence[Move], critical: Sequence[Move], terms: DrainTerms) -> dict[str, float]:
     """By limit: when a critical pod can have a slot at the earliest, since all ordinary ones of its node come first.
 
     By then its own slot was given back and the last ordinary pod of every other slot has at least begun, so at
@@ -77,7 +77,7 @@ def _before(ordinary: Sequence[Move], critical: Sequence[Move], terms: Terms) ->
     return before
 
 
-def _tier(jobs: Sequence[Job], moves: Sequence[Move], terms: Terms) -> tuple[float, str]:
+def _tier(jobs: Sequence[TimedEviction], moves: Sequence[Move], terms: DrainTerms) -> tuple[float, str]:
     """Seconds until all of `jobs` are over, and the limit they take turns on, "" if none decides."""
     if not jobs:
         return 0.0, ""
@@ -88,7 +88,7 @@ def _tier(jobs: Sequence[Job], moves: Sequence[Move], terms: Terms) -> tuple[flo
     if len(set(used)) == len(used):
         return best, decides  # most nodes: no two of its pods share a limit
     crowded = {limit for limit, number in Counter(used).items() if number > terms.slots[limit]}
-    users: dict[str, list[Job]] = defaultdict(list)
+    users: dict[str, list[TimedEviction]] = defaultdict(list)
     for job, move in zip(jobs, moves, strict=True):
         for limit in crowded.intersection(move.limits):
             users[limit].append(job)

@@ -18,7 +18,7 @@ from math import inf
 from typing import NamedTuple
 from zlib import crc32
 
-from kubectl_eksdoc.drain.course import Move, Moved, Reserved, Span, Terms, Timeline
+from kubectl_eksdoc.drain.course import DrainTerms, Move, ReplacedPod, Reserved, Span, Timeline
 from kubectl_eksdoc.drain.duration.bounds import longest_part
 from kubectl_eksdoc.drain.duration.clock import Time
 from kubectl_eksdoc.drain.duration.node_times import Nodes
@@ -48,12 +48,12 @@ _NEW_NODES = crc32(b"new nodes")
 """The counter from which the time of new nodes is drawn, as a pod's is from its uid."""
 
 
-class Pace(NamedTuple):
+class RunPace(NamedTuple):
     """What runs are made of: the evictions with their usual and slow times, and the terms at both paces."""
 
     nodes: Nodes
-    terms: Terms
-    slow_terms: Terms
+    terms: DrainTerms
+    slow_terms: DrainTerms
 
 
 class Quantiles(NamedTuple):
@@ -81,12 +81,12 @@ class Levels(NamedTuple):
     first, and `timeline` what happens in it."""
 
     level: float
-    pace: Pace
+    pace: RunPace
     timeline: Timeline
     slow_s: Mapping[str, float]
 
 
-def levels(pace: Pace, usual: Timeline, found: Quantiles, needs: Mapping[str, Sequence[str]]) -> Levels:
+def levels(pace: RunPace, usual: Timeline, found: Quantiles, needs: Mapping[str, Sequence[str]]) -> Levels:
     """Of the drain whose usual run is `usual`. One timeline is all that is shown, and ends when the p50 is over; where
     not every run is sampled it is the usual one, made longer."""
     if not found.runs or found.part:
@@ -108,7 +108,7 @@ def _stretched(timeline: Timeline, seconds: float) -> Timeline:
         return timeline
     moves = tuple(
         [
-            Moved(uid, node, at * by, gone * by, None if ready is None else ready * by)
+            ReplacedPod(uid, node, at * by, gone * by, None if ready is None else ready * by)
             for uid, node, at, gone, ready in timeline.moves
         ]
     )
@@ -119,14 +119,14 @@ def _stretched(timeline: Timeline, seconds: float) -> Timeline:
 class _Alike:
     """Mutable: runs in which every pod, and every new node, is as slow as the others."""
 
-    def __init__(self, pace: Pace, needs: Mapping[str, Sequence[str]], usual_s: float) -> None:
+    def __init__(self, pace: RunPace, needs: Mapping[str, Sequence[str]], usual_s: float) -> None:
         self._drawn = _Drawn(pace)
         self._slow_terms = pace.slow_terms
         self._needs = needs
         self._known = {0.0: usual_s}
 
-    def pace(self, level: float) -> Pace:
-        return Pace(self._drawn.alike(level), self._drawn.terms_at(level), self._slow_terms)
+    def pace(self, level: float) -> RunPace:
+        return RunPace(self._drawn.alike(level), self._drawn.terms_at(level), self._slow_terms)
 
     def level(self, aim_s: float) -> float:
         """At which the drain takes about `aim_s`, by false position; 0 where nothing varies."""
@@ -159,7 +159,7 @@ FAR, TRIES, CLOSE = 2.5, 5, 0.01
 
 
 def quantiles(
-    pace: Pace, usual_s: float, needs: Mapping[str, Sequence[str]], most_evictions: int = MOST_EVICTIONS
+    pace: RunPace, usual_s: float, needs: Mapping[str, Sequence[str]], most_evictions: int = MOST_EVICTIONS
 ) -> Quantiles | None:
     """Of the drain whose usual run takes `usual_s`; None if it does not always come to its end.
 
@@ -175,7 +175,7 @@ def quantiles(
     return None if slow_s is None else Quantiles(usual_s, max(usual_s, slow_s), 0)
 
 
-def _of_a_part(pace: Pace, usual_s: float, most_evictions: int) -> Quantiles | None:
+def _of_a_part(pace: RunPace, usual_s: float, most_evictions: int) -> Quantiles | None:
     """None where no part stands for the whole."""
     part = longest_part(pace.nodes, pace.terms, most_evictions // MOST_RUNS // ALONE)
     if part is None or _evictions(part.nodes) * FEWEST_RUNS > most_evictions:
@@ -189,7 +189,7 @@ def _of_a_part(pace: Pace, usual_s: float, most_evictions: int) -> Quantiles | N
     return found._replace(part=_evictions(part.nodes))
 
 
-def _sampled(pace: Pace, needs: Mapping[str, Sequence[str]], most_evictions: int) -> Quantiles | None:
+def _sampled(pace: RunPace, needs: Mapping[str, Sequence[str]], most_evictions: int) -> Quantiles | None:
     drawn = _Drawn(pace)
     found = []
     for run in range(min(MOST_RUNS, most_evictions // max(1, _evictions(pace.nodes)))):
@@ -205,7 +205,7 @@ def _evictions(nodes: Nodes) -> int:
     return sum(len(moves) for _, moves in nodes)
 
 
-def _makespan_s(nodes: Nodes, terms: Terms, needs: Mapping[str, Sequence[str]]) -> float | None:
+def _makespan_s(nodes: Nodes, terms: DrainTerms, needs: Mapping[str, Sequence[str]]) -> float | None:
     timeline = simulate(nodes, terms, Reserved(needs), brief=True)
     return None if timeline.stuck else timeline.makespan_s
 
@@ -217,7 +217,7 @@ def _nearest_rank(ordered: Sequence[float], percent: int) -> float:
 class _Drawn:
     """Runs in which every pod has its own luck."""
 
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, pace: RunPace) -> None:
         self._terms = pace.terms
         self._nodes = [(node, [_luck(move) for move in moves]) for node, moves in pace.nodes]
         self._renewal: Time | None = None
@@ -252,11 +252,11 @@ class _Drawn:
             for node, luck in self._nodes
         ]
 
-    def terms(self, run: int) -> Terms:
+    def terms(self, run: int) -> DrainTerms:
         """New nodes take as long as each other in one run: terms know one time for all of them."""
         return self.terms_at(two_normals(run, _NEW_NODES)[0])
 
-    def terms_at(self, normal: float) -> Terms:
+    def terms_at(self, normal: float) -> DrainTerms:
         renewed_s = None if self._renewal is None else self._renewal.drawn(normal)
         return replace(self._terms, renewed_after_s=renewed_s, new_node_s=self._new_node.drawn(normal))
 

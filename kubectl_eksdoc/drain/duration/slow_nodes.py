@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
-from kubectl_eksdoc.drain.course import Move, Reserved, Terms, Timeline
+from kubectl_eksdoc.drain.course import DrainTerms, Move, Reserved, Timeline
 from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, domain_words, largest_first
-from kubectl_eksdoc.drain.duration.clock import LAG_S, Clock
+from kubectl_eksdoc.drain.duration.clock import LAG_S, EvictionTimes
 from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed
 from kubectl_eksdoc.drain.duration.timing import stop_of
 from kubectl_eksdoc.drain.order.rounds import Task
-from kubectl_eksdoc.drain.order.strategies import NEEDED, SOFT, Work
+from kubectl_eksdoc.drain.order.strategies import NEEDED, SOFT, NodeTasks
 from kubectl_eksdoc.drain.outcome import SlowNode
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.model.durations import in_words
@@ -30,10 +30,10 @@ _OURS = (NEEDED, SOFT)
 """Prefixes of the limits that are not budgets: only this plan minds them."""
 
 
-def slow_nodes(clock: Clock, work: Work, drained: Iterable[str]) -> tuple[SlowNode, ...]:
+def slow_nodes(clock: EvictionTimes, work: NodeTasks, drained: Iterable[str]) -> tuple[SlowNode, ...]:
     """Those of `drained` (names) that belong to a managed group and alone take too long, the slowest first."""
     managed = {node.name: node for node in clock.world.targets if node.owner is NodeOwner.MANAGED}
-    terms = Terms(slots=work.per_round, lag_s=LAG_S)
+    terms = DrainTerms(slots=work.per_round, lag_s=LAG_S)
     found = []
     for name in drained:
         if name in managed and _may_be_slow(work.tasks[name], work):
@@ -43,7 +43,7 @@ def slow_nodes(clock: Clock, work: Work, drained: Iterable[str]) -> tuple[SlowNo
     return tuple(sorted(found, key=lambda node: (-node.usual_s, -node.slow_s, node.node)))
 
 
-def _may_be_slow(tasks: Sequence[Task], work: Work) -> bool:
+def _may_be_slow(tasks: Sequence[Task], work: NodeTasks) -> bool:
     """Quickly: most nodes have neither a pod that may take so long nor two that take turns."""
     if max([task.pod.grace_seconds for task in tasks], default=0) >= _PATIENCE_S:
         return True
@@ -53,7 +53,7 @@ def _may_be_slow(tasks: Sequence[Task], work: Work) -> bool:
     return any(number > work.per_round[limit] for limit, number in Counter(used).items())
 
 
-def _slow(clock: Clock, node: Node, tasks: Sequence[Task], terms: Terms) -> SlowNode | None:
+def _slow(clock: EvictionTimes, node: Node, tasks: Sequence[Task], terms: DrainTerms) -> SlowNode | None:
     moves = _moves(clock, tasks)
     slow = timed(node.name, [move.slowed for move in moves], terms)
     if slow.seconds < _PATIENCE_S:
@@ -70,7 +70,7 @@ def _slow(clock: Clock, node: Node, tasks: Sequence[Task], terms: Terms) -> Slow
     )
 
 
-def _moves(clock: Clock, tasks: Sequence[Task]) -> list[Move]:
+def _moves(clock: EvictionTimes, tasks: Sequence[Task]) -> list[Move]:
     """As the update evicts them: no tiers, and neither the user's grace period nor limits of this plan alone."""
     made = []
     for task, move in zip(tasks, clock.moves(tasks), strict=True):
@@ -126,7 +126,7 @@ def _remedies(nodes: Sequence[SlowNode]) -> Iterator[Remedy]:
 
 
 @dataclass(frozen=True, slots=True)
-class Relaxation:
+class RelaxedBound:
     """The same order run again with `bound` relaxed by one step: `change` says which.
 
     `saved_s` can be negative: a run that takes what is free at once may be slower with more (Graham's anomalies).
@@ -140,13 +140,13 @@ class Relaxation:
 
 def relaxations(
     nodes: Nodes,
-    terms: Terms,
+    terms: DrainTerms,
     found: Iterable[Bound],
     most: int = 3,
     before: Timeline | None = None,
     needs: Mapping[str, Sequence[str]] = MappingProxyType({}),
     regroup: Callable[[str], Mapping[str, int] | None] | None = None,
-) -> tuple[Relaxation, ...]:
+) -> tuple[RelaxedBound, ...]:
     """What one step would save of the `most` largest of `found` that have one: a simulation each, and one of the
     drain as it is if its timeline is not given as `before`.
 
@@ -164,13 +164,13 @@ def relaxations(
     for bound, change, relaxed in steps[:most]:
         after = simulate(nodes, relaxed, Reserved(needs), brief=True)
         if not after.stuck:
-            tried.append(Relaxation(bound, change, after.makespan_s, before.makespan_s - after.makespan_s))
+            tried.append(RelaxedBound(bound, change, after.makespan_s, before.makespan_s - after.makespan_s))
     return tuple(tried)
 
 
 def _step(
-    bound: Bound, terms: Terms, regroup: Callable[[str], Mapping[str, int] | None] | None
-) -> tuple[str, Terms] | None:
+    bound: Bound, terms: DrainTerms, regroup: Callable[[str], Mapping[str, int] | None] | None
+) -> tuple[str, DrainTerms] | None:
     if bound.name is Scarce.BUDGET_CHAIN:
         slots = terms.slots[bound.subject]
         return f"{bound.subject} {slots} → {slots + 1}", replace(terms, slots={**terms.slots, bound.subject: slots + 1})

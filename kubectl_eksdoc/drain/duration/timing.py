@@ -171,7 +171,7 @@ def _at(ordered: Sequence[float], share: float) -> float:
 # for parallel machines; turns: the pigeonhole argument of S. Martello and P. Toth for bin packing.
 
 
-class Job(NamedTuple):
+class TimedEviction(NamedTuple):
     """Seconds: not before `head`, a slot for `hold` (infinite: for good), nothing over before start + `tail`."""
 
     head: float
@@ -179,7 +179,7 @@ class Job(NamedTuple):
     tail: float
 
 
-def chain_s(jobs: Sequence[Job], slots: int, apart_s: float = 0.0) -> float:
+def chain_s(jobs: Sequence[TimedEviction], slots: int, apart_s: float = 0.0) -> float:
     """No schedule of `jobs` on `slots` is over earlier than this (seconds; infinite: there is none).
 
     `apart_s` is the least time between two starts.
@@ -209,7 +209,7 @@ def chain_s(jobs: Sequence[Job], slots: int, apart_s: float = 0.0) -> float:
     return best
 
 
-def paced_s(jobs: Sequence[Job], apart_s: float, burst: float = 1.0) -> float:
+def paced_s(jobs: Sequence[TimedEviction], apart_s: float, burst: float = 1.0) -> float:
     """The same if only starts keep their distance, and slots are plenty. In any time `burst` more may start than the
     distance allows."""
     if not jobs:
@@ -221,7 +221,7 @@ def paced_s(jobs: Sequence[Job], apart_s: float, burst: float = 1.0) -> float:
     return max([best, *(head + max(0.0, i + 1 - burst) * apart_s + shortest for i, head in enumerate(later))])
 
 
-def _equal(job: Job, count: int, slots: int, apart_s: float) -> float:
+def _equal(job: TimedEviction, count: int, slots: int, apart_s: float) -> float:
     """The same for `count` equal jobs, in one step."""
     head, hold, tail = job
     if count <= slots:
@@ -230,13 +230,13 @@ def _equal(job: Job, count: int, slots: int, apart_s: float) -> float:
     return head + waits + tail
 
 
-def _finite(jobs: Sequence[Job]) -> list[Job]:
+def _finite(jobs: Sequence[TimedEviction]) -> list[TimedEviction]:
     """What is never given back goes last on its slot; a hold that is longer than all others says the same."""
     long = max((job.hold for job in jobs if job.hold < inf), default=0.0) + max(job.tail for job in jobs)
     return [job if job.hold < inf else job._replace(hold=long) for job in jobs]
 
 
-def _by_tails(jobs: Iterable[Job], slots: int, apart_s: float) -> float:
+def _by_tails(jobs: Iterable[TimedEviction], slots: int, apart_s: float) -> float:
     """The largest average end of the slots, over the sets of jobs whose tail outlasts their hold the most.
 
     A set of at least `slots` jobs can be seen as using every slot. On each of them the last job starts when all
@@ -261,7 +261,7 @@ def _by_tails(jobs: Iterable[Job], slots: int, apart_s: float) -> float:
     return best
 
 
-def _by_heads(jobs: Iterable[Job], slots: int) -> float:
+def _by_heads(jobs: Iterable[TimedEviction], slots: int) -> float:
     """The same over the sets of jobs that can start latest."""
     order = sorted(jobs, key=lambda job: -job.head)
     best = work = heads = 0.0
@@ -276,7 +276,7 @@ def _by_heads(jobs: Iterable[Job], slots: int) -> float:
     return best
 
 
-def _turns(jobs: Sequence[Job], slots: int) -> float:
+def _turns(jobs: Sequence[TimedEviction], slots: int) -> float:
     """Of `slots` * k + 1 jobs one slot takes k + 1: the last of those waits for k others, the shortest at best."""
     order = sorted(jobs, key=lambda job: -job.hold)
     sums = [0.0]

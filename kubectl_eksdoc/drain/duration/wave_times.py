@@ -7,12 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from math import inf
 
-from kubectl_eksdoc.drain.course import Terms
+from kubectl_eksdoc.drain.course import DrainTerms
 from kubectl_eksdoc.drain.duration.node_times import Drained
-from kubectl_eksdoc.drain.duration.timing import Job
+from kubectl_eksdoc.drain.duration.timing import TimedEviction
 
 
-def waves_s(waves: Sequence[Sequence[Drained]], terms: Terms, alone_s: Callable[[Sequence[Drained]], float]) -> float:
+def waves_s(
+    waves: Sequence[Sequence[Drained]], terms: DrainTerms, alone_s: Callable[[Sequence[Drained]], float]
+) -> float:
     """Seconds until the last of `waves`, given in their order, is done. `alone_s` bounds a wave with nothing before it.
 
     Pods of later waves are evicted after those of earlier ones, so a limit's slots are taken wave by wave. All
@@ -36,8 +38,8 @@ _MOST = 1000
 """Slots of a limit that are followed; with more of them it hardly makes anyone wait."""
 
 
-def _by_limit(wave: Sequence[Drained]) -> dict[str, list[Job]]:
-    users: dict[str, list[Job]] = defaultdict(list)
+def _by_limit(wave: Sequence[Drained]) -> dict[str, list[TimedEviction]]:
+    users: dict[str, list[TimedEviction]] = defaultdict(list)
     for node in wave:
         for job, move in zip(node.jobs, node.moves, strict=True):
             for limit in move.limits:
@@ -45,7 +47,7 @@ def _by_limit(wave: Sequence[Drained]) -> dict[str, list[Job]]:
     return users
 
 
-def _take(free: list[float], jobs: Sequence[Job], now: float) -> float:
+def _take(free: list[float], jobs: Sequence[TimedEviction], now: float) -> float:
     """Book `jobs` on the slots from `now` on; returns when the last of them can be over."""
     hold = min(job.hold for job in jobs)
     now += min(job.head for job in jobs)

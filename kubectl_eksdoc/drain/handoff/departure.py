@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kubectl_eksdoc.drain.handoff.offers import Step
-from kubectl_eksdoc.drain.outcome import Eviction, Left, SlowNode, Target, TargetVerdict
+from kubectl_eksdoc.drain.handoff.offers import ReplacementStep
+from kubectl_eksdoc.drain.outcome import DrainTarget, Eviction, NotEvictedPod, SlowNode, TargetVerdict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 
@@ -18,7 +18,7 @@ REGION = "REGION"
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class NodeGroupRemoval:
     """`targets` of one owner and group in the plan's order, and `members`: every node it has in the cluster.
 
     `left`, `evictions` and `slow` are those of its targets alone.
@@ -26,9 +26,9 @@ class Departure:
 
     owner: NodeOwner
     group: str
-    targets: tuple[Target, ...]
+    targets: tuple[DrainTarget, ...]
     members: tuple[Node, ...]
-    left: tuple[Left, ...]
+    left: tuple[NotEvictedPod, ...]
     evictions: tuple[Eviction, ...]
     cluster: Cluster
     slow: tuple[SlowNode, ...] = ()
@@ -38,7 +38,7 @@ class Departure:
         return tuple(t.node for t in self.targets if t.verdict is TargetVerdict.DRAINS)
 
     @property
-    def partial(self) -> tuple[Target, ...]:
+    def partial(self) -> tuple[DrainTarget, ...]:
         return tuple(t for t in self.targets if t.verdict is TargetVerdict.PARTIAL)
 
     @property
@@ -84,7 +84,7 @@ class Departure:
         parts = (f"aws eks {command} --cluster-name {self.cluster_word} --nodegroup-name {self.group_word}", more)
         return " ".join(part for part in (*parts, self.at) if part)
 
-    def end_by_id(self) -> Step:
+    def end_by_id(self) -> ReplacementStep:
         """Terminate each emptied instance and lower desired with it; nodes without an instance id are named."""
         found, at = {node.name: instance_id(node) for node in self.emptied}, self.at
         commands = tuple(
@@ -97,7 +97,7 @@ class Departure:
         text = "End each emptied node by its instance id and lower the desired size with it: then nothing else chooses."
         if lacking:
             text += f" No EC2 instance id is known of {', '.join(lacking[:6])}" + (" …." if len(lacking) > 6 else ".")
-        return Step(text, commands)
+        return ReplacementStep(text, commands)
 
 
 def instance_id(node: Node) -> str:

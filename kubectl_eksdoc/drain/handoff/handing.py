@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.drain.handoff.departure import CLUSTER, REGION, Departure
-from kubectl_eksdoc.drain.handoff.offers import HandOff, Step
-from kubectl_eksdoc.drain.handoff.owners import Advice, advise, compare
+from kubectl_eksdoc.drain.handoff.departure import CLUSTER, REGION, NodeGroupRemoval
+from kubectl_eksdoc.drain.handoff.offers import HandOff, ReplacementStep
+from kubectl_eksdoc.drain.handoff.owners import ReplacementAdvice, advise, compare
 from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.outcome import HOLDS, Eviction, Left, SlowNode, Target
+from kubectl_eksdoc.drain.outcome import HOLDS, DrainTarget, Eviction, NotEvictedPod, SlowNode
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
@@ -26,20 +26,20 @@ _NOT_OURS = (NodeOwner.AUTO_MODE, NodeOwner.FARGATE)
 
 def hand_offs(
     cluster: Cluster,
-    targets: Sequence[Target],
-    left: Sequence[Left],
+    targets: Sequence[DrainTarget],
+    left: Sequence[NotEvictedPod],
     evictions: Sequence[Eviction],
     policy: DrainPolicy,
     slow: Sequence[SlowNode] = (),
 ) -> tuple[HandOff, ...]:
     """One for each owner and group of `targets`, in order of owner, then group."""
-    departing: dict[tuple[NodeOwner, str], list[Target]] = defaultdict(list)
+    departing: dict[tuple[NodeOwner, str], list[DrainTarget]] = defaultdict(list)
     for target in targets:
         departing[_key(target.node)].append(target)
     members: dict[tuple[NodeOwner, str], list[Node]] = defaultdict(list)
     for node in cluster.nodes:
         members[_key(node)].append(node)
-    left_on: dict[str, list[Left]] = defaultdict(list)
+    left_on: dict[str, list[NotEvictedPod]] = defaultdict(list)
     for row in left:
         left_on[row.node].append(row)
     gone_from: dict[str, list[Eviction]] = defaultdict(list)
@@ -48,7 +48,7 @@ def hand_offs(
     ranks = {owner: i for i, owner in enumerate(NodeOwner)}
     return tuple(
         _hand_off(
-            Departure(
+            NodeGroupRemoval(
                 *key,
                 targets=tuple(departing[key]),
                 members=tuple(members[key]),
@@ -67,11 +67,11 @@ def _key(node: Node) -> tuple[NodeOwner, str]:
     return node.owner, node.group
 
 
-def _hand_off(leaving: Departure, policy: DrainPolicy) -> HandOff:
+def _hand_off(leaving: NodeGroupRemoval, policy: DrainPolicy) -> HandOff:
     advice = advise(leaving)
     leave = advice.leave
     if not leaving.emptied and leaving.owner not in _NOT_OURS:
-        leave = (Step("This plan empties none of these nodes: end none of them."),)
+        leave = (ReplacementStep("This plan empties none of these nodes: end none of them."),)
     managed = leaving.owner is NodeOwner.MANAGED
     return HandOff(
         owner=leaving.owner,
@@ -85,7 +85,7 @@ def _hand_off(leaving: Departure, policy: DrainPolicy) -> HandOff:
     )
 
 
-def _first(leaving: Departure, policy: DrainPolicy) -> Iterable[str]:
+def _first(leaving: NodeGroupRemoval, policy: DrainPolicy) -> Iterable[str]:
     """What is particular to this drain comes before what is always so."""
     if leaving.owner in _NOT_OURS:
         return
@@ -101,7 +101,7 @@ def _first(leaving: Departure, policy: DrainPolicy) -> Iterable[str]:
         )
 
 
-def _placeholders(advice: Advice, leave: Iterable[Step]) -> Iterable[str]:
+def _placeholders(advice: ReplacementAdvice, leave: Iterable[ReplacementStep]) -> Iterable[str]:
     """A word that has to be replaced before a command is run, said where there is one."""
     commands = [c for step in (*advice.arrive, *leave) for c in step.commands]
     words = {word for command in commands for word in command.replace('"', " ").split()}

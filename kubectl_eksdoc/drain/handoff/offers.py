@@ -17,7 +17,7 @@ class Way(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReplacementStep:
     """One sentence, and the commands that do it: one for each node, or () where a person must decide. `before`: it is
     of use before the drain only."""
 
@@ -64,8 +64,8 @@ class HandOff:
     group: str
     nodes: tuple[str, ...]
     kept: tuple[str, ...]
-    arrive: tuple[Step, ...]
-    leave: tuple[Step, ...]
+    arrive: tuple[ReplacementStep, ...]
+    leave: tuple[ReplacementStep, ...]
     beware: tuple[str, ...] = ()
     instead: tuple[Option, ...] = ()
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE, PAUSE, SURGE_PER_ZONE
-from kubectl_eksdoc.drain.handoff.departure import Departure, instance_id, unsure, word
-from kubectl_eksdoc.drain.handoff.offers import Option, Step, Way
+from kubectl_eksdoc.drain.handoff.departure import NodeGroupRemoval, instance_id, unsure, word
+from kubectl_eksdoc.drain.handoff.offers import Option, ReplacementStep, Way
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict, SlowNode, TargetVerdict
 from kubectl_eksdoc.model import versions
 from kubectl_eksdoc.model.codes import Code
@@ -39,18 +39,18 @@ AT_MINIMUM = unsure("A decrement is refused where it would go below the group's 
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
-    arrive: tuple[Step, ...]
-    leave: tuple[Step, ...]
+class ReplacementAdvice:
+    arrive: tuple[ReplacementStep, ...]
+    leave: tuple[ReplacementStep, ...]
     beware: tuple[str, ...] = ()
 
 
-def advise(leaving: Departure) -> Advice:
+def advise(leaving: NodeGroupRemoval) -> ReplacementAdvice:
     """What to do after the drain of `leaving`'s targets."""
     return _OWNERS[leaving.owner](leaving)
 
 
-def _managed(leaving: Departure) -> Advice:
+def _managed(leaving: NodeGroupRemoval) -> ReplacementAdvice:
     wanted = versions.parse(leaving.cluster.identity.server_version)
     to_version = f"--kubernetes-version {wanted.major}.{wanted.minor}" if wanted else ""
     copied = ", ".join(f"{name}: {name}" for name in SETTINGS.split())
@@ -58,7 +58,7 @@ def _managed(leaving: Departure) -> Advice:
     describe = leaving.aws_group("describe-nodegroup", f"--query 'nodegroup.{{{copied}}}'")
     also = "" if leaving.whole else " It takes the group's other nodes and their pods too: see what it does to them."
     arrive = (
-        Step(
+        ReplacementStep(
             "Blue/green: make a new group beside it, before the drain. The first command writes the settings to "
             f"{file}; in it add a nodegroupName (and amiType for ARM or GPU), remove what is null, and name the launch "
             "template by id alone. Then the second.",
@@ -68,20 +68,22 @@ def _managed(leaving: Departure) -> Advice:
             ),
             before=True,
         ),
-        Step(
+        ReplacementStep(
             "In place: the group's own update brings new nodes and ends the old ones. Started after this drain it "
             "finds the emptied nodes empty; the evicted pods need room elsewhere until then." + also,
             (leaving.aws_group("update-nodegroup-version", to_version),),
         ),
     )
-    delete = Step(
+    delete = ReplacementStep(
         "Once the pods run elsewhere: delete the group, all of its nodes are empty. (Or let its own update end them.)",
         (leaving.aws_group("delete-nodegroup"),),
     )
-    return Advice(arrive, (delete,) if leaving.whole else (leaving.end_by_id(),), _managed_surprises(leaving))
+    return ReplacementAdvice(
+        arrive, (delete,) if leaving.whole else (leaving.end_by_id(),), _managed_surprises(leaving)
+    )
 
 
-def _managed_surprises(leaving: Departure) -> tuple[str, ...]:
+def _managed_surprises(leaving: NodeGroupRemoval) -> tuple[str, ...]:
     others = f", {leaving.others} of them not targets here" if leaving.others else ""
     nodes = f"all {len(leaving.members)} nodes" if len(leaving.members) > 1 else "its one node"
     said = [
@@ -104,7 +106,7 @@ def _managed_surprises(leaving: Departure) -> tuple[str, ...]:
     return (*said, *(() if leaving.whole else (REBALANCES, AT_MINIMUM, ID_IGNORES_PROTECTION)), FINISH_IS_LATE)
 
 
-def _eksctl(leaving: Departure) -> Advice:
+def _eksctl(leaving: NodeGroupRemoval) -> ReplacementAdvice:
     cluster, group = leaving.cluster_word, leaving.group_word
     types = {node.instance_type for node in leaving.members}
     kind = word(types.pop(), "") if len(types) == 1 else ""
@@ -112,13 +114,13 @@ def _eksctl(leaving: Departure) -> Advice:
         f"eksctl create nodegroup --cluster {cluster} {leaving.at} --name {group}-next --managed=false "
         f"--nodes {len(leaving.members)}" + (f" --node-type {kind}" if kind else "")
     )
-    delete = Step(
+    delete = ReplacementStep(
         "Once the pods run elsewhere: delete the group.",
         (f"eksctl delete nodegroup --cluster {cluster} {leaving.at} --name {group}",),
     )
-    return Advice(
+    return ReplacementAdvice(
         arrive=(
-            Step(
+            ReplacementStep(
                 "Make a new group beside it, before the drain; better from its config file, because labels, taints, "
                 "zones and disks are not copied.",
                 (create,),
@@ -136,12 +138,12 @@ def _eksctl(leaving: Departure) -> Advice:
     )
 
 
-def _self_managed(leaving: Departure) -> Advice:
+def _self_managed(leaving: NodeGroupRemoval) -> ReplacementAdvice:
     first = next((i for target in leaving.targets if (i := instance_id(target.node))), "")
     if not first:
-        return Advice(
-            (Step("Unknown: none of these nodes names an EC2 instance. Their creator makes new ones."),),
-            (Step("Also unknown: their creator terminates them."),),
+        return ReplacementAdvice(
+            (ReplacementStep("Unknown: none of these nodes names an EC2 instance. Their creator makes new ones."),),
+            (ReplacementStep("Also unknown: their creator terminates them."),),
         )
     more = len(leaving.emptied) or len(leaving.targets)
     query = "--query 'AutoScalingInstances[0].AutoScalingGroupName' --output text"
@@ -151,10 +153,10 @@ def _self_managed(leaving: Departure) -> Advice:
         '$(($(aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names "$ASG" --query '
         f"'AutoScalingGroups[0].DesiredCapacity' --output text {leaving.at}) + {more}))"
     )
-    return Advice(
+    return ReplacementAdvice(
         arrive=(
-            Step("Make a new version of the launch template, with the new AMI, and have the group use it."),
-            Step(
+            ReplacementStep("Make a new version of the launch template, with the new AMI, and have the group use it."),
+            ReplacementStep(
                 "Before the drain: find the group, have its new instances protected from scale-in, then raise the "
                 f"desired size by {more} (its maximum must allow that). With several Auto Scaling "
                 "groups: each for itself.",
@@ -168,7 +170,7 @@ def _self_managed(leaving: Departure) -> Advice:
         ),
         leave=(
             leaving.end_by_id(),
-            Step(
+            ReplacementStep(
                 "When all of them are gone: end the protection of later instances (those made meanwhile keep it).",
                 (f"{update} --no-new-instances-protected-from-scale-in {leaving.at}",),
             ),
@@ -185,16 +187,16 @@ def _self_managed(leaving: Departure) -> Advice:
     )
 
 
-def _karpenter(leaving: Departure) -> Advice:
+def _karpenter(leaving: NodeGroupRemoval) -> ReplacementAdvice:
     pool = leaving.group
     limits = next((p.limits for p in leaving.cluster.node_pools if p.name == pool), ())
     bounded = f" Its limits: {', '.join(f'{name} {value}' for name, value in limits)}." if limits else ""
     claims = any(NODE_POOL in node.labels for node in leaving.members)
     see = f"kubectl get nodeclaims -l {NODE_POOL}={leaving.group_word}" if claims else "kubectl get machines"
     spot = ("A Spot interruption takes a node within two minutes, whatever the plan says",)
-    return Advice(
+    return ReplacementAdvice(
         arrive=(
-            Step(
+            ReplacementStep(
                 f"Karpenter makes nodes for evicted pods once they are Pending; nothing is made in advance.{bounded}",
                 (see,),
             ),
@@ -212,14 +214,14 @@ def _karpenter(leaving: Departure) -> Advice:
     )
 
 
-def _delete_claims(leaving: Departure, claims: bool) -> Step:
+def _delete_claims(leaving: NodeGroupRemoval, claims: bool) -> ReplacementStep:
     names = [word(node.name, "NODE") for node in leaving.emptied]
     if not claims:
-        return Step(
+        return ReplacementStep(
             unsure("Delete each emptied node: Karpenter before v0.32 ends its instance by the node's finalizer") + ".",
             tuple(f"kubectl delete node {name}" for name in names),
         )
-    return Step(
+    return ReplacementStep(
         "Delete the NodeClaim of each emptied node: Karpenter ends the instance and removes the node.",
         tuple(
             "kubectl delete nodeclaim "
@@ -229,11 +231,11 @@ def _delete_claims(leaving: Departure, claims: bool) -> Step:
     )
 
 
-def _hybrid(leaving: Departure) -> Advice:
-    return Advice(
-        arrive=(Step("Nothing in AWS makes these machines: join new ones yourself, before the drain."),),
+def _hybrid(leaving: NodeGroupRemoval) -> ReplacementAdvice:
+    return ReplacementAdvice(
+        arrive=(ReplacementStep("Nothing in AWS makes these machines: join new ones yourself, before the drain."),),
         leave=(
-            Step(
+            ReplacementStep(
                 unsure("On each machine run `nodeadm uninstall`, or switch it off; then delete its node") + ".",
                 tuple(f"kubectl delete node {word(node.name, 'NODE')}" for node in leaving.emptied),
             ),
@@ -242,21 +244,25 @@ def _hybrid(leaving: Departure) -> Advice:
     )
 
 
-def _auto_mode(leaving: Departure) -> Advice:
-    return Advice(
-        (Step("EKS makes nodes for Pending pods itself."),),
-        (Step("EKS replaces these nodes itself after an upgrade and respects budgets: this plan leaves them alone."),),
+def _auto_mode(leaving: NodeGroupRemoval) -> ReplacementAdvice:
+    return ReplacementAdvice(
+        (ReplacementStep("EKS makes nodes for Pending pods itself."),),
+        (
+            ReplacementStep(
+                "EKS replaces these nodes itself after an upgrade and respects budgets: this plan leaves them alone."
+            ),
+        ),
     )
 
 
-def _fargate(leaving: Departure) -> Advice:
-    return Advice(
-        (Step("A new node comes with each new pod, with the control plane's version."),),
-        (Step("A node goes with its pod: restart the pod's owner. This plan leaves them alone."),),
+def _fargate(leaving: NodeGroupRemoval) -> ReplacementAdvice:
+    return ReplacementAdvice(
+        (ReplacementStep("A new node comes with each new pod, with the control plane's version."),),
+        (ReplacementStep("A node goes with its pod: restart the pod's owner. This plan leaves them alone."),),
     )
 
 
-_OWNERS: Mapping[NodeOwner, Callable[[Departure], Advice]] = {
+_OWNERS: Mapping[NodeOwner, Callable[[NodeGroupRemoval], ReplacementAdvice]] = {
     NodeOwner.MANAGED: _managed,
     NodeOwner.EKSCTL: _eksctl,
     NodeOwner.KARPENTER: _karpenter,
@@ -301,7 +307,7 @@ _OURS = {
 """Only this plan minds: the API evicts the pod. Any code that is in none of these sets counts as not judged."""
 
 
-def compare(leaving: Departure, surge: int | None) -> tuple[Option, ...]:
+def compare(leaving: NodeGroupRemoval, surge: int | None) -> tuple[Option, ...]:
     """The three ways for exactly these targets; `surge` is that of the policy."""
     held = tuple(row.pod.key for row in leaving.left if row.verdict in HOLDS)
     rounds = max((target.finish_round for target in leaving.targets if target.order), default=0)
@@ -341,7 +347,7 @@ def _joining(surge: int | None) -> str:
     return f"{first}, then one for each drained node: you or an autoscaler must add them"
 
 
-def _update(leaving: Departure) -> Option:
+def _update(leaving: NodeGroupRemoval) -> Option:
     nodes, zones = len(leaving.members), len(leaving.zones)
     stops, may, unasked, unjudged = _sorted(leaving)
     patience_s = PATIENCE.total_seconds()
@@ -380,7 +386,7 @@ def _too_long(slow: Sequence[SlowNode]) -> str:
     return f"; {worst.node}{pace} takes at least {in_words(worst.seconds)} alone ({worst.why}){others}"
 
 
-def _sorted(leaving: Departure) -> tuple[tuple[str, ...], ...]:
+def _sorted(leaving: NodeGroupRemoval) -> tuple[tuple[str, ...], ...]:
     """What the update would do to the pods that this plan leaves: stops at, may stop at, evicts unasked, not judged.
 
     A pod with several codes is where the API's own refusal puts it. Pods of a refused node were not judged.

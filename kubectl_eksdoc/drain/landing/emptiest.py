@@ -5,19 +5,19 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 
-from kubectl_eksdoc.kubernetes.scheduling.occupancy import Seat
+from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.model.placement import CPU, MEMORY, Requests
 
 LOOKED_AT = 8
 """So many of the emptiest nodes are looked at in order; of the others any that fits is taken."""
 
 
-class Emptiest:
+class EmptiestNodes:
     """Some nodes, the emptiest first. A node's place is brought up to date when its turn comes."""
 
     __slots__ = ("_heap", "_most")
 
-    def __init__(self, seats: Iterable[Seat]) -> None:
+    def __init__(self, seats: Iterable[NodeOccupancy]) -> None:
         self._heap = [_entry(seat) for seat in seats]
         heapq.heapify(self._heap)
         self._most: list[tuple[int, int, int]] | None = None  # cpu, memory and ephemeral storage: see `look`
@@ -28,12 +28,12 @@ class Emptiest:
         # In order, which is a heap, too, and always the same one.
         self._heap = sorted(_entry(seat) for _, _, seat, _, _ in self._heap)
 
-    def add(self, seat: Seat) -> None:
+    def add(self, seat: NodeOccupancy) -> None:
         """One node more, or one that has more room than it had."""
         self._most = None
         heapq.heappush(self._heap, _entry(seat))
 
-    def with_room(self, asked: Requests, thorough: bool) -> Seat | None:
+    def with_room(self, asked: Requests, thorough: bool) -> NodeOccupancy | None:
         """The emptiest node with room for it: the one at the top, as a rule."""
         if self._most is not None and self.is_too_large(asked):
             return None
@@ -48,7 +48,7 @@ class Emptiest:
             heapq.heapreplace(heap, (now, name, seat, per_cpu, per_memory))
         return None
 
-    def first(self, fits: Callable[[Seat], bool], thorough: bool = True) -> Seat | None:
+    def first(self, fits: Callable[[NodeOccupancy], bool], thorough: bool = True) -> NodeOccupancy | None:
         """The emptiest node that `fits`; if not `thorough`, only of the few that are emptiest."""
         heap = self._heap
         passed: list[_Entry] = []
@@ -91,13 +91,13 @@ class Emptiest:
         return self._most is not None and _exceeds(asked.cpu, asked.memory, asked.ephemeral, self._most)
 
 
-def fitting(asked: Requests) -> Callable[[Seat], bool]:
+def fitting(asked: Requests) -> Callable[[NodeOccupancy], bool]:
     """Whether a node has room for it: `Room.fits` without a step in between, for most pods ask for nothing unusual."""
     if asked.others:
         return lambda seat: seat.room.fits(asked)
     cpu, memory, ephemeral = asked.cpu, asked.memory, asked.ephemeral
 
-    def fits(seat: Seat) -> bool:
+    def fits(seat: NodeOccupancy) -> bool:
         room = seat.room
         return (
             room.pods > 0
@@ -119,12 +119,12 @@ def _exceeds(cpu: int, memory: int, ephemeral: int, most: Iterable[tuple[int, in
     return True
 
 
-_Entry = tuple[float, str, Seat, float, float]
+_Entry = tuple[float, str, NodeOccupancy, float, float]
 """The share of a node that is left, of what it has least of, negated; its name, and it; one over what it has at all,
 of cpu and of memory."""
 
 
-def _entry(seat: Seat) -> _Entry:
+def _entry(seat: NodeOccupancy) -> _Entry:
     room = seat.room
     has_cpu, has_memory = room.allocatable.get(CPU, 0), room.allocatable.get(MEMORY, 0)
     per_cpu, per_memory = 1 / has_cpu if has_cpu else 0.0, 1 / has_memory if has_memory else 0.0

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 from kubectl_eksdoc.drain.landing.emptiest import fitting
 from kubectl_eksdoc.drain.landing.new_nodes import copy, one_of_each
-from kubectl_eksdoc.drain.landing.room import Room
-from kubectl_eksdoc.drain.survey import Survey
-from kubectl_eksdoc.kubernetes.scheduling.occupancy import Seat
+from kubectl_eksdoc.drain.landing.room import PlacementRoom
+from kubectl_eksdoc.drain.survey import DrainContext
+from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_classes import PodClass
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placement import Requests
@@ -32,7 +32,7 @@ _NO_HELP: _Help = (None, False, "")
 class ExtraNodes:
     """Pods without a place on new nodes, each a copy of one that is there; those that something adds come first."""
 
-    def __init__(self, world: Survey, room: Room, adds: Adds) -> None:
+    def __init__(self, world: DrainContext, room: PlacementRoom, adds: Adds) -> None:
         targets = {node.name for node in world.targets}
         # Those outside the targets first: more of what is being drained is the last advice.
         models = one_of_each(sorted(world.cluster.nodes, key=lambda n: n.name in targets))
@@ -77,17 +77,17 @@ class ExtraNodes:
         return None
 
 
-_Copy = tuple[str, Node, Seat]
+_Copy = tuple[str, Node, NodeOccupancy]
 """The name of a new node, the node it is like, and what is left of it."""
 
 
 class _Copies:
     """New nodes that only fill up; the latest of them are tried before another one comes."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: PlacementRoom) -> None:
         self._room = room
         self._full: dict[Requests, int] = {}  # how many, from the first on, have no room for what asks for so much
-        self._fits: dict[Requests, Callable[[Seat], bool]] = {}
+        self._fits: dict[Requests, Callable[[NodeOccupancy], bool]] = {}
         self.made: list[_Copy] = []
 
     def take(self, kind: PodClass) -> _Copy | None:

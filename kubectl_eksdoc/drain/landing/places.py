@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.drain.landing.extra_nodes import Adds
-from kubectl_eksdoc.drain.landing.reserving import Homeless, Landing
+from kubectl_eksdoc.drain.landing.reserving import PodWithoutPlace, ReplacementPlaces
 from kubectl_eksdoc.drain.outcome import PodVerdict
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod
 from kubectl_eksdoc.drain.verdicts.pods import where
-from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, Said
+from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, RuleResult
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NodePool
 from kubectl_eksdoc.model.codes import Code
@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.quantities import InvalidQuantity, nanos
 CLUSTER_AUTOSCALER = "the Cluster Autoscaler"
 
 
-class Growth(str, Enum):
+class NodeProvisioning(str, Enum):
     """How nodes of one kind come to a cluster that is short of room."""
 
     BY_ITSELF = "by-itself"  # something adds them for Pending pods
@@ -35,43 +35,47 @@ class Growth(str, Enum):
     UNKNOWN = "unknown"  # what would add them was not read
 
 
-def growth(world: Survey, node: Node) -> Growth:
+def growth(world: DrainContext, node: Node) -> NodeProvisioning:
     """How more nodes like this one come."""
     if node.owner is NodeOwner.KARPENTER:
         if world.cluster.unread(kinds.NODE_POOLS):
-            return Growth.UNKNOWN
+            return NodeProvisioning.UNKNOWN
         known = any(pool.name in node.groups for pool in world.cluster.node_pools)
-        return Growth.BY_ITSELF if known else Growth.BY_HAND
+        return NodeProvisioning.BY_ITSELF if known else NodeProvisioning.BY_HAND
     if node.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED):
         running = any(b.what == CLUSTER_AUTOSCALER for found in world.needed.values() for b in found)
-        return Growth.BY_ITSELF if running else Growth.BY_HAND
-    return Growth.BY_HAND
+        return NodeProvisioning.BY_ITSELF if running else NodeProvisioning.BY_HAND
+    return NodeProvisioning.BY_HAND
 
 
-def adds(world: Survey) -> Adds:
+def adds(world: DrainContext) -> Adds:
     """What adds nodes by itself, as far as the NodePools' cpu limits let it."""
     known = {node.name: growth(world, node) for node in world.cluster.nodes}
     pools = [pool for each in world.cluster.node_pools if (pool := _pool(world, each)) is not None]
 
     def adds_one_more(node: Node, coming: Mapping[str, int]) -> bool:
-        if known[node.name] is Growth.BY_HAND:
+        if known[node.name] is NodeProvisioning.BY_HAND:
             return False
         return not any(pool.is_full(node, coming) for pool in pools)
 
     return adds_one_more
 
 
-_VERDICT = {Growth.BY_HAND: PodVerdict.BLOCKED, Growth.UNKNOWN: PodVerdict.UNKNOWN, Growth.BY_ITSELF: PodVerdict.EVICT}
+_VERDICT = {
+    NodeProvisioning.BY_HAND: PodVerdict.BLOCKED,
+    NodeProvisioning.UNKNOWN: PodVerdict.UNKNOWN,
+    NodeProvisioning.BY_ITSELF: PodVerdict.EVICT,
+}
 
 
-class AfterLanding:
+class AfterPlacement:
     """What becomes of pods without a place: they wait for a new node where something adds one that takes them, else
     they are blocked."""
 
-    def __init__(self, world: Survey, landing: Landing) -> None:
+    def __init__(self, world: DrainContext, landing: ReplacementPlaces) -> None:
         self._world = world
         self._landing = landing
-        self._waiting: dict[object, Said | None] = {}  # by what the pods lack, and the node that would help
+        self._waiting: dict[object, RuleResult | None] = {}  # by what the pods lack, and the node that would help
 
     def judged(self, pod: JudgedPod) -> JudgedPod:
         """`pod` after landing: as it was where it has a place."""
@@ -89,16 +93,16 @@ class AfterLanding:
             return self._without_help(pod, homeless)
         return JudgedPod(pod.pod, said.verdict, (*pod.said, said), pod.guards)
 
-    def _waits(self, homeless: Homeless, like: Node) -> Said | None:
+    def _waits(self, homeless: PodWithoutPlace, like: Node) -> RuleResult | None:
         """What is said of such pods; None where each of them is a finding."""
-        comes = growth(self._world, like) if homeless.comes else Growth.BY_HAND
-        if (self._landing.blind and comes is not Growth.BY_ITSELF) or _own_kind(self._world, like):
+        comes = growth(self._world, like) if homeless.comes else NodeProvisioning.BY_HAND
+        if (self._landing.blind and comes is not NodeProvisioning.BY_ITSELF) or _own_kind(self._world, like):
             return None
         # The finding about all of them counts the missing nodes.
         reason = f"its replacement needs a new node: {_refused(homeless)}"
-        return Said(_VERDICT[comes], reason, Code.of("needs-nodes"), remedy=(_add(like),))
+        return RuleResult(_VERDICT[comes], reason, Code.of("needs-nodes"), remedy=(_add(like),))
 
-    def _without_help(self, pod: JudgedPod, homeless: Homeless) -> JudgedPod:
+    def _without_help(self, pod: JudgedPod, homeless: PodWithoutPlace) -> JudgedPod:
         if self._landing.blind:
             return _with(pod, PodVerdict.UNKNOWN, _blind(self._world, pod.pod, self._landing.blind))
         like = homeless.helped_by
@@ -108,16 +112,16 @@ class AfterLanding:
         return _with(pod, PodVerdict.BLOCKED, finding)
 
 
-def _refused(homeless: Homeless) -> str:
+def _refused(homeless: PodWithoutPlace) -> str:
     return "; ".join(f"{count} × {reason}" for reason, count in homeless.reasons) or "there is no other node"
 
 
 def _with(pod: JudgedPod, verdict: PodVerdict, finding: Finding) -> JudgedPod:
-    said = Said(verdict, finding.message, finding.code, finding, finding.remedy)
+    said = RuleResult(verdict, finding.message, finding.code, finding, finding.remedy)
     return JudgedPod(pod.pod, verdict, (*pod.said, said), pod.guards)
 
 
-def _blind(world: Survey, pod: Pod, nodes: Sequence[str]) -> Finding:
+def _blind(world: DrainContext, pod: Pod, nodes: Sequence[str]) -> Finding:
     shown = ", ".join(nodes[:MAX_EVIDENCE])
     return Finding.of(
         "placement-unsure/blind",
@@ -134,14 +138,14 @@ NO_NODE_HELPS = Remedy(
 )
 
 
-def _own_kind(world: Survey, like: Node) -> bool:
+def _own_kind(world: DrainContext, like: Node) -> bool:
     """Whether only a node such as those that are being drained would help, and nothing adds one.
 
     Where drained nodes are replaced, such nodes are what joins.
     """
     if world.policy.surge is not None:
         return False
-    return growth(world, like) is Growth.BY_HAND and like.name in world.pods_on
+    return growth(world, like) is NodeProvisioning.BY_HAND and like.name in world.pods_on
 
 
 def _more_of_its_kind(like: Node) -> Remedy:
@@ -156,24 +160,26 @@ def _add(like: Node) -> Remedy:
     return Remedy(f"Add nodes such as {like.name}{f' ({what})' if what else ''} first, outside the targets.")
 
 
-def findings(world: Survey, landing: Landing) -> Iterable[Finding]:
+def findings(world: DrainContext, landing: ReplacementPlaces) -> Iterable[Finding]:
     """What to say of the landing as a whole: how many nodes are missing, and what could not be told."""
     known = {node.name: node for node in world.cluster.nodes}
-    for comes in (Growth.BY_ITSELF, Growth.UNKNOWN):
+    for comes in (NodeProvisioning.BY_ITSELF, NodeProvisioning.UNKNOWN):
         copies = {name: count for name, count in landing.coming.items() if growth(world, known[name]) is comes}
         if copies:
             yield _new_nodes(world, landing, copies, comes)
     missing = {name: count for name, count in landing.missing.items() if not _own_kind(world, known[name])}
     if missing:
-        yield _new_nodes(world, landing, missing, Growth.BY_HAND)
+        yield _new_nodes(world, landing, missing, NodeProvisioning.BY_HAND)
     yield from _unsure(world, landing)
 
 
 _WHICH = "unsure which pods wait: that depends on the order in which kube-scheduler places them (mayBePending)"
 
 
-def _new_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], comes: Growth) -> Finding:
-    wanted = comes is not Growth.BY_HAND
+def _new_nodes(
+    world: DrainContext, landing: ReplacementPlaces, copies: Mapping[str, int], comes: NodeProvisioning
+) -> Finding:
+    wanted = comes is not NodeProvisioning.BY_HAND
     helped = [
         h
         for h in landing.homeless.values()
@@ -194,11 +200,13 @@ def _new_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], comes
     )
 
 
-def _how_they_come(world: Survey, landing: Landing, copies: Mapping[str, int], comes: Growth) -> tuple[Status, str]:
-    if comes is Growth.UNKNOWN:
+def _how_they_come(
+    world: DrainContext, landing: ReplacementPlaces, copies: Mapping[str, int], comes: NodeProvisioning
+) -> tuple[Status, str]:
+    if comes is NodeProvisioning.UNKNOWN:
         text = "Whether Karpenter adds them is not known: have its NodePools read, or have the nodes Ready before."
         return Status.UNKNOWN, text
-    if comes is Growth.BY_HAND:
+    if comes is NodeProvisioning.BY_HAND:
         full = _full_pools(world, landing, copies)
         if full:
             return Status.FAIL, f"{full}: raise the limit, or have nodes Ready elsewhere before the drain."
@@ -237,7 +245,7 @@ class _Pool:
         return self.used + more + self.cpu_of[node.name] > self.most
 
 
-def _pool(world: Survey, pool: NodePool) -> _Pool | None:
+def _pool(world: DrainContext, pool: NodePool) -> _Pool | None:
     limit = dict(pool.limits).get(CPU, "")
     try:
         most = nanos(limit) // 1_000_000
@@ -247,7 +255,7 @@ def _pool(world: Survey, pool: NodePool) -> _Pool | None:
     return _Pool(pool.name, limit, sum(own.values()), most, own)
 
 
-def _full_pools(world: Survey, landing: Landing, copies: Mapping[str, int]) -> str:
+def _full_pools(world: DrainContext, landing: ReplacementPlaces, copies: Mapping[str, int]) -> str:
     """Which NodePools may not grow so far by their cpu limits, "" if none."""
     known = {node.name: node for node in world.cluster.nodes}
     for each in world.cluster.node_pools:
@@ -257,7 +265,7 @@ def _full_pools(world: Survey, landing: Landing, copies: Mapping[str, int]) -> s
     return ""
 
 
-def _unsure(world: Survey, landing: Landing) -> Iterable[Finding]:
+def _unsure(world: DrainContext, landing: ReplacementPlaces) -> Iterable[Finding]:
     pods = {pod.uid: pod for on in world.pods_on.values() for pod in on} if landing.unsure else {}
     for uid, why in sorted(landing.unsure.items()):
         pod = pods.get(uid)

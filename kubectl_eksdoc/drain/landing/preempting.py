@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.drain.landing.room import Room
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.landing.room import PlacementRoom
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, where
 from kubectl_eksdoc.kubernetes.scheduling.pod_classes import PodClass
 from kubectl_eksdoc.kubernetes.scheduling.preemption import (
@@ -63,7 +63,9 @@ class Preemption:
 NOTHING = Preemption()
 
 
-def preemption(world: Survey, room: Room, lost: Iterable[tuple[Pod, PodClass]], placed: Iterable[Placed]) -> Preemption:
+def preemption(
+    world: DrainContext, room: PlacementRoom, lost: Iterable[tuple[Pod, PodClass]], placed: Iterable[Placed]
+) -> Preemption:
     """What comes of `lost`, which find no place in `room`, if the scheduler may delete others for them.
 
     Pods about which something that decides is not known are passed over: that is said of their landing.
@@ -97,7 +99,7 @@ def preemption(world: Survey, room: Room, lost: Iterable[tuple[Pod, PodClass]], 
 class _Ground:
     """The open nodes with the pods on them, and the lowest priority on each."""
 
-    def __init__(self, world: Survey, room: Room, placed: Iterable[Placed]) -> None:
+    def __init__(self, world: DrainContext, room: PlacementRoom, placed: Iterable[Placed]) -> None:
         self._world = world
         self._room = room
         self._on = _occupants(world, room, placed)
@@ -124,7 +126,7 @@ class _Ground:
         return self._world.guards.of(pod)
 
 
-def _occupants(world: Survey, room: Room, placed: Iterable[Placed]) -> Mapping[str, list[Occupant]]:
+def _occupants(world: DrainContext, room: PlacementRoom, placed: Iterable[Placed]) -> Mapping[str, list[Occupant]]:
     targets = {node.name for node in world.targets}
     on: dict[str, list[Occupant]] = {n.name: [] for n in world.cluster.nodes if n.name not in targets}
     for pod in world.cluster.pods:
@@ -145,7 +147,7 @@ _REMEDIES = (
 )
 
 
-def findings(world: Survey, found: Preemption, evictions: Iterable[Pod]) -> Iterator[Finding]:
+def findings(world: DrainContext, found: Preemption, evictions: Iterable[Pod]) -> Iterator[Finding]:
     """`evictions` are the pods that this plan evicts: what those push out fails, the rest is remarked."""
     evicted = {pod.uid for pod in evictions} if found.push_outs else set()
     for push_out in found.push_outs:
@@ -156,7 +158,7 @@ def findings(world: Survey, found: Preemption, evictions: Iterable[Pod]) -> Iter
         yield _not_examined(found.not_examined)
 
 
-def _finding(world: Survey, push_out: PushOut, evicted: Collection[str]) -> Finding | None:
+def _finding(world: DrainContext, push_out: PushOut, evicted: Collection[str]) -> Finding | None:
     victims = [pod for pod in push_out.victims.pods if not pod.deleting]  # those that leave anyway are waited for
     if not victims:
         return None
@@ -193,14 +195,14 @@ def _finding(world: Survey, push_out: PushOut, evicted: Collection[str]) -> Find
     )
 
 
-def _line(world: Survey, push_out: PushOut, pod: Pod, evicted: Collection[str]) -> str:
+def _line(world: DrainContext, push_out: PushOut, pod: Pod, evicted: Collection[str]) -> str:
     """``deletes pod shop/a on new-0: priority 0, beyond budget shop/a, which allows 0``."""
     node = push_out.victims.node
     what = f"the replacement of pod {pod.key}" if pod.node != node else f"pod {pod.key}"
     return f"deletes {what} on {node}: priority {_named(world, pod)}, {_budgets(world, push_out, pod)}"
 
 
-def _budgets(world: Survey, push_out: PushOut, pod: Pod) -> str:
+def _budgets(world: DrainContext, push_out: PushOut, pod: Pod) -> str:
     if world.cluster.unread(kinds.BUDGETS):
         return "and its budgets were not read"
     guarded = world.guards.of(pod)
@@ -210,7 +212,7 @@ def _budgets(world: Survey, push_out: PushOut, pod: Pod) -> str:
     return f"{'beyond' if pod.uid in push_out.victims.beyond else 'within'} budget {said}"
 
 
-def _named(world: Survey, pod: Pod) -> str:
+def _named(world: DrainContext, pod: Pod) -> str:
     """The pod's priority, with its class where one alone has that value."""
     classes = [each.name for each in world.cluster.priority_classes if each.value == pod.priority]
     return f"{pod.priority} ({classes[0]})" if len(classes) == 1 else f"{pod.priority}"

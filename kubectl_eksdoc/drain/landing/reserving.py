@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from kubectl_eksdoc.drain.landing.extra_nodes import Adds, ExtraNodes
 from kubectl_eksdoc.drain.landing.new_nodes import copy, surged
 from kubectl_eksdoc.drain.landing.preempting import NOTHING, Placed, Preemption, preemption
-from kubectl_eksdoc.drain.landing.room import Room
+from kubectl_eksdoc.drain.landing.room import PlacementRoom
 from kubectl_eksdoc.drain.landing.why_not import Reasons, WhyNot
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.kubernetes.scheduling.pod_classes import PodClass
 from kubectl_eksdoc.model.nodes import Node
@@ -26,7 +26,7 @@ TOO_LATE = "node(s) have a place only once pods have left nodes that are not dra
 
 
 @dataclass(frozen=True, slots=True)
-class Homeless:
+class PodWithoutPlace:
     """A pod whose replacement finds no place. `reasons`: the scheduler's, each with how many nodes give it.
 
     `helped_by`: a node like this one, but new, would take it; None where no new node helps. `comes`: something
@@ -42,7 +42,7 @@ class Homeless:
 
 
 @dataclass(frozen=True, slots=True)
-class Landing:
+class ReplacementPlaces:
     """`homeless` by pod uid. New nodes would have room for all that one helps: `coming` are those that something
     adds, `missing` the others (name of a node that each is like → how many). `places`: the node reserved for the
     replacement of each other pod, by uid. `needs`: what is drained and replaced by a new node before a node can be
@@ -51,7 +51,7 @@ class Landing:
     none where the scheduler fills nodes in another order; `blind` are nodes outside the targets that do not say what
     room they have. `preemption`: whom the homeless would push out."""
 
-    homeless: Mapping[str, Homeless] = field(default_factory=dict)
+    homeless: Mapping[str, PodWithoutPlace] = field(default_factory=dict)
     coming: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
@@ -77,13 +77,14 @@ class _Load:
     memory: int
 
 
-class Ground:
-    """Reserves places while the simulation runs (its `Ground`). Build it once, and `begin` anew for every order."""
+class PlacementReservations:
+    """Reserves places while the simulation runs (its `PlacementReservations`). Build it once, and `begin` anew for
+    every order."""
 
-    def __init__(self, world: Survey, adds: Adds, partly: frozenset[str] = frozenset()) -> None:
+    def __init__(self, world: DrainContext, adds: Adds, partly: frozenset[str] = frozenset()) -> None:
         """On the nodes `partly` pods stay."""
         self._world = world
-        self._room = Room(world)
+        self._room = PlacementRoom(world)
         self._adds = adds
         self._partly = partly
         self._targets = {node.name: node for node in world.targets}
@@ -119,7 +120,7 @@ class Ground:
         self._alike: dict[object, _Load] = {}
         self._refused: dict[_Load, int] = {}  # since room last changed: which of its pods certainly had no place
 
-    def extend(self, going: Mapping[str, Sequence[Pod]]) -> Landing:
+    def extend(self, going: Mapping[str, Sequence[Pod]]) -> ReplacementPlaces:
         """How nodes land that were not among those so far, after all of them; nothing of it is kept."""
         mark, late = self._room.mark(), set(self._late)
         kept = self._places, self._needs, self._admitted, self._lacked, self._loads
@@ -138,7 +139,7 @@ class Ground:
         return found
 
     def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
-        """See `Ground` of the simulation; it is taken partly only where the user wants that."""
+        """See `PlacementReservations` of the simulation; it is taken partly only where the user wants that."""
         if partly and self._all_or_nothing:
             return False  # as it was said to the thorough question before
         load, free = self._loads[node], self._room.free
@@ -210,7 +211,7 @@ class Ground:
         return places
 
     def renew(self, node: str) -> None:
-        """See `Ground` of the simulation; a node on which something stays is not replaced."""
+        """See `PlacementReservations` of the simulation; a node on which something stays is not replaced."""
         if node in self._partly or not (self._housed(node) or self._has_places(node)):
             return
         new = copy(self._targets[node], "new")
@@ -218,7 +219,7 @@ class Ground:
         self._room.join(new, node)
         self._refused.clear()
 
-    def landing(self, order: Iterable[str]) -> Landing:
+    def landing(self, order: Iterable[str]) -> ReplacementPlaces:
         """What became of it: `order` are the nodes in the order in which they would be drained."""
         mark = self._room.mark()
         landed: list[Placed] = []
@@ -236,12 +237,12 @@ class Ground:
         kinds = dict.fromkeys([new for _, _, new in lost])
         reasons = {new: (*why_not.reasons(new), *self._too_late(new, why_not)) for new in kinds}
         helped = ExtraNodes(self._world, self._room, self._adds)
-        homeless = {pod.uid: Homeless(pod, node, reasons[new], *helped.house(new)) for pod, node, new in lost}
+        homeless = {pod.uid: PodWithoutPlace(pod, node, reasons[new], *helped.house(new)) for pod, node, new in lost}
         unsure = {kind: doubt for kind in needed if (doubt := self._room.unknown(kind))}
         self._room.back_to(mark)
         self._room.forget()
         blind = tuple(n.name for n in self._world.cluster.nodes if n.name not in self._targets and not n.allocatable)
-        return Landing(
+        return ReplacementPlaces(
             homeless,
             dict(helped.coming),
             dict(helped.missing),

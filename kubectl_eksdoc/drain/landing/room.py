@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from kubectl_eksdoc.drain.landing.emptiest import Emptiest
+from kubectl_eksdoc.drain.landing.emptiest import EmptiestNodes
 from kubectl_eksdoc.drain.landing.new_nodes import cordoned
 from kubectl_eksdoc.drain.landing.why_not import WhyNot
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.kubernetes.scheduling import volumes
-from kubectl_eksdoc.kubernetes.scheduling.fences import Fence
-from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy, Seat
+from kubectl_eksdoc.kubernetes.scheduling.fences import NodeFilter
+from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_classes import PodClass
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage, VolumeDemand
 from kubectl_eksdoc.model import kinds
@@ -21,13 +21,13 @@ from kubectl_eksdoc.model.placement import Requests
 from kubectl_eksdoc.model.pods import Pod
 
 
-class Room:
+class PlacementRoom:
     """The cluster with all targets cordoned: what is evicted lands on the other nodes, and on new ones.
 
     Mutable; every change since `mark` can be taken back.
     """
 
-    def __init__(self, world: Survey) -> None:
+    def __init__(self, world: DrainContext) -> None:
         cluster = world.cluster
         targets = {node.name for node in world.targets}
         nodes = [cordoned(n) if n.name in targets else n for n in cluster.nodes]
@@ -36,10 +36,10 @@ class Room:
         self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage, targets)
         self._pods = cluster.pods
         self._daemons: dict[str, list[PodClass]] | None = None
-        self._rings: dict[tuple[Fence, VolumeDemand], Emptiest] = {}
+        self._rings: dict[tuple[NodeFilter, VolumeDemand], EmptiestNodes] = {}
         self._ways: dict[PodClass, _Way] = {}
         self._log: list[_Step] = []
-        self._joined: list[Seat] = []
+        self._joined: list[NodeOccupancy] = []
         self.free = _Free()  # on all nodes that are not cordoned, at least
         for seat in self._occupancy.seats.values():
             if not seat.node.unschedulable:
@@ -140,7 +140,7 @@ class Room:
         """One such pod on the node of that name."""
         self._put(kind, self._occupancy.seats[name])
 
-    def _put(self, kind: PodClass, seat: Seat) -> None:
+    def _put(self, kind: PodClass, seat: NodeOccupancy) -> None:
         if not kind.counted:
             seat.room.take(kind.placement.requests)
             self._log.append((seat, kind))
@@ -205,7 +205,7 @@ class Room:
             ring = self._rings.get(key)
             if ring is None:
                 seats = self._occupancy.seats.values()
-                ring = self._rings[key] = Emptiest(seat for seat in seats if _lets_in(kind, seat))
+                ring = self._rings[key] = EmptiestNodes(seat for seat in seats if _lets_in(kind, seat))
             # All kinds are known when the first is placed: a replacement brings no term that its pod did not have.
             plain = kind.alone and not kind.counted
             found = self._ways[kind] = ring, kind.placement.requests, plain
@@ -220,16 +220,16 @@ class Room:
         return self._daemons.get(name, ())
 
 
-def _lets_in(kind: PodClass, seat: Seat) -> bool:
+def _lets_in(kind: PodClass, seat: NodeOccupancy) -> bool:
     """Whether nothing about the node itself keeps such pods out."""
     return kind.fence.refusal(seat.node) is None and volumes.refusal(kind.volumes, seat.node) is None
 
 
-_Way = tuple[Emptiest, Requests, bool]
+_Way = tuple[EmptiestNodes, Requests, bool]
 """How a place is found for one kind of pod: the nodes that let it in, what it asks for, and whether nothing but that
 matters."""
 
-_Step = Callable[[], object] | tuple[Seat, PodClass]
+_Step = Callable[[], object] | tuple[NodeOccupancy, PodClass]
 """Takes one change back: calls for it, or gives back the room of one such pod."""
 
 
@@ -241,7 +241,7 @@ class _Free:
     def __init__(self) -> None:
         self.cpu = self.memory = self.pods = 0
 
-    def add(self, seat: Seat, count: int = 1) -> None:
+    def add(self, seat: NodeOccupancy, count: int = 1) -> None:
         self.cpu += count * max(0, seat.room.cpu)
         self.memory += count * max(0, seat.room.memory)
         self.pods += count * max(0, seat.room.pods)

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from kubectl_eksdoc.drain.landing.emptiest import fitting
-from kubectl_eksdoc.kubernetes.scheduling.fences import Fence
-from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy, Seat
+from kubectl_eksdoc.kubernetes.scheduling.fences import NodeFilter
+from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_classes import PodClass
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulingRefusal
 from kubectl_eksdoc.kubernetes.scheduling.resources import TOO_MANY_PODS
 from kubectl_eksdoc.kubernetes.scheduling.volumes import NO_VOLUMES
 from kubectl_eksdoc.model.placement import CPU, EPHEMERAL_STORAGE, MEMORY, Requests
@@ -23,7 +23,7 @@ class WhyNot:
 
     def __init__(self, occupancy: Occupancy) -> None:
         self._occupancy = occupancy
-        self._behind: dict[Fence, _Behind] = {}
+        self._behind: dict[NodeFilter, _Behind] = {}
         self._known: dict[object, Reasons] = {}
         self._takers: dict[object, int] = {}  # of those for which every node was asked
 
@@ -57,7 +57,7 @@ class WhyNot:
             self._behind[kind.fence] = _Behind(kind.fence, self._occupancy.seats.values())
         return self._behind[kind.fence]
 
-    def _asked(self, kind: PodClass) -> list[Refusal | None]:
+    def _asked(self, kind: PodClass) -> list[SchedulingRefusal | None]:
         """What the nodes say that the fence lets through and that have room."""
         behind = self._behind_of(kind)
         seats = behind.open if kind.placement.ports else behind.roomy(kind.placement.requests)
@@ -77,7 +77,7 @@ class WhyNot:
 class _Behind:
     """What a fence keeps out, with its reasons, and the room of what it lets through."""
 
-    def __init__(self, fence: Fence, seats: Iterable[Seat]) -> None:
+    def __init__(self, fence: NodeFilter, seats: Iterable[NodeOccupancy]) -> None:
         self.kept_out: Counter[str] = Counter()
         self.open = []
         for seat in seats:
@@ -92,9 +92,9 @@ class _Behind:
         self._memory = sorted(room.memory for room in rooms)
         self._ephemeral = sorted(room.ephemeral for room in rooms)
         self._full = sum(room.pods <= 0 for room in rooms)
-        self._roomy: dict[Requests, list[Seat]] = {}
+        self._roomy: dict[Requests, list[NodeOccupancy]] = {}
 
-    def roomy(self, asked: Requests) -> list[Seat]:
+    def roomy(self, asked: Requests) -> list[NodeOccupancy]:
         """The nodes with room for it."""
         found = self._roomy.get(asked)
         if found is None:

@@ -6,11 +6,11 @@ import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from kubectl_eksdoc.drain.order.rounds import Booking, Order, at_once, domains_of
+from kubectl_eksdoc.drain.order.rounds import BudgetBooking, EvictionOrder, at_once, domains_of
 from kubectl_eksdoc.drain.order.strategies import NEEDED, SOFT
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.policy import ALL, EVICTED, DrainPolicy, Means
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.drain.verdicts.filters import SCALED_BY_HAND
 from kubectl_eksdoc.drain.verdicts.said import where
@@ -53,7 +53,7 @@ def check_named(policy: DrainPolicy, targets: Sequence[Node]) -> None:
 
 
 def evictions(
-    world: Survey, order: Order, budgets: Mapping[str, JudgedBudget], places: Mapping[str, str]
+    world: DrainContext, order: EvictionOrder, budgets: Mapping[str, JudgedBudget], places: Mapping[str, str]
 ) -> tuple[Eviction, ...]:
     """The order as the plan shows it; `places` are the nodes reserved for replacements, by pod uid."""
     lets = {key: f"budget {key} lets {budget.per_round} go at once" for key, budget in budgets.items()}
@@ -75,7 +75,7 @@ def evictions(
     return tuple(found)
 
 
-def _reason(world: Survey, booking: Booking, by_budget: str) -> str:
+def _reason(world: DrainContext, booking: BudgetBooking, by_budget: str) -> str:
     """`by_budget`: how many its budget lets go at once, "" without one."""
     pod, task = booking.task.pod, booking.task
     parts = [f"may finish for up to {in_words(task.manner.waits_s)} first"] if task.manner.waits_s else []
@@ -110,7 +110,7 @@ def _reason(world: Survey, booking: Booking, by_budget: str) -> str:
 # Workloads without a budget whose ready pods would all be away in the same round.
 
 
-def outages(world: Survey, order: Order) -> Iterable[Finding]:
+def outages(world: DrainContext, order: EvictionOrder) -> Iterable[Finding]:
     """One finding for each workload of several replicas of which no ready pod is left after one round."""
     together: dict[tuple[str, int], list[Pod]] = defaultdict(list)
     tops: dict[str, Workload] = {}

@@ -15,15 +15,15 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.policy import ALL, EVICTED, NODEGROUP, ZONE, DrainPolicy, Manner
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.policy import ALL, EVICTED, NODEGROUP, ZONE, DrainPolicy, EvictionMode
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.kubernetes.budgets import scaled
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
 
 
-class Tier(IntEnum):
+class EvictionTier(IntEnum):
     """On a node each tier goes when the one before has gone."""
 
     ORDINARY = 0
@@ -45,8 +45,8 @@ class Task(NamedTuple):
     for_good: tuple[str, ...] = ()
     late: str = ""
     after: Replacement = Replacement.AT_ONCE
-    tier: Tier = Tier.ORDINARY
-    manner: Manner = EVICTED
+    tier: EvictionTier = EvictionTier.ORDINARY
+    manner: EvictionMode = EVICTED
 
     @property
     def comes_again(self) -> bool:
@@ -66,14 +66,16 @@ def task_of(
     for_good: tuple[str, ...] = (),
     late: str = "",
     after: Replacement = Replacement.AT_ONCE,
-    manner: Manner = EVICTED,
+    manner: EvictionMode = EVICTED,
 ) -> Task:
     """The task in its tier."""
-    tier = Tier.FOR_GOOD if for_good else Tier.CRITICAL if pod.system_critical else Tier.ORDINARY
+    tier = (
+        EvictionTier.FOR_GOOD if for_good else EvictionTier.CRITICAL if pod.system_critical else EvictionTier.ORDINARY
+    )
     return Task(pod, limits, for_good, late, after, tier, manner)
 
 
-class Booking(NamedTuple):
+class BudgetBooking(NamedTuple):
     """`turn` of `turns`: its place among all planned users of its first limit (0 of 0 without one)."""
 
     task: Task
@@ -84,7 +86,7 @@ class Booking(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class EvictionOrder:
     """`nodes` in the order in which they are emptied; `bookings` by round, then in that order of nodes.
 
     `wave` is the number, from 1, of the nodes that are drained together; a wave's rounds begin after those of
@@ -94,7 +96,7 @@ class Order:
     """
 
     nodes: tuple[str, ...]
-    bookings: tuple[Booking, ...]
+    bookings: tuple[BudgetBooking, ...]
     finish: Mapping[str, int]
     wave: Mapping[str, int] = field(default_factory=dict)
     gated: bool = False
@@ -139,7 +141,7 @@ class _Book:
 
 
 @dataclass(frozen=True, slots=True)
-class Waves:
+class NodeWaves:
     """`of`: every node's wave, from 1; `gated`: none is begun before all of the wave before are done, else each begins
     when there is room for its pods. Within a wave the nodes of a smaller `generation` have their rounds first, for the
     others need that they are drained (see `waves.generations`)."""
@@ -153,10 +155,10 @@ def arrange(
     tasks: Mapping[str, Sequence[Task]],
     per_round: Mapping[str, int],
     nodes: Sequence[str],
-    waves: Waves,
+    waves: NodeWaves,
     *,
     as_given: bool = False,
-) -> Order:
+) -> EvictionOrder:
     """Give every task a round, from 1.
 
     Args:
@@ -169,7 +171,7 @@ def arrange(
     finish, wave = rounds.finish, waves.of
     # What waits for others is emptied after them.
     shown = sorted(nodes, key=lambda node: (wave[node], 0 if as_given else finish[node]))
-    return Order(tuple(shown), _numbered(rounds.placed, shown), finish, wave, waves.gated, rounds.refused)
+    return EvictionOrder(tuple(shown), _numbered(rounds.placed, shown), finish, wave, waves.gated, rounds.refused)
 
 
 class Rounds(NamedTuple):
@@ -184,7 +186,7 @@ def assign(
     tasks: Mapping[str, Sequence[Task]],
     per_round: Mapping[str, int],
     nodes: Sequence[str],
-    waves: Waves,
+    waves: NodeWaves,
     plain: Collection[str] | None = None,
 ) -> Rounds:
     """The rounds of `arrange`, and no more than that; `plain` is `plain_limits(tasks)` where that is known."""
@@ -220,9 +222,9 @@ class _Booking:
         """
         first = self._after + 1
         last = dict.fromkeys(nodes, first)
-        queues: dict[tuple[Tier, bool], list[tuple[str, Task]]] = defaultdict(list)
+        queues: dict[tuple[EvictionTier, bool], list[tuple[str, Task]]] = defaultdict(list)
         self._first_pass(nodes, first, last, queues)
-        for tier in Tier:
+        for tier in EvictionTier:
             since = dict(last)
             for late in (False, True):
                 for node, task in queues[tier, late]:
@@ -241,7 +243,7 @@ class _Booking:
         nodes: Sequence[str],
         first: int,
         last: dict[str, int],
-        queues: dict[tuple[Tier, bool], list[tuple[str, Task]]],
+        queues: dict[tuple[EvictionTier, bool], list[tuple[str, Task]]],
     ) -> None:
         """Ordinary tasks, most of which have one limit, and that is used by others like them: then it is counting."""
         plain, per_round, placed = self._plain, self._per_round, self.placed
@@ -283,10 +285,10 @@ def plain_limits(tasks: Mapping[str, Sequence[Task]]) -> set[str]:
     return used - mixed
 
 
-def _numbered(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> tuple[Booking, ...]:
+def _numbered(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> tuple[BudgetBooking, ...]:
     """By round, tier and node, each with its turn among the users of its first limit."""
     rank = {node: i for i, node in enumerate(nodes)}
-    tiers, size = len(Tier), len(rank)
+    tiers, size = len(EvictionTier), len(rank)
     # One number for round, tier and rank in this order: a tuple of the three takes twice as long to sort by.
     ordered = sorted(placed, key=lambda each: (each[2] * tiers + each[0].tier) * size + rank[each[1]])
     turns = Counter([task.limits[0] for task, _, _ in ordered if task.limits])
@@ -294,11 +296,11 @@ def _numbered(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> 
     numbered = []
     for task, node, number in ordered:
         if not task.limits:
-            numbered.append(Booking(task, node, number))
+            numbered.append(BudgetBooking(task, node, number))
             continue
         limit = task.limits[0]
         turn = seen[limit] = seen[limit] + 1
-        numbered.append(Booking(task, node, number, turn, turns[limit]))
+        numbered.append(BudgetBooking(task, node, number, turn, turns[limit]))
     return tuple(numbered)
 
 
@@ -365,7 +367,7 @@ def generations(order: Iterable[str], needs: Mapping[str, Sequence[str]]) -> dic
 
 
 def gates(
-    world: Survey, order: Sequence[str], kept: Mapping[str, int] = MappingProxyType({}), more: str = ""
+    world: DrainContext, order: Sequence[str], kept: Mapping[str, int] = MappingProxyType({}), more: str = ""
 ) -> dict[str, int]:
     """The waves in which the nodes of `order` go, from 1; empty where none has to wait for another.
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.order.rounds import Task, task_of
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.policy import EVICTED, Means, chance
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.drain.verdicts.filters import SCALED_BY_HAND
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement
@@ -28,7 +28,7 @@ from kubectl_eksdoc.model.pods import Pod
 
 
 @dataclass(frozen=True, slots=True)
-class Trait:
+class NodeTraits:
     """One node to drain. `chain_s`: of its pods' limits, the seconds that all pods of the longest take together;
     `chains_s` their sum. `alone_s`: what the node takes by itself. `load`: the share of it that its pods to move
     take, from 0 to 1."""
@@ -43,32 +43,32 @@ class Trait:
     created_at: datetime | None
 
 
-Strategy = Callable[[Sequence[Trait]], list[str]]
+Strategy = Callable[[Sequence[NodeTraits]], list[str]]
 
 _LONG_AGO = "0000"
 
 
-def hardest_chain(nodes: Sequence[Trait]) -> list[str]:
+def hardest_chain(nodes: Sequence[NodeTraits]) -> list[str]:
     """Those that hold a pod of the longest chain first."""
     return _by(nodes, lambda n: (-n.chain_s, -n.chains_s))
 
 
-def lightest(nodes: Sequence[Trait]) -> list[str]:
+def lightest(nodes: Sequence[NodeTraits]) -> list[str]:
     """Those whose pods need the least room first."""
     return _by(nodes, lambda n: (n.load,))
 
 
-def efficient(nodes: Sequence[Trait]) -> list[str]:
+def efficient(nodes: Sequence[NodeTraits]) -> list[str]:
     """Those that give the most room back for the room and the time they take first."""
     return _by(nodes, lambda n: (n.alone_s * n.load / max(1.0 - n.load, 0.01),))
 
 
-def zone_and_age(nodes: Sequence[Trait]) -> list[str]:
+def zone_and_age(nodes: Sequence[NodeTraits]) -> list[str]:
     """Zone by zone, in each the oldest first."""
     return _by(nodes, lambda n: (n.zone, n.created_at.isoformat() if n.created_at else _LONG_AGO))
 
 
-def by_name(nodes: Sequence[Trait]) -> list[str]:
+def by_name(nodes: Sequence[NodeTraits]) -> list[str]:
     return _by(nodes, lambda n: ())
 
 
@@ -76,7 +76,7 @@ def given(first: Sequence[str]) -> Strategy:
     """Those of `first` in that order, then the others by name."""
     place = {name: i for i, name in enumerate(first)}
 
-    def in_that_order(nodes: Sequence[Trait]) -> list[str]:
+    def in_that_order(nodes: Sequence[NodeTraits]) -> list[str]:
         return sorted((n.name for n in nodes), key=lambda name: (place.get(name, len(place)), natural(name)))
 
     return in_that_order
@@ -109,7 +109,7 @@ BY_NAME: dict[str, Strategy] = {
 """All of `policy.ORDERS` but ``soonest``, which needs the tasks (see `soonest.soonest_first`)."""
 
 
-def _by(nodes: Sequence[Trait], key: Callable[[Trait], tuple[object, ...]]) -> list[str]:
+def _by(nodes: Sequence[NodeTraits], key: Callable[[NodeTraits], tuple[object, ...]]) -> list[str]:
     """Empty nodes before all others: whatever is done with them, no pod moves."""
     return [n.name for n in sorted(nodes, key=lambda n: (n.evictions > 0, key(n), natural(n.name)))]
 
@@ -125,7 +125,7 @@ SOFT = "soft budget of "
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class NodeTasks:
     """`tasks` by node, each node's by namespace and name; `per_round` is how many of a limit's tasks may go at once.
 
     `partly` are the nodes on which something is held back: they are emptied as far as possible, and stay.
@@ -153,28 +153,30 @@ class Work:
         return sum(len(given) for given in self.tasks.values())
 
 
-def work_of(world: Survey, judgement: Judgement) -> Work:
+def work_of(world: DrainContext, judgement: Judgement) -> NodeTasks:
     """What a drain evicts, after `judgement`: the pods that can go from the nodes that are drained."""
     soft: dict[str, int] = {}
     tasks = dict(_tasks(world, judgement, judgement.pods, soft))
     limits = {limit for given in tasks.values() for task in given for limit in task.limits}
     allowed = {key: b.per_round for key, b in judgement.budgets.items() if b.per_round} | soft
     partly = {name for name in tasks if not judgement.complete(name, partial=False)} if world.policy.partial else set()
-    return Work(tasks, {limit: allowed.get(limit, 1) for limit in limits}, frozenset(partly))
+    return NodeTasks(tasks, {limit: allowed.get(limit, 1) for limit in limits}, frozenset(partly))
 
 
-def work_again(world: Survey, judgement: Judgement, work: Work, nodes: Collection[str], budgets: Iterable[str]) -> Work:
+def work_again(
+    world: DrainContext, judgement: Judgement, work: NodeTasks, nodes: Collection[str], budgets: Iterable[str]
+) -> NodeTasks:
     """`work` where the verdicts on pods of `nodes` and on the `budgets` of those keys are new."""
     soft: dict[str, int] = {}
     tasks = {name: given for name, given in work.tasks.items() if name not in nodes}
     tasks.update(_tasks(world, judgement, nodes, soft))
     allowed = {key: judgement.budgets[key].per_round or 1 for key in budgets} | soft
     new = {limit: 1 for name in nodes for task in tasks.get(name, ()) for limit in task.limits}
-    return Work(tasks, new | dict(work.per_round) | allowed)
+    return NodeTasks(tasks, new | dict(work.per_round) | allowed)
 
 
 def _tasks(
-    world: Survey, judgement: Judgement, nodes: Iterable[str], soft: dict[str, int]
+    world: DrainContext, judgement: Judgement, nodes: Iterable[str], soft: dict[str, int]
 ) -> Iterator[tuple[str, tuple[Task, ...]]]:
     limits_of = _Limits(world, judgement.budgets, soft).of
     for name in nodes:
@@ -184,7 +186,7 @@ def _tasks(
             yield name, tuple([_task(world, judged, *limits_of(judged)) for judged in going])
 
 
-def _task(world: Survey, judged: JudgedPod, guarded: tuple[str, ...], limits: tuple[str, ...]) -> Task:
+def _task(world: DrainContext, judged: JudgedPod, guarded: tuple[str, ...], limits: tuple[str, ...]) -> Task:
     pod, manner = judged.pod, judged.manner if judged.said else EVICTED
     if manner is not EVICTED and manner.means in _WITHOUT_LIMITS:
         return task_of(pod, after=_WITHOUT_LIMITS[manner.means], manner=manner)
@@ -208,7 +210,7 @@ def _by_name(judged: JudgedPod) -> tuple[str, object]:
 class _Limits:
     """What evictions take a turn on; what soft budgets there are is noted in `soft`."""
 
-    def __init__(self, world: Survey, budgets: Mapping[str, JudgedBudget], soft: dict[str, int]) -> None:
+    def __init__(self, world: DrainContext, budgets: Mapping[str, JudgedBudget], soft: dict[str, int]) -> None:
         self._world = world
         self._budgets = budgets
         self._soft = soft
@@ -234,7 +236,7 @@ class _Limits:
         return found
 
 
-def _softly(world: Survey, pod: Pod, soft: dict[str, int]) -> tuple[str, ...]:
+def _softly(world: DrainContext, pod: Pod, soft: dict[str, int]) -> tuple[str, ...]:
     """The limit for a pod that no budget guards, noted in `soft`: a percentage of its replicas, at least one."""
     percent = world.policy.soft_budget
     if percent is None or not pod.ready or pod.finished or pod.deleting or world.budgets_of(pod):

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kubectl_eksdoc.drain.run.journal import OF_PODS, Cordoned, Journaled, Protected
-from kubectl_eksdoc.drain.run.moments import THE_DRAIN, Happened, Moment
+from kubectl_eksdoc.drain.run.moments import THE_DRAIN, Happened, RunMoment
 from kubectl_eksdoc.model.journal import (
     DONE,
     TOLD_TO_END,
     Entries,
     Entry,
-    Intent,
+    IntentOutcome,
+    JournalIntent,
+    JournalNote,
     Note,
-    Noted,
-    Outcome,
-    Phase,
     Result,
     RunNote,
+    RunPhase,
     RunSummary,
     Verb,
 )
@@ -41,7 +41,7 @@ class NodeAccount:
     in_doubt: int
 
 
-_ENDS = {Noted.NODE_DONE: "done", Noted.LEFT_ALONE: "left-alone", Noted.LOST: "lost"}
+_ENDS = {JournalNote.NODE_DONE: "done", JournalNote.LEFT_ALONE: "left-alone", JournalNote.LOST: "lost"}
 
 
 def nodes_of(journaled: Journaled) -> tuple[NodeAccount, ...]:
@@ -51,78 +51,81 @@ def nodes_of(journaled: Journaled) -> tuple[NodeAccount, ...]:
     cordoned = {each.node for each in journaled.cordoned if each.confirmed}
     for change in journaled.changes:
         if change.intent.verb in OF_PODS:
-            word = change.outcome.value if change.outcome is not None else Outcome.UNKNOWN.value
+            word = change.outcome.value if change.outcome is not None else IntentOutcome.UNKNOWN.value
             counts.setdefault(change.intent.node, Counter())[word] += 1
     found = []
     for aim in aims:
         of = counts.get(aim.node, Counter())
         state = _ENDS.get(journaled.nodes[aim.node], "") if aim.node in journaled.nodes else ""
         state = state or ("draining" if of else "cordoned" if aim.node in cordoned else "waiting")
-        numbers = (of[each.value] for each in (Outcome.DONE, Outcome.GONE, Outcome.REFUSED, Outcome.UNKNOWN))
+        numbers = (
+            of[each.value]
+            for each in (IntentOutcome.DONE, IntentOutcome.GONE, IntentOutcome.REFUSED, IntentOutcome.UNKNOWN)
+        )
         found.append(NodeAccount(aim.node, journaled.waves.get(aim.node, aim.wave), state, *numbers))
     return tuple(found)
 
 
 _HAPPENED = {
-    Noted.NODE_DONE: Happened.DONE,
-    Noted.LEFT_ALONE: Happened.LEFT_ALONE,
-    Noted.LOST: Happened.LOST,
-    Noted.PAUSED: Happened.HELD,
-    Noted.RESUMED: Happened.RELEASED,
-    Noted.ABORTED: Happened.STOPPED,
-    Noted.ADOPTED: Happened.ADOPTED,
+    JournalNote.NODE_DONE: Happened.DONE,
+    JournalNote.LEFT_ALONE: Happened.LEFT_ALONE,
+    JournalNote.LOST: Happened.LOST,
+    JournalNote.PAUSED: Happened.HELD,
+    JournalNote.RESUMED: Happened.RELEASED,
+    JournalNote.ABORTED: Happened.STOPPED,
+    JournalNote.ADOPTED: Happened.ADOPTED,
 }
 
 _OF_RESULTS = {
-    (Verb.CORDON, Outcome.DONE): Happened.CORDONED,
-    (Verb.CORDON, Outcome.REFUSED): Happened.REFUSED,
-    (Verb.EXCLUDE, Outcome.DONE): Happened.EXCLUDED,
-    (Verb.EXCLUDE, Outcome.REFUSED): Happened.WARNED,
-    (Verb.PROTECT, Outcome.DONE): Happened.PROTECTED,
-    (Verb.PROTECT, Outcome.REFUSED): Happened.WARNED,
-    (Verb.RELEASE, Outcome.DONE): Happened.UNPROTECTED,
-    (Verb.RELEASE, Outcome.REFUSED): Happened.WARNED,
-    (Verb.EVICT, Outcome.DONE): Happened.EVICTED,
-    (Verb.EVICT, Outcome.GONE): Happened.GONE,
-    (Verb.EVICT, Outcome.REFUSED): Happened.REFUSED,
-    (Verb.RESTART, Outcome.DONE): Happened.RESTARTED,
-    (Verb.RESTART, Outcome.REFUSED): Happened.REFUSED,
-    (Verb.DELETE, Outcome.DONE): Happened.DELETED,
-    (Verb.DELETE, Outcome.GONE): Happened.GONE,
-    (Verb.DELETE, Outcome.REFUSED): Happened.REFUSED,
+    (Verb.CORDON, IntentOutcome.DONE): Happened.CORDONED,
+    (Verb.CORDON, IntentOutcome.REFUSED): Happened.REFUSED,
+    (Verb.EXCLUDE, IntentOutcome.DONE): Happened.EXCLUDED,
+    (Verb.EXCLUDE, IntentOutcome.REFUSED): Happened.WARNED,
+    (Verb.PROTECT, IntentOutcome.DONE): Happened.PROTECTED,
+    (Verb.PROTECT, IntentOutcome.REFUSED): Happened.WARNED,
+    (Verb.RELEASE, IntentOutcome.DONE): Happened.UNPROTECTED,
+    (Verb.RELEASE, IntentOutcome.REFUSED): Happened.WARNED,
+    (Verb.EVICT, IntentOutcome.DONE): Happened.EVICTED,
+    (Verb.EVICT, IntentOutcome.GONE): Happened.GONE,
+    (Verb.EVICT, IntentOutcome.REFUSED): Happened.REFUSED,
+    (Verb.RESTART, IntentOutcome.DONE): Happened.RESTARTED,
+    (Verb.RESTART, IntentOutcome.REFUSED): Happened.REFUSED,
+    (Verb.DELETE, IntentOutcome.DONE): Happened.DELETED,
+    (Verb.DELETE, IntentOutcome.GONE): Happened.GONE,
+    (Verb.DELETE, IntentOutcome.REFUSED): Happened.REFUSED,
 }
 
 
-def told_by(entries: Iterable[Entry]) -> Iterator[tuple[Moment, tuple[Entry, ...]]]:
+def told_by(entries: Iterable[Entry]) -> Iterator[tuple[RunMoment, tuple[Entry, ...]]]:
     """What happened, by the journal: whatever changed something, and what was noted; each with the entries that tell
     it: a note, or an intent and what came of it."""
-    intents: dict[int, Intent] = {}
+    intents: dict[int, JournalIntent] = {}
     began: datetime | None = None
     for entry in entries:
         began = began or entry.at
         at_s = (entry.at - began).total_seconds()
         match entry:
-            case Intent():
+            case JournalIntent():
                 intents[entry.number] = entry
             case Result() if entry.of in intents:
                 what = _OF_RESULTS.get((intents[entry.of].verb, entry.outcome))
                 if what is not None:
                     yield _moment(at_s, what, intents[entry.of], entry), (intents[entry.of], entry)
             case Note() if entry.what in _HAPPENED:
-                yield Moment(at_s, _HAPPENED[entry.what], entry.subject or THE_DRAIN, "", entry.why), (entry,)
+                yield RunMoment(at_s, _HAPPENED[entry.what], entry.subject or THE_DRAIN, "", entry.why), (entry,)
 
 
-def _moment(at_s: float, what: Happened, of: Intent, result: Result) -> Moment:
+def _moment(at_s: float, what: Happened, of: JournalIntent, result: Result) -> RunMoment:
     """Of a restart the journal names the workload, and the node of the pod that is replaced."""
     subject = f"{of.namespace}/{of.name}" if of.namespace else of.name
     subject = f"{of.kind} {subject}" if of.verb is Verb.RESTART else subject
-    return Moment(at_s, what, subject, of.node, "" if result.outcome is Outcome.DONE else result.said)
+    return RunMoment(at_s, what, subject, of.node, "" if result.outcome is IntentOutcome.DONE else result.said)
 
 
 def phase_words(journaled: Journaled, led: bool) -> str:
     """Where it stands: a run that nobody leads does not go on by itself, whatever its journal says last."""
-    if journaled.phase is Phase.ENDED:
-        return journaled.ended or Phase.ENDED.value
+    if journaled.phase is RunPhase.ENDED:
+        return journaled.ended or RunPhase.ENDED.value
     return journaled.phase.value if led else f"{journaled.phase.value}, and no process leads it"
 
 
@@ -193,7 +196,7 @@ def _noted(run: str, on: list[tuple[Node, RunNote]]) -> NotedRun:
 # evict again a moment later.
 
 
-_HOLD = (Phase.PAUSED.value, Phase.ABORTED.value)
+_HOLD = (RunPhase.PAUSED.value, RunPhase.ABORTED.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,29 +208,29 @@ class GoOn:
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class RunOver:
     """It has come to an end that somebody, or a guard, decided on: `why`. `whole`: there is nothing to go on with."""
 
     why: str
     whole: bool = False
 
 
-def again(run: RunSummary, entries: Entries, stands: Journaled) -> GoOn | Over:
+def again(run: RunSummary, entries: Entries, stands: Journaled) -> GoOn | RunOver:
     """`stands`: what `entries` come to."""
     if stands.ended is not None and stands.ended != TOLD_TO_END:
-        return Over(stands.ended, stands.ended == DONE)
+        return RunOver(stands.ended, stands.ended == DONE)
     if run.wanted in _HOLD:
         return GoOn(run.wanted, run.wanted_by)
     if stands.aborted:
-        last = _last(entries, Noted.ABORTED)
+        last = _last(entries, JournalNote.ABORTED)
         told = last is not None and last.why == TOLD_TO_END
-        return GoOn() if told else GoOn(Phase.ABORTED.value, last.subject if last is not None else "")
+        return GoOn() if told else GoOn(RunPhase.ABORTED.value, last.subject if last is not None else "")
     if stands.paused:
-        last = _last(entries, Noted.PAUSED)
-        return GoOn(Phase.PAUSED.value, last.subject if last is not None else "")
+        last = _last(entries, JournalNote.PAUSED)
+        return GoOn(RunPhase.PAUSED.value, last.subject if last is not None else "")
     return GoOn()
 
 
-def _last(entries: Entries, what: Noted) -> Note | None:
+def _last(entries: Entries, what: JournalNote) -> Note | None:
     notes = [each for each in entries.entries if isinstance(each, Note) and each.what is what]
     return max(notes, key=lambda note: note.number, default=None)

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
 from kubectl_eksdoc.drain.run.answers import act_for
-from kubectl_eksdoc.drain.run.asking import Asking
+from kubectl_eksdoc.drain.run.asking import EvictionRequests
 from kubectl_eksdoc.drain.run.balancers import Excluding
-from kubectl_eksdoc.drain.run.board import APART_S, THE_RUN, Board, DrainedNode, Phase
-from kubectl_eksdoc.drain.run.guards import Brakes
+from kubectl_eksdoc.drain.run.board import APART_S, THE_RUN, DrainedNode, DrainRunState, NodePhase
+from kubectl_eksdoc.drain.run.guards import RunHolds
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.patience import SameNames, Stopping
-from kubectl_eksdoc.drain.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.kubernetes.news import Attached
+from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
+from kubectl_eksdoc.kubernetes.news import AttachedVolumes
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act, Cordon, ListAttachments, ListPods, Look
+from kubectl_eksdoc.model.acts import Act, Cordon, ListAttachments, ListPods, ReadPod
 from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.pods import Pod
 
@@ -30,10 +30,10 @@ FORCED_S = 360.0
 (ReconcilerMaxWaitForUnmountDuration, pkg/controller/volume/attachdetach/attach_detach_controller.go)."""
 
 
-class Detaching:
+class VolumeDetaching:
     """Mutable. Asked of nodes that were found empty as often as they have to be."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: DrainRunState) -> None:
         self._board = board
         cluster = board.seen.first
         self._volumes = {claim.key: claim.volume for claim in cluster.claims if claim.volume}
@@ -43,17 +43,17 @@ class Detaching:
 
     def begin(self, node: DrainedNode, left: Sequence[Pod], now_s: float) -> bool:
         """Whether there is something to wait for; `left` are the pods that are on it now."""
-        gone = [pursuit.pod for pursuit in node.pursuits.values() if pursuit.step is Step.GONE]
+        gone = [pursuit.pod for pursuit in node.pursuits.values() if pursuit.step is PodStep.GONE]
         if self._unread and any(_claims(pod) for pod in gone):
             self._give_up(f"persistentvolumeclaims: {self._unread}", now_s)
         volumes = self._of(gone) - self._of(left)
         if self._off or not volumes:
             return False
         self._waited[node.name] = volumes
-        node.to(Phase.DETACHING, now_s)
+        node.to(NodePhase.DETACHING, now_s)
         return True
 
-    def take(self, news: Attached, now_s: float) -> None:
+    def take(self, news: AttachedVolumes, now_s: float) -> None:
         node = self._board.nodes[news.act.node]
         node.asked, node.looked_s = False, now_s
         self._board.stir((node.name,))
@@ -64,7 +64,7 @@ class Detaching:
 
     def look(self, node: DrainedNode, now_s: float) -> None:
         """Whether the waiting is over."""
-        if node.phase is not Phase.DETACHING:
+        if node.phase is not NodePhase.DETACHING:
             return
         volumes = self._waited[node.name]
         if volumes and not self._off and now_s - node.since_s < FORCED_S:
@@ -72,15 +72,15 @@ class Detaching:
         if volumes and not self._off:
             why = f"still attached to it after {in_words(FORCED_S)}: {', '.join(sorted(volumes))}"
             self._board.tell(now_s, Happened.WARNED, node.name, why=why)
-        self._board.end(node, Phase.DONE, now_s)
+        self._board.end(node, NodePhase.DONE, now_s)
         self._board.tell(now_s, Happened.DONE, node.name)
 
     def is_due(self, node: DrainedNode, now_s: float) -> bool:
         """Whether it is time to ask what is attached to it."""
-        return node.phase is Phase.DETACHING and not node.asked and now_s >= node.looked_s + APART_S
+        return node.phase is NodePhase.DETACHING and not node.asked and now_s >= node.looked_s + APART_S
 
     def next_s(self, node: DrainedNode) -> float:
-        if node.phase is not Phase.DETACHING:
+        if node.phase is not NodePhase.DETACHING:
             return inf
         ends_s = node.since_s + FORCED_S
         return ends_s if node.asked else min(ends_s, node.looked_s + APART_S)
@@ -100,17 +100,17 @@ def _claims(pod: Pod) -> list[str]:
     return [f"{pod.namespace}/{volume.detail}" for volume in pod.volumes if volume.has_claim]
 
 
-class Acting:
+class NodeActions:
     """Mutable by its parts. `grace_s`: how long pods get to stop, None for each its own."""
 
     def __init__(
         self,
-        board: Board,
-        asking: Asking,
+        board: DrainRunState,
+        asking: EvictionRequests,
         excluding: Excluding,
-        detaching: Detaching,
+        detaching: VolumeDetaching,
         stopping: Stopping,
-        brakes: Brakes,
+        brakes: RunHolds,
         grace_s: int | None,
     ) -> None:
         self._board = board
@@ -139,7 +139,11 @@ class Acting:
 
     def _cordons(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         for node in nodes:
-            if node.phase is Phase.OPEN and not node.asked and (not node.answered or now_s >= node.since_s + APART_S):
+            if (
+                node.phase is NodePhase.OPEN
+                and not node.asked
+                and (not node.answered or now_s >= node.since_s + APART_S)
+            ):
                 node.asked = True
                 before = node.target.node.note
                 over = before.run if before is not None else ""
@@ -149,28 +153,28 @@ class Acting:
         """What waited until load balancers leave its node out, and what is still to be done for that."""
         for node in nodes:
             freed = self._excluding.freed(node.name)
-            if node.phase is Phase.ACTIVE:
+            if node.phase is NodePhase.ACTIVE:
                 yield from self._excluding.again(node, now_s)
-                yield from self._sent([each for each in freed if each.step is Step.ASKED], now_s)
+                yield from self._sent([each for each in freed if each.step is PodStep.ASKED], now_s)
             else:
                 self._drop(freed, now_s)
-            if node.phase is Phase.EMPTY:
+            if node.phase is NodePhase.EMPTY:
                 yield from self._excluding.last(node, now_s)
 
-    def _sent(self, pursuits: Sequence[Pursuit], now_s: float) -> Iterator[Act]:
+    def _sent(self, pursuits: Sequence[PodPursuit], now_s: float) -> Iterator[Act]:
         for pursuit in pursuits:
             self._asking.sent(pursuit, now_s)
             yield act_for(pursuit.eviction, self._grace_s)
 
-    def _drop(self, pursuits: Sequence[Pursuit], now_s: float) -> None:
+    def _drop(self, pursuits: Sequence[PodPursuit], now_s: float) -> None:
         """They were chosen, and are not asked for after all."""
         for pursuit in pursuits:
-            if pursuit.step is Step.ASKED:
-                pursuit.to(Step.WAITING, now_s)
+            if pursuit.step is PodStep.ASKED:
+                pursuit.to(PodStep.WAITING, now_s)
                 self._board.stir(self._asking.free(pursuit))
 
     def _evictions(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
-        due = [pursuit for node in nodes if node.phase is Phase.ACTIVE for pursuit in node.turn()]
+        due = [pursuit for node in nodes if node.phase is NodePhase.ACTIVE for pursuit in node.turn()]
         waiting = [pursuit for pursuit in due if not self._is_left(pursuit, now_s)]
         may_go = [pursuit for pursuit in waiting if not self._asking.is_given_up(pursuit, now_s)]
         for pursuit in self._asking.chosen(may_go, now_s):
@@ -181,17 +185,17 @@ class Acting:
                 self._asking.put_off(pursuit)
                 yield from before
         for pursuit in waiting:
-            if pursuit.step is Step.WAITING:
+            if pursuit.step is PodStep.WAITING:
                 self._give_up(pursuit, now_s)
 
-    def _is_left(self, pursuit: Pursuit, now_s: float) -> bool:
+    def _is_left(self, pursuit: PodPursuit, now_s: float) -> bool:
         """Whether nothing is asked of it now: it may still end by itself, or must do that."""
         if pursuit.spared and not pursuit.may_finish(now_s):
             waited = in_words(pursuit.eviction.manner.waits_s)
             self._keep(pursuit, f"it did not finish within {waited}, and its Job would fail", now_s)
         return pursuit.spared or pursuit.may_finish(now_s)
 
-    def _give_up(self, pursuit: Pursuit, now_s: float) -> None:
+    def _give_up(self, pursuit: PodPursuit, now_s: float) -> None:
         """Once it was refused for too long, and nothing moved; its node is left alone then."""
         self._same_names.look(pursuit.eviction.budget, now_s)
         ends_s = self._asking.gives_up_s(pursuit, now_s)
@@ -201,17 +205,17 @@ class Acting:
         pursuit.said = self._asking.why_kept(pursuit)
         self._keep(pursuit, pursuit.said, now_s)
 
-    def _keep(self, pursuit: Pursuit, why: str, now_s: float) -> None:
+    def _keep(self, pursuit: PodPursuit, why: str, now_s: float) -> None:
         pursuit.keep(why, now_s)
-        self._board.tell_pod(pursuit, Step.WAITING, now_s)
+        self._board.tell_pod(pursuit, PodStep.WAITING, now_s)
         self._board.stir((pursuit.eviction.node,))
 
     def _reads(self, node: DrainedNode, now_s: float) -> Iterator[Act]:
         for pursuit in node.pursuits.values():
-            if pursuit.step is Step.IN_DOUBT and not pursuit.looked_for and pursuit.not_before_s <= now_s:
+            if pursuit.step is PodStep.IN_DOUBT and not pursuit.looked_for and pursuit.not_before_s <= now_s:
                 pursuit.looked_for = True
-                yield Look(pursuit.pod)
-        if node.phase is Phase.EMPTY and not node.asked and now_s >= node.since_s + APART_S:
+                yield ReadPod(pursuit.pod)
+        if node.phase is NodePhase.EMPTY and not node.asked and now_s >= node.since_s + APART_S:
             node.asked = True
             yield ListPods(node.name)
         if self._detaching.is_due(node, now_s):

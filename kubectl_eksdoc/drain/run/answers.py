@@ -16,11 +16,11 @@ from typing import NamedTuple
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.evictions import SEVERAL_BUDGETS
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.acts import Delete, Evict, OfPod, Restart
-from kubectl_eksdoc.model.pods import Owner
+from kubectl_eksdoc.model.pods import ControllerOwner
 
 SOON_S = 1.0
 """What others were faster at (a conflict) is asked for again after this."""
@@ -47,7 +47,7 @@ class Next(Enum):
     NEVER = "never"  # not until somebody changes something
 
 
-class Trouble(Enum):
+class RunTrouble(Enum):
     """What stands in the way, as users and programs are told."""
 
     NONE = "none"
@@ -70,80 +70,80 @@ class Reading(NamedTuple):
     """`after_s` seconds at least until it is asked for again; `said`: the server's words."""
 
     next: Next
-    trouble: Trouble = Trouble.NONE
+    trouble: RunTrouble = RunTrouble.NONE
     after_s: float = 0.0
     said: str = ""
 
 
-def read(answer: Status | Lost) -> Reading:
+def read(answer: ApiStatus | LostAnswer) -> Reading:
     """What an answer to the eviction of one pod, by its UID, means."""
-    if isinstance(answer, Lost):
-        return Reading(Next.LOOK, Trouble.SERVER, SOON_S, answer.said)
+    if isinstance(answer, LostAnswer):
+        return Reading(Next.LOOK, RunTrouble.SERVER, SOON_S, answer.said)
     by_code = {401: _unknown_user, 403: _forbidden, 404: _not_found, 409: _conflict, 429: _too_many, 500: _failed}
     if 200 <= answer.code < 300:
         return Reading(Next.LEAVES)
     if by_admission(answer.message):  # with whatever code it likes: 404 and 409, too
         after_s = TERMINATING_S if answer.code == 429 else SLOWLY_S
-        return Reading(Next.AGAIN, Trouble.DENIED, max(_retry_s(answer), after_s), answer.message)
+        return Reading(Next.AGAIN, RunTrouble.DENIED, max(_retry_s(answer), after_s), answer.message)
     if answer.code in by_code:
         return by_code[answer.code](answer)
     if answer.code >= 500:
         return _unknown(answer)
-    return Reading(Next.NEVER, Trouble.REQUEST, 0.0, answer.message)
+    return Reading(Next.NEVER, RunTrouble.REQUEST, 0.0, answer.message)
 
 
-def _unknown_user(answer: Status) -> Reading:
+def _unknown_user(answer: ApiStatus) -> Reading:
     """Newer credentials were tried already: whoever checks them may be away, or somebody changes who is let in."""
     said = f"the server does not accept the credentials: {answer.message}"
-    return Reading(Next.AGAIN, Trouble.CREDENTIALS, REFUSED_WHO_S, said)
+    return Reading(Next.AGAIN, RunTrouble.CREDENTIALS, REFUSED_WHO_S, said)
 
 
-def _forbidden(answer: Status) -> Reading:
+def _forbidden(answer: ApiStatus) -> Reading:
     """An authorizer's no has its own words (apiserver, endpoints/handlers/responsewriters/errors.go, forbiddenMessage);
     all others are some admission plugin's."""
     said = answer.message
     if _has_cause(answer, "NamespaceTerminating"):
-        return Reading(Next.AGAIN, Trouble.NAMESPACE, TERMINATING_S, said)
+        return Reading(Next.AGAIN, RunTrouble.NAMESPACE, TERMINATING_S, said)
     if "disruptions allowed is negative" in said or "DisruptedPods map too big" in said:
-        return Reading(Next.AGAIN, Trouble.BUDGET_BEHIND, SLOWLY_S, said)
+        return Reading(Next.AGAIN, RunTrouble.BUDGET_BEHIND, SLOWLY_S, said)
     if 'User "' in said and " cannot " in said:
-        return Reading(Next.AGAIN, Trouble.RIGHT, REFUSED_WHO_S, said)
-    return Reading(Next.AGAIN, Trouble.DENIED, SLOWLY_S, said)
+        return Reading(Next.AGAIN, RunTrouble.RIGHT, REFUSED_WHO_S, said)
+    return Reading(Next.AGAIN, RunTrouble.DENIED, SLOWLY_S, said)
 
 
-def _not_found(answer: Status) -> Reading:
+def _not_found(answer: ApiStatus) -> Reading:
     """The budget may be what was not found: it was deleted while the server tried again."""
     kind = answer.details.kind if answer.details is not None else ""
     if kind == "poddisruptionbudgets":
-        return Reading(Next.AGAIN, Trouble.CONTENTION, 0.0, answer.message)
+        return Reading(Next.AGAIN, RunTrouble.CONTENTION, 0.0, answer.message)
     return Reading(Next.GONE, said=answer.message)
 
 
-def _conflict(answer: Status) -> Reading:
+def _conflict(answer: ApiStatus) -> Reading:
     if "UID in the precondition" in answer.message or "UID in precondition" in answer.message:  # handler's, or store's
         return Reading(Next.GONE, said=answer.message)
-    return Reading(Next.AGAIN, Trouble.CONTENTION, SOON_S, answer.message)
+    return Reading(Next.AGAIN, RunTrouble.CONTENTION, SOON_S, answer.message)
 
 
-def _too_many(answer: Status) -> Reading:
+def _too_many(answer: ApiStatus) -> Reading:
     after_s = _retry_s(answer)
     if _has_cause(answer, "DisruptionBudget"):
         if after_s:
-            return Reading(Next.BUDGET, Trouble.BUDGET_BEHIND, after_s, _cause(answer))
-        return Reading(Next.BUDGET, Trouble.BUDGET, 0.0, _cause(answer))
-    return Reading(Next.AGAIN, Trouble.THROTTLED, max(after_s, SOON_S), answer.message)
+            return Reading(Next.BUDGET, RunTrouble.BUDGET_BEHIND, after_s, _cause(answer))
+        return Reading(Next.BUDGET, RunTrouble.BUDGET, 0.0, _cause(answer))
+    return Reading(Next.AGAIN, RunTrouble.THROTTLED, max(after_s, SOON_S), answer.message)
 
 
-def _failed(answer: Status) -> Reading:
+def _failed(answer: ApiStatus) -> Reading:
     if SEVERAL_BUDGETS in answer.message:
-        return Reading(Next.NEVER, Trouble.SEVERAL_BUDGETS, 0.0, answer.message)
+        return Reading(Next.NEVER, RunTrouble.SEVERAL_BUDGETS, 0.0, answer.message)
     if "failed calling webhook" in answer.message:
-        return Reading(Next.AGAIN, Trouble.WEBHOOK_DOWN, SLOWLY_S, answer.message)
+        return Reading(Next.AGAIN, RunTrouble.WEBHOOK_DOWN, SLOWLY_S, answer.message)
     return _unknown(answer)
 
 
-def _unknown(answer: Status) -> Reading:
-    return Reading(Next.LOOK, Trouble.SERVER, max(_retry_s(answer), SOON_S), answer.message)
+def _unknown(answer: ApiStatus) -> Reading:
+    return Reading(Next.LOOK, RunTrouble.SERVER, max(_retry_s(answer), SOON_S), answer.message)
 
 
 def by_admission(said: str) -> bool:
@@ -151,15 +151,15 @@ def by_admission(said: str) -> bool:
     return ("admission webhook" in said or "ValidatingAdmissionPolicy" in said) and "denied" in said
 
 
-def _retry_s(answer: Status) -> float:
+def _retry_s(answer: ApiStatus) -> float:
     return float(answer.details.retry_after_s if answer.details is not None else 0)
 
 
-def _has_cause(answer: Status, reason: str) -> bool:
+def _has_cause(answer: ApiStatus, reason: str) -> bool:
     return answer.details is not None and any(cause.reason == reason for cause in answer.details.causes)
 
 
-def _cause(answer: Status) -> str:
+def _cause(answer: ApiStatus) -> str:
     """The cause says which budget, and how far it is off; the message only that one is in the way."""
     causes = answer.details.causes if answer.details is not None else ()
     return next((cause.message for cause in causes if cause.reason == "DisruptionBudget"), answer.message)
@@ -190,7 +190,7 @@ class Errors:
         self._since_s: float | None = None
         self.said = ""
 
-    def answered(self, subject: str, answer: Status | Lost, now_s: float) -> None:
+    def answered(self, subject: str, answer: ApiStatus | LostAnswer, now_s: float) -> None:
         said = error_of(answer)
         if not said and self._since_s is not None and not self.failing(now_s):
             self._forget()
@@ -237,10 +237,10 @@ class Errors:
         self._since_s = None
 
 
-def error_of(answer: Status | Lost) -> str:
+def error_of(answer: ApiStatus | LostAnswer) -> str:
     """What it says where it is none of the pod or node that was asked for; "" where it is, or it was done. Credentials
     that are not accepted (401) are nobody's either."""
-    if isinstance(answer, Lost):
+    if isinstance(answer, LostAnswer):
         return answer.said or "no answer"
     if answer.code >= 500 or answer.code == 401:
         return answer.message or f"{answer.code} {answer.reason}".strip()
@@ -267,7 +267,7 @@ def act_for(eviction: Eviction, grace_s: int | None) -> OfPod:
     return Delete(pod) if manner.means is Means.DELETION else Evict(pod, grace_s)
 
 
-def meaning(act: OfPod, answer: Status | Lost) -> Reading:
+def meaning(act: OfPod, answer: ApiStatus | LostAnswer) -> Reading:
     """What an answer means for the pod. One whose workload is gone, or another by now, is waited for: it goes too."""
     reading = read(answer)
     if isinstance(act, Restart) and reading.next is Next.GONE:
@@ -287,6 +287,6 @@ _RIGHTS: Mapping[Means, str] = {
 }
 
 
-def made_for(replica_set: Owner) -> str:
+def made_for(replica_set: ControllerOwner) -> str:
     """The Deployment for which a ReplicaSet was made: it has its name, and a hash of its template behind it."""
     return replica_set.name.rpartition("-")[0]

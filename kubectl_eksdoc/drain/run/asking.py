@@ -12,11 +12,11 @@ from math import inf
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.policy import burst
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.answers import SOON_S, Next, Reading, Trouble
+from kubectl_eksdoc.drain.run.answers import SOON_S, Next, Reading, RunTrouble
 from kubectl_eksdoc.drain.run.board import Timers
-from kubectl_eksdoc.drain.run.patience import Patience
-from kubectl_eksdoc.drain.run.pursuits import REFUSED_S, Pursuit
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.patience import StallTimeout
+from kubectl_eksdoc.drain.run.pursuits import REFUSED_S, PodPursuit
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.model.pods import Pod
 
 # How fast evictions are asked for: never faster than the user allows, and slower while the server has too much to do.
@@ -45,7 +45,7 @@ RISES = 0.1
 """Of what the rate was before the server complained, a second."""
 
 
-class Pace:
+class EvictionRate:
     """Mutable. `limit`: evictions a second, 0 for none. Never more than `limit` × time + `burst(limit)` in any time."""
 
     def __init__(self, limit: float) -> None:
@@ -77,9 +77,11 @@ class Pace:
             self._due_s = max(now_s, self._due_s) + 1 / self._rate
 
     def answered(self, reading: Reading, now_s: float) -> None:
-        if reading.trouble is Trouble.THROTTLED or (reading.trouble is Trouble.SERVER and reading.after_s > SOON_S):
+        if reading.trouble is RunTrouble.THROTTLED or (
+            reading.trouble is RunTrouble.SERVER and reading.after_s > SOON_S
+        ):
             self._quiet_s = max(self._quiet_s, now_s + reading.after_s)
-        if reading.trouble in (Trouble.THROTTLED, Trouble.SERVER):
+        if reading.trouble in (RunTrouble.THROTTLED, RunTrouble.SERVER):
             self._slow_down(now_s)
         elif reading.next in (Next.LEAVES, Next.GONE) and self._rate < self._ceiling:
             self._speed_up(now_s)
@@ -133,10 +135,10 @@ class _Out:
         self.counted = False  # whether the budget's status is known to show it
 
 
-class Ledger:
+class EvictionLedger:
     """Mutable. `slots`: of each limit (budgets by ns/name) how many of our evictions may be out at once."""
 
-    def __init__(self, slots: Mapping[str, int], seen: Seen) -> None:
+    def __init__(self, slots: Mapping[str, int], seen: ObservedState) -> None:
         self._slots = dict(slots)
         self._seen = seen
         self._out: dict[str, dict[str, _Out]] = defaultdict(dict)  # by limit and UID, oldest first
@@ -219,17 +221,17 @@ class Ledger:
         return (now is None or now.deleting) and told > self._seen.version(pod.uid)
 
 
-class Asking:
+class EvictionRequests:
     """Mutable. What it returns of nodes are those that have to be looked at again."""
 
-    def __init__(self, plan: DrainPlan, seen: Seen, blocked_s: float) -> None:
+    def __init__(self, plan: DrainPlan, seen: ObservedState, blocked_s: float) -> None:
         self._seen = seen
-        self._patience = Patience(seen, blocked_s)
-        self._ledger = Ledger(plan.slots, seen)
+        self._patience = StallTimeout(seen, blocked_s)
+        self._ledger = EvictionLedger(plan.slots, seen)
         self._ledger.expect(plan.evictions)
         self._waiting: dict[str, set[str]] = defaultdict(set)  # by limit: nodes with pods that wait for it
         self._timers = Timers()  # of limits
-        self._pace = Pace(plan.policy.evictions_per_second)
+        self._pace = EvictionRate(plan.policy.evictions_per_second)
         self._paced: set[str] = set()  # nodes with pods that wait for nothing else
 
     @property
@@ -277,36 +279,36 @@ class Asking:
         """Nothing was asked for until now, for so long."""
         self._patience.held(for_s, now_s)
 
-    def goes(self, pursuit: Pursuit, now_s: float) -> None:
+    def goes(self, pursuit: PodPursuit, now_s: float) -> None:
         """It was granted, or has gone."""
         self._patience.goes(pursuit, now_s)
 
-    def refused_s(self, pursuit: Pursuit, now_s: float) -> float | None:
+    def refused_s(self, pursuit: PodPursuit, now_s: float) -> float | None:
         """For so long it has been refused, or there was no room for it; None: it is not."""
         return self._patience.waited_s(pursuit, now_s)
 
-    def refused(self, pursuit: Pursuit, now_s: float) -> None:
+    def refused(self, pursuit: PodPursuit, now_s: float) -> None:
         """It is to be asked for again, whoever refused it."""
         self._patience.waits(pursuit, now_s)
 
-    def out(self, pursuit: Pursuit, now_s: float) -> None:
+    def out(self, pursuit: PodPursuit, now_s: float) -> None:
         """It may have been asked for by somebody before us."""
         self._ledger.take(pursuit.eviction, now_s)
 
-    def put_off(self, pursuit: Pursuit) -> None:
+    def put_off(self, pursuit: PodPursuit) -> None:
         """It was chosen, and something else comes first: its places are taken until it is sent, however late."""
         self._ledger.take(pursuit.eviction, inf)
 
-    def sent(self, pursuit: Pursuit, now_s: float) -> None:
+    def sent(self, pursuit: PodPursuit, now_s: float) -> None:
         """It is asked for now, after it was put off."""
         self._ledger.take(pursuit.eviction, now_s)
 
-    def free(self, pursuit: Pursuit) -> set[str]:
+    def free(self, pursuit: PodPursuit) -> set[str]:
         """It was not evicted after all."""
         self._ledger.give_back(pursuit.eviction)
         return self._of(pursuit.eviction.limits)
 
-    def chosen(self, pursuits: Iterable[Pursuit], now_s: float) -> Iterator[Pursuit]:
+    def chosen(self, pursuits: Iterable[PodPursuit], now_s: float) -> Iterator[PodPursuit]:
         """Of those whose turn it is, the ones that are asked for now."""
         for pursuit in sorted(pursuits, key=lambda each: each.eviction.position):
             if pursuit.not_before_s > now_s:
@@ -324,28 +326,28 @@ class Asking:
             pursuit.asked(version, now_s)
             yield pursuit
 
-    def gives_up_s(self, pursuit: Pursuit, now_s: float) -> float:
+    def gives_up_s(self, pursuit: PodPursuit, now_s: float) -> float:
         """When a pod that waits is kept, if nothing moves until then."""
         return self._patience.ends_s(pursuit, now_s)
 
-    def is_given_up(self, pursuit: Pursuit, now_s: float) -> bool:
+    def is_given_up(self, pursuit: PodPursuit, now_s: float) -> bool:
         """Whether it was refused for too long, and is not asked for once more."""
         return self._patience.is_over(pursuit, now_s)
 
-    def why_kept(self, pursuit: Pursuit) -> str:
+    def why_kept(self, pursuit: PodPursuit) -> str:
         return self._patience.why(pursuit)
 
-    def _wait(self, pursuit: Pursuit, now_s: float) -> None:
+    def _wait(self, pursuit: PodPursuit, now_s: float) -> None:
         self._patience.waits(pursuit, now_s)
         if not pursuit.eviction.limits:  # a budget that was made after the plan: of which nobody tells it when it moves
             pursuit.not_before_s = pursuit.since_s + REFUSED_S
         for limit in pursuit.eviction.limits:
             self._waiting[limit].add(pursuit.eviction.node)
             self._timers.set(limit, self._ledger.changes_s(limit, now_s))
-            if pursuit.trouble is Trouble.BUDGET and pursuit.since_s + REFUSED_S > now_s:
+            if pursuit.trouble is RunTrouble.BUDGET and pursuit.since_s + REFUSED_S > now_s:
                 self._timers.set(limit, pursuit.since_s + REFUSED_S)
 
-    def _wait_for_pace(self, pursuit: Pursuit, now_s: float) -> None:
+    def _wait_for_pace(self, pursuit: PodPursuit, now_s: float) -> None:
         """Its limits have room: they stand in nobody's way meanwhile."""
         self._paced.add(pursuit.eviction.node)
         self._patience.waits_for_pace(pursuit, now_s)

@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from math import inf
 
-from kubectl_eksdoc.drain.run.board import THE_RUN, Board, DrainedNode
+from kubectl_eksdoc.drain.run.board import THE_RUN, DrainedNode, DrainRunState
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.pursuits import Pursuit
-from kubectl_eksdoc.drain.run.seen import Seen
-from kubectl_eksdoc.drain.run.tries import AGAIN_S, TRIES, Came, came_of, said_of
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.drain.run.pursuits import PodPursuit
+from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.tries import AGAIN_S, TRIES, TryResult, came_of, said_of
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.kubernetes.news import AllPods, News, PodIs
 from kubectl_eksdoc.model import kinds
@@ -48,7 +48,7 @@ def behind_nodes(cluster: Cluster) -> tuple[Service, ...]:
 class Balancers:
     """Mutable: follows the pods of those of `services` (of `behind_nodes`) to which a node sends only its own."""
 
-    def __init__(self, services: Sequence[Service], seen: Seen) -> None:
+    def __init__(self, services: Sequence[Service], seen: ObservedState) -> None:
         self._seen = seen
         self._local: dict[str, list[Service]] = defaultdict(list)  # by namespace
         self._members: dict[str, set[str]] = defaultdict(set)  # by Service, UIDs; some may be gone
@@ -132,14 +132,14 @@ class _Exclusion:
 class Excluding:
     """Mutable. Pursuits that were chosen wait here until their node's answer has come."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: DrainRunState) -> None:
         self._board = board
         cluster = board.seen.first
         services = behind_nodes(cluster)
         self._balancers = Balancers(services, board.seen)
         self._off = not services
         self._nodes: dict[str, _Exclusion] = defaultdict(_Exclusion)
-        self._held: dict[str, list[Pursuit]] = defaultdict(list)
+        self._held: dict[str, list[PodPursuit]] = defaultdict(list)
         self._untold = unread(cluster)
 
     def take(self, news: News) -> None:
@@ -152,7 +152,7 @@ class Excluding:
             self._board.tell(now_s, Happened.WARNED, THE_RUN, why=f"{why} not taken from them before their pods go")
             self._untold = ""
 
-    def first(self, node: DrainedNode, pursuit: Pursuit, now_s: float) -> list[Exclude] | None:
+    def first(self, node: DrainedNode, pursuit: PodPursuit, now_s: float) -> list[Exclude] | None:
         """What is to be done before this pod, which was chosen, is asked for: it is held until then. None: nothing."""
         if self._is_done(node):
             return None
@@ -181,11 +181,11 @@ class Excluding:
         if self._held.get(node.name):
             yield from self._ask(node, now_s)
 
-    def freed(self, node: str) -> list[Pursuit]:
+    def freed(self, node: str) -> list[PodPursuit]:
         """Those that were held and need not wait any more."""
         return self._held.pop(node, []) if self._nodes[node].over else []
 
-    def dropped(self) -> list[Pursuit]:
+    def dropped(self) -> list[PodPursuit]:
         """All that are held: none of them must be asked for any more."""
         held, self._held = self._held, defaultdict(list)
         return [pursuit for each in held.values() for pursuit in each]
@@ -197,19 +197,19 @@ class Excluding:
             return inf
         return state.not_before_s
 
-    def answered(self, act: Exclude, answer: Status | Lost, now_s: float) -> None:
+    def answered(self, act: Exclude, answer: ApiStatus | LostAnswer, now_s: float) -> None:
         state, came = self._nodes[act.node], came_of(answer)
         state.asked = False
         self._board.stir((act.node,))
-        if came is Came.DONE:
+        if came is TryResult.DONE:
             self._board.tell(now_s, Happened.EXCLUDED, act.node)
-        if came in (Came.DONE, Came.GONE):
+        if came in (TryResult.DONE, TryResult.GONE):
             state.over = True
-        elif came is Came.FORBIDDEN and state.tries + 1 >= TRIES:
+        elif came is TryResult.FORBIDDEN and state.tries + 1 >= TRIES:
             self._forbidden(said_of(answer), now_s)
         else:
             state.tries, state.not_before_s = state.tries + 1, now_s + AGAIN_S
-            if came is Came.REFUSED or state.tries >= TRIES:
+            if came is TryResult.REFUSED or state.tries >= TRIES:
                 self._give_up(act.node, f"it is not taken from load balancers: {said_of(answer)}", now_s)
 
     def _is_done(self, node: DrainedNode) -> bool:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from math import inf
 
-from kubectl_eksdoc.drain.outcome import Target
+from kubectl_eksdoc.drain.outcome import DrainTarget
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
-from kubectl_eksdoc.drain.run.pursuits import BELIEVED_S, Pursuit, Step
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.pursuits import BELIEVED_S, PodPursuit, PodStep
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.model.pods import Pod
 
@@ -23,7 +23,7 @@ APART_S = 5.0
 """A node is listed so long after its last pod has gone, and again after that: one may have been on its way to it."""
 
 
-class Phase(Enum):
+class NodePhase(Enum):
     """The last three are ends."""
 
     OPEN = "open"  # not cordoned yet
@@ -37,7 +37,7 @@ class Phase(Enum):
     LOST = "lost"
 
 
-ENDS = frozenset((Phase.DONE, Phase.LEFT_ALONE, Phase.LOST))
+ENDS = frozenset((NodePhase.DONE, NodePhase.LEFT_ALONE, NodePhase.LOST))
 
 
 class DrainedNode:
@@ -51,12 +51,12 @@ class DrainedNode:
     cordoned; `asked`: a cordon or a list is under way; `looked_s`: when its attached volumes were listed last.
     """
 
-    def __init__(self, target: Target, pursuits: dict[str, Pursuit], stays: frozenset[str]) -> None:
+    def __init__(self, target: DrainTarget, pursuits: dict[str, PodPursuit], stays: frozenset[str]) -> None:
         self.target = target
         self.pursuits = pursuits
         self.stays = stays
         self.held: tuple[str, ...] = ()
-        self.phase = Phase.OPEN
+        self.phase = NodePhase.OPEN
         self.since_s = 0.0
         self.empty_s = 0.0
         self.looked_s = -inf
@@ -79,32 +79,32 @@ class DrainedNode:
 
     @property
     def over(self) -> bool:
-        return self.phase in ENDS or (self.cordon_only and self.phase is Phase.CORDONED)
+        return self.phase in ENDS or (self.cordon_only and self.phase is NodePhase.CORDONED)
 
     @property
     def empty(self) -> bool:
         return all(pursuit.over for pursuit in self.pursuits.values())
 
     @property
-    def kept(self) -> list[Pursuit]:
-        return [pursuit for pursuit in self.pursuits.values() if pursuit.step is Step.KEPT]
+    def kept(self) -> list[PodPursuit]:
+        return [pursuit for pursuit in self.pursuits.values() if pursuit.step is PodStep.KEPT]
 
     @property
     def left(self) -> tuple[str, ...]:
         """The pods (ns/name) that have not gone."""
-        return (*(p.pod.key for p in self.pursuits.values() if p.step is not Step.GONE), *self.held)
+        return (*(p.pod.key for p in self.pursuits.values() if p.step is not PodStep.GONE), *self.held)
 
-    def to(self, phase: Phase, now_s: float) -> None:
+    def to(self, phase: NodePhase, now_s: float) -> None:
         self.phase, self.since_s = phase, now_s
-        if phase is Phase.ACTIVE:
+        if phase is NodePhase.ACTIVE:
             for pursuit in self.pursuits.values():
                 pursuit.begin(now_s)
 
-    def turn(self) -> Iterator[Pursuit]:
+    def turn(self) -> Iterator[PodPursuit]:
         """The pods that may be asked for: those waiting of the first tier of which not all are gone."""
         left = [p for p in self.pursuits.values() if not p.over]
         tier = min((p.eviction.tier for p in left), default=0)
-        return (p for p in left if p.eviction.tier == tier and p.step is Step.WAITING)
+        return (p for p in left if p.eviction.tier == tier and p.step is PodStep.WAITING)
 
     def is_strange(self, pod: Pod) -> bool:
         """Whether a pod should not be on this node once it is empty: one that came, or one that has not gone yet."""
@@ -120,14 +120,14 @@ class DrainedNode:
         """When there is something to do for it though nothing is told; infinity where there is not."""
         if self.over:
             return inf
-        times = [self.since_s + APART_S] if self.phase in (Phase.OPEN, Phase.EMPTY) else []
-        if self.phase is Phase.ACTIVE:
+        times = [self.since_s + APART_S] if self.phase in (NodePhase.OPEN, NodePhase.EMPTY) else []
+        if self.phase is NodePhase.ACTIVE:
             for pursuit in self.pursuits.values():
-                if pursuit.step is Step.ACCEPTED:
+                if pursuit.step is PodStep.ACCEPTED:
                     times.append(pursuit.since_s + BELIEVED_S)
-                elif pursuit.step is Step.REPLACED:
+                elif pursuit.step is PodStep.REPLACED:
                     times.append(pursuit.since_s + pursuit.replaced_s)
-                elif pursuit.step in (Step.WAITING, Step.IN_DOUBT):
+                elif pursuit.step in (PodStep.WAITING, PodStep.IN_DOUBT):
                     times.append(pursuit.not_before_s)
         return min((each for each in times if each > now_s), default=inf)
 
@@ -165,18 +165,18 @@ class Timers:
 THE_RUN = "the drain"
 
 
-class Board:
+class DrainRunState:
     """Mutable: what the parts of an engine have in common; it decides nothing. `nodes` by name, in the plan's order,
     those behind them that are only cordoned, the targets `skipped` when the run began among these;
     `pursuits` by UID; `timers` of nodes; `may_begin`: whether a node may have become the next one."""
 
-    def __init__(self, plan: DrainPlan, seen: Seen, skipped: Iterable[Target] = ()) -> None:
+    def __init__(self, plan: DrainPlan, seen: ObservedState, skipped: Iterable[DrainTarget] = ()) -> None:
         self.seen = seen
         self.nodes = _nodes_of(plan, skipped)
         self.pursuits = {uid: pursuit for node in self.nodes.values() for uid, pursuit in node.pursuits.items()}
         self.timers = Timers()
         self.may_begin = False
-        self.moments: list[Moment] = []
+        self.moments: list[RunMoment] = []
         self._rank = {name: place for place, name in enumerate(self.nodes)}
         self._stirred = set(self.nodes)
 
@@ -211,28 +211,28 @@ class Board:
     # What has happened
 
     def tell(self, at_s: float, what: Happened, subject: str = THE_RUN, node: str = "", why: str = "") -> None:
-        self.moments.append(Moment(at_s, what, subject, node, why))
+        self.moments.append(RunMoment(at_s, what, subject, node, why))
 
-    def tell_pod(self, pursuit: Pursuit, before: Step, now_s: float) -> None:
+    def tell_pod(self, pursuit: PodPursuit, before: PodStep, now_s: float) -> None:
         """If it has come to an end since it was at `before`."""
-        told = {Step.GONE: Happened.GONE, Step.KEPT: Happened.KEPT}
+        told = {PodStep.GONE: Happened.GONE, PodStep.KEPT: Happened.KEPT}
         if pursuit.step is not before and pursuit.step in told:
             what = Happened.FINISHED if pursuit.finished else told[pursuit.step]
             self.tell(now_s, what, pursuit.pod.key, pursuit.eviction.node, pursuit.said)
 
-    def end(self, node: DrainedNode, phase: Phase, now_s: float) -> None:
+    def end(self, node: DrainedNode, phase: NodePhase, now_s: float) -> None:
         node.to(phase, now_s)
         self.may_begin = True
 
     def leave_alone(self, node: DrainedNode, now_s: float, why: str) -> None:
-        self.end(node, Phase.LEFT_ALONE, now_s)
+        self.end(node, NodePhase.LEFT_ALONE, now_s)
         self.tell(now_s, Happened.LEFT_ALONE, node.name, why=why)
 
 
-def _nodes_of(plan: DrainPlan, skipped: Iterable[Target]) -> dict[str, DrainedNode]:
-    going: dict[str, dict[str, Pursuit]] = defaultdict(dict)
+def _nodes_of(plan: DrainPlan, skipped: Iterable[DrainTarget]) -> dict[str, DrainedNode]:
+    going: dict[str, dict[str, PodPursuit]] = defaultdict(dict)
     for eviction in sorted(plan.evictions, key=lambda each: each.position):
-        going[eviction.node][eviction.pod.uid] = Pursuit(eviction)
+        going[eviction.node][eviction.pod.uid] = PodPursuit(eviction)
     stays: dict[str, set[str]] = defaultdict(set)
     for left in plan.left:
         stays[left.node].add(left.pod.uid)

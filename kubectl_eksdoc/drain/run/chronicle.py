@@ -9,7 +9,7 @@ from enum import Enum
 
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.journal import aims_of
-from kubectl_eksdoc.drain.run.moments import ASKED, THE_DRAIN, Happened, Moment
+from kubectl_eksdoc.drain.run.moments import ASKED, THE_DRAIN, Happened, RunMoment
 
 _NO_NODE = re.compile(r"[^-a-z0-9.]")
 """No name of a node has it; of whoever leads a run there is, as in ``ann@host/1/run``, and in "the drain"."""
@@ -58,7 +58,7 @@ class NodeCourse:
     """Mutable. `pods` by ns/name in the plan's order, those that came later behind them; `gone` of them have.
     `begun_s` is None before its first eviction may be asked for, `ended_s` before its end."""
 
-    def __init__(self, aimed: Aimed) -> None:
+    def __init__(self, aimed: PlannedNode) -> None:
         self.node = aimed.node
         self.wave = aimed.wave
         self.pods = {pod: PodCourse(pod) for pod in aimed.pods}
@@ -70,7 +70,7 @@ class NodeCourse:
 
 
 @dataclass(frozen=True, slots=True)
-class Aimed:
+class PlannedNode:
     """A node that is drained, with the pods (ns/name) that go, as far as that was known before. `wave` from 1, 0
     where there are none."""
 
@@ -79,12 +79,12 @@ class Aimed:
     pods: tuple[str, ...] = ()
 
 
-def aimed_by(plan: DrainPlan) -> tuple[Aimed, ...]:
+def aimed_by(plan: DrainPlan) -> tuple[PlannedNode, ...]:
     """In the order in which nodes are emptied, and pods are evicted."""
     pods: dict[str, list[str]] = {}
     for eviction in plan.evictions:
         pods.setdefault(eviction.node, []).append(eviction.pod.key)
-    return tuple(Aimed(aim.node, aim.wave, tuple(pods.get(aim.node, ()))) for aim in aims_of(plan))
+    return tuple(PlannedNode(aim.node, aim.wave, tuple(pods.get(aim.node, ()))) for aim in aims_of(plan))
 
 
 _NODES: Mapping[Happened, NodeState] = {
@@ -106,13 +106,13 @@ _PODS: Mapping[Happened, PodState] = {
 }
 
 
-class Chronicle:
+class RunHistory:
     """Mutable. `moments` are all that happened so far; `held` and `stopped`: why nothing more is asked for, for now or
     for good, "" while it is."""
 
-    def __init__(self, aims: Iterable[Aimed]) -> None:
+    def __init__(self, aims: Iterable[PlannedNode]) -> None:
         self.nodes = {aimed.node: NodeCourse(aimed) for aimed in aims}
-        self.moments: list[Moment] = []
+        self.moments: list[RunMoment] = []
         self.held = ""
         self.stopped = ""
         self.refusals = 0
@@ -126,13 +126,13 @@ class Chronicle:
     def gone(self) -> int:
         return sum(node.gone for node in self.nodes.values())
 
-    def take(self, moments: Iterable[Moment]) -> None:
+    def take(self, moments: Iterable[RunMoment]) -> None:
         """In the order in which they happened."""
         for moment in moments:
             self.moments.append(moment)
             self._take(moment)
 
-    def _take(self, moment: Moment) -> None:
+    def _take(self, moment: RunMoment) -> None:
         what = moment.what
         if what is Happened.HELD:
             self.held = _why(moment)
@@ -154,7 +154,7 @@ class Chronicle:
             if node.state is NodeState.ALONE:
                 node.state, node.why, node.ended_s = NodeState.CORDONED, "", None
 
-    def _node(self, moment: Moment, node: NodeCourse, state: NodeState) -> None:
+    def _node(self, moment: RunMoment, node: NodeCourse, state: NodeState) -> None:
         if node.state in ENDS or (state is NodeState.CORDONED and node.state is not NodeState.QUEUED):
             return  # its cordon was asked for again
         node.state, node.why = state, moment.why
@@ -168,7 +168,7 @@ class Chronicle:
                     self._to(node, pod, PodState.GONE, moment.at_s)
         self._yielded(node, moment.at_s)
 
-    def _pod(self, moment: Moment, node: NodeCourse, state: PodState) -> None:
+    def _pod(self, moment: RunMoment, node: NodeCourse, state: PodState) -> None:
         pod = node.pods.get(moment.subject)
         if pod is None:
             if moment.what is Happened.RESTARTED:
@@ -197,6 +197,6 @@ class Chronicle:
             pod.state, pod.since_s = state, at_s
 
 
-def _why(moment: Moment) -> str:
+def _why(moment: RunMoment) -> str:
     """Why nothing more is asked for, never "": a journal says of some only who wanted it so, or not even that."""
     return moment.why or (f"by {moment.subject}" if moment.subject != THE_DRAIN else "no reason was recorded")

@@ -13,45 +13,45 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf
 
-from kubectl_eksdoc.drain.outcome import PodVerdict, Target
+from kubectl_eksdoc.drain.outcome import DrainTarget, PodVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.acting import Acting, Detaching
-from kubectl_eksdoc.drain.run.asking import Asking
+from kubectl_eksdoc.drain.run.acting import NodeActions, VolumeDetaching
+from kubectl_eksdoc.drain.run.asking import EvictionRequests
 from kubectl_eksdoc.drain.run.balancers import Excluding
-from kubectl_eksdoc.drain.run.board import THE_RUN, Board, DrainedNode, Phase
-from kubectl_eksdoc.drain.run.guards import Brakes, Guards
-from kubectl_eksdoc.drain.run.limits import SETTLES_S, Limits
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.board import THE_RUN, DrainedNode, DrainRunState, NodePhase
+from kubectl_eksdoc.drain.run.guards import RunGuards, RunHolds
+from kubectl_eksdoc.drain.run.limits import SETTLES_S, RunLimits
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.patience import Stopping
-from kubectl_eksdoc.drain.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.drain.run.replacements import Arrival, Protecting
+from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
+from kubectl_eksdoc.drain.run.replacements import Protecting, ReplacementTimes
 from kubectl_eksdoc.drain.run.replies import Replies
-from kubectl_eksdoc.drain.run.seen import Seen
-from kubectl_eksdoc.drain.run.sights import Sights, Strangers
-from kubectl_eksdoc.drain.run.waves import Waves
+from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.sights import LatePods, Observations
+from kubectl_eksdoc.drain.run.waves import WaveGate
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
-    Answered,
-    Attached,
+    AttachedVolumes,
     BudgetGone,
     BudgetIs,
-    Found,
     HookEnded,
     News,
     NodeGone,
     NodeIs,
     PodGone,
     PodIs,
+    PodsFound,
+    RequestAnswered,
 )
 from kubectl_eksdoc.model.acts import Errand
 from kubectl_eksdoc.model.pods import Pod
 
-UNSURE = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT)
+UNSURE = (PodStep.ASKED, PodStep.ACCEPTED, PodStep.IN_DOUBT)
 """Of a pod in these it is unknown whether it goes."""
 
-GOING = (Step.REPLACED, Step.LEAVING)
+GOING = (PodStep.REPLACED, PodStep.LEAVING)
 """Of a pod in these it is known that it goes, whatever this run does."""
 
 
@@ -66,28 +66,28 @@ class Engine:
     def __init__(
         self,
         plan: DrainPlan,
-        seen: Seen,
-        limits: Limits = Limits(),
+        seen: ObservedState,
+        limits: RunLimits = RunLimits(),
         hooks: frozenset[str] = frozenset(),
         run: str = "",
-        skipped: Sequence[Target] = (),
+        skipped: Sequence[DrainTarget] = (),
     ) -> None:
         self.plan = plan
         self.seen = seen
-        self._board = board = Board(plan, seen, skipped)
-        self._brakes = Brakes(Guards(plan, seen, limits), self._tell_of_itself)
-        self._asking = asking = Asking(plan, seen, limits.blocked_s)
+        self._board = board = DrainRunState(plan, seen, skipped)
+        self._brakes = RunHolds(RunGuards(plan, seen, limits), self._tell_of_itself)
+        self._asking = asking = EvictionRequests(plan, seen, limits.blocked_s)
         self._excluding = excluding = Excluding(board)
         self._protecting = Protecting(plan, board)
-        detaching = Detaching(board)
+        detaching = VolumeDetaching(board)
         stopping = Stopping(board, plan.policy, limits.blocked_s)
-        self._sights = Sights(board, asking, detaching, stopping, plan.policy.partial, run)
+        self._sights = Observations(board, asking, detaching, stopping, plan.policy.partial, run)
         times_s = limits.blocked_s, limits.failing_s
         self._replies = Replies(board, asking, excluding, detaching, self._protecting, *times_s)
         grace_s = plan.policy.grace_seconds
-        self._acting = Acting(board, asking, excluding, detaching, stopping, self._brakes, grace_s)
-        self._strangers = Strangers(board, asking, self._brakes, plan.policy.partial)
-        self._waves = Waves(board, self._brakes, plan, hooks, limits.soak_s)
+        self._acting = NodeActions(board, asking, excluding, detaching, stopping, self._brakes, grace_s)
+        self._strangers = LatePods(board, asking, self._brakes, plan.policy.partial)
+        self._waves = WaveGate(board, self._brakes, plan, hooks, limits.soak_s)
         self._ready_s = limits.ready_s
         self._drained_s: float | None = None  # when the last node came to its end
         self._settled = False  # what replaces the last pods is Ready, or not waited for any longer
@@ -129,7 +129,7 @@ class Engine:
             case AllBudgets():
                 self._asking.all_told(now_s)
                 board.stir_all()
-            case Answered() | Found() | Attached():
+            case RequestAnswered() | PodsFound() | AttachedVolumes():
                 self._replies.take(news, now_s)
             case HookEnded():
                 self._waves.take(news, now_s)
@@ -146,9 +146,9 @@ class Engine:
         """These may have been asked for already, by whoever began this run: they are looked at first."""
         for uid in uids:
             pursuit = self._board.pursuits.get(uid)
-            if pursuit is not None and pursuit.step is Step.WAITING:
+            if pursuit is not None and pursuit.step is PodStep.WAITING:
                 self._asking.out(pursuit, now_s)
-                pursuit.to(Step.IN_DOUBT, now_s)
+                pursuit.to(PodStep.IN_DOUBT, now_s)
 
     def protects(self, node: str, uid: str, surely: bool) -> None:
         """It is protected from autoscalers, or may be, by whoever began this run: it is released with the others."""
@@ -222,11 +222,11 @@ class Engine:
     # How it stands
 
     @property
-    def moments(self) -> Sequence[Moment]:
+    def moments(self) -> Sequence[RunMoment]:
         """All that has happened, oldest first."""
         return self._board.moments
 
-    def new_moments(self) -> Sequence[Moment]:
+    def new_moments(self) -> Sequence[RunMoment]:
         """What has happened since this was asked last."""
         new = self.moments[self._heard :]
         self._heard = len(self.moments)
@@ -262,7 +262,7 @@ class Engine:
         return self._brakes.unready
 
     @property
-    def arrivals(self) -> Mapping[str, Arrival]:
+    def arrivals(self) -> Mapping[str, ReplacementTimes]:
         """When each replacement of a pod that was evicted came, one by one."""
         return self._brakes.arrivals
 
@@ -271,7 +271,7 @@ class Engine:
         found = self._board.nodes.get(node)
         return self._waves.needs(found) if found is not None else ()
 
-    def refused_s(self, pursuit: Pursuit, now_s: float) -> float | None:
+    def refused_s(self, pursuit: PodPursuit, now_s: float) -> float | None:
         """For so long it has been refused, or there was no room for it; None: it is not."""
         return self._asking.refused_s(pursuit, now_s)
 
@@ -296,7 +296,7 @@ class Engine:
     def cordoned_only(self) -> tuple[str, ...]:
         """The targets that are not drained and were seen cordoned by this run."""
         nodes = self._board.nodes.values()
-        return tuple(node.name for node in nodes if node.cordon_only and node.phase is Phase.CORDONED)
+        return tuple(node.name for node in nodes if node.cordon_only and node.phase is NodePhase.CORDONED)
 
     @property
     def held(self) -> str:
@@ -360,7 +360,7 @@ class Engine:
     @property
     def undone(self) -> dict[str, tuple[str, ...]]:
         """Nodes of the plan that are there and not done, each with the pods (ns/name) that are left of it."""
-        ends = (Phase.DONE, Phase.LOST)
+        ends = (NodePhase.DONE, NodePhase.LOST)
         left = {node.name: node.left for node in self._board.drained if node.phase not in ends}
         return {**{name: self._on(name) for name in self._skipped}, **left}
 

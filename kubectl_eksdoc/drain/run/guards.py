@@ -10,31 +10,31 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.answers import Errors
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.replacements import Arrival, Replacements
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.replacements import Replacements, ReplacementTimes
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.kubernetes.news import (
     AllNodes,
     AllPods,
-    Answered,
-    Away,
-    Back,
     News,
     NodeGone,
     NodeIs,
     PodGone,
     PodIs,
+    RequestAnswered,
+    WatchInterrupted,
+    WatchRestored,
 )
-from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListPods, Look, Restart
+from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListPods, ReadPod, Restart
 from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.pods import Pod
 
 
-class Guards:
+class RunGuards:
     """Mutable. Told what the engine is told; asked before it is asked."""
 
-    def __init__(self, plan: DrainPlan, seen: Seen, limits: Limits) -> None:
+    def __init__(self, plan: DrainPlan, seen: ObservedState, limits: RunLimits) -> None:
         self._limits = limits
         self._seen = seen
         self._targets = {target.node.name for target in plan.targets}
@@ -58,15 +58,15 @@ class Guards:
                     self._see(pod, now_s)
             case NodeIs() | NodeGone() | AllNodes():
                 self._down = set(self._not_ready())
-            case Away(said):
+            case WatchInterrupted(said):
                 self._away = self._away or (said, now_s)
-            case Back():
+            case WatchRestored():
                 self._away = None
-            case Answered(Evict() | Restart() | Delete() as act, answer):
+            case RequestAnswered(Evict() | Restart() | Delete() as act, answer):
                 self._of_pods.answered(act.pod.uid, answer, now_s)
-            case Answered(Look() | ListPods()):
+            case RequestAnswered(ReadPod() | ListPods()):
                 pass  # whether the cluster can be read is told by the watches
-            case Answered(act, answer):
+            case RequestAnswered(act, answer):
                 self._of_nodes.answered(_node_of(act), answer, now_s)
 
     def expect(self, evictions: Iterable[Eviction]) -> None:
@@ -156,10 +156,10 @@ Tell = Callable[[float, Happened, str], object]
 """Called with the time, what happened and why."""
 
 
-class Brakes:
+class RunHolds:
     """Mutable. `tell` hears when it begins and ceases to hold, and when it stops."""
 
-    def __init__(self, guards: Guards, tell: Tell) -> None:
+    def __init__(self, guards: RunGuards, tell: Tell) -> None:
         self._guards = guards
         self._tell = tell
         self.held = self._paused = ""
@@ -238,7 +238,7 @@ class Brakes:
         return self._guards.unready
 
     @property
-    def arrivals(self) -> Mapping[str, Arrival]:
+    def arrivals(self) -> Mapping[str, ReplacementTimes]:
         """When each replacement came, one by one."""
         return self._guards.replacements.arrivals
 

@@ -14,8 +14,8 @@ from typing import TypeGuard
 
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.answers import Next, Trouble, read
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.drain.run.answers import Next, RunTrouble, read
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.acts import (
     Change as ActsChange,
 )
@@ -28,27 +28,27 @@ from kubectl_eksdoc.model.acts import (
     Hook,
     ListAttachments,
     ListPods,
-    Look,
     OfNode,
     Protect,
-    Release,
+    ReadPod,
+    ReleaseNode,
     Restart,
     Restore,
 )
 from kubectl_eksdoc.model.journal import (
     ROLLED_BACK,
     UNCORDONED,
-    Aim,
-    Begun,
     Cause,
     Entries,
     Entry,
-    Intent,
+    IntentOutcome,
+    JournaledNode,
+    JournalIntent,
+    JournalNote,
     Note,
-    Noted,
-    Outcome,
-    Phase,
     Result,
+    RunPhase,
+    RunStarted,
     Timed,
     Verb,
 )
@@ -56,22 +56,22 @@ from kubectl_eksdoc.model.journal import (
 OF_PODS = (Verb.EVICT, Verb.RESTART, Verb.DELETE)
 """What makes a pod go."""
 
-_NODE_ENDS = (Noted.NODE_DONE, Noted.LEFT_ALONE, Noted.LOST)
-_SURE = (Outcome.DONE, Outcome.GONE, Outcome.REFUSED)
+_NODE_ENDS = (JournalNote.NODE_DONE, JournalNote.LEFT_ALONE, JournalNote.LOST)
+_SURE = (IntentOutcome.DONE, IntentOutcome.GONE, IntentOutcome.REFUSED)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class JournaledIntent:
     """An intent and what is known of it; `outcome` None: it was not answered, or the journal ends before that."""
 
-    intent: Intent
-    outcome: Outcome | None = None
+    intent: JournalIntent
+    outcome: IntentOutcome | None = None
     result: Result | None = None
 
     @property
     def in_doubt(self) -> bool:
         """Whether nobody knows if it was done: it has to be looked at before anything is asked for again."""
-        return self.outcome is None or self.outcome is Outcome.UNKNOWN
+        return self.outcome is None or self.outcome is IntentOutcome.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,9 @@ class Journaled:
     `dropped`: what was not taken into account, and why. `stops`: template and seconds of each pod that stopped;
     `timed`: plan and result of each part that came to its end."""
 
-    begun: Begun | None = None
-    changes: tuple[Change, ...] = ()
-    nodes: Mapping[str, Noted] = field(default_factory=dict)
+    begun: RunStarted | None = None
+    changes: tuple[JournaledIntent, ...] = ()
+    nodes: Mapping[str, JournalNote] = field(default_factory=dict)
     leader: str = ""
     paused: bool = False
     aborted: bool = False
@@ -124,30 +124,30 @@ class Journaled:
     def last_wave(self) -> int:
         """The last one that was begun, 0 if none was: a pod of it was asked to go, or a node is done."""
         begun = {change.intent.node for change in self.changes if change.intent.verb in OF_PODS}
-        begun |= {node for node, how in self.nodes.items() if how is Noted.NODE_DONE}
+        begun |= {node for node, how in self.nodes.items() if how is JournalNote.NODE_DONE}
         return max((self.waves.get(node, 0) for node in begun), default=0)
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> RunPhase:
         if self.ended is not None:
-            return Phase.ENDED
+            return RunPhase.ENDED
         if self.aborted:
-            return Phase.ABORTED
-        return Phase.PAUSED if self.paused else Phase.RUNNING
+            return RunPhase.ABORTED
+        return RunPhase.PAUSED if self.paused else RunPhase.RUNNING
 
     @property
-    def in_doubt(self) -> tuple[Change, ...]:
+    def in_doubt(self) -> tuple[JournaledIntent, ...]:
         return tuple(change for change in self.changes if change.in_doubt)
 
     @property
-    def granted(self) -> tuple[Change, ...]:
+    def granted(self) -> tuple[JournaledIntent, ...]:
         """Evictions that the server has granted."""
-        return self._evictions(Outcome.DONE)
+        return self._evictions(IntentOutcome.DONE)
 
     @property
-    def gone(self) -> tuple[Change, ...]:
+    def gone(self) -> tuple[JournaledIntent, ...]:
         """Evictions of pods that were not there any more."""
-        return self._evictions(Outcome.GONE)
+        return self._evictions(IntentOutcome.GONE)
 
     @property
     def cordoned(self) -> tuple[Cordoned, ...]:
@@ -164,20 +164,20 @@ class Journaled:
         standing = self._standing((Verb.PROTECT,), Verb.RELEASE)
         return tuple(Protected(first.name, first.uid, confirmed) for first, confirmed in standing.values())
 
-    def _standing(self, done: tuple[Verb, ...], undone: Verb) -> dict[tuple[str, str], tuple[Intent, bool]]:
+    def _standing(self, done: tuple[Verb, ...], undone: Verb) -> dict[tuple[str, str], tuple[JournalIntent, bool]]:
         """Of each node to which one of `done` may have been done, and not surely `undone` since, the first intent, and
         whether the server said of any that it was done."""
-        found: dict[tuple[str, str], tuple[Intent, bool]] = {}
+        found: dict[tuple[str, str], tuple[JournalIntent, bool]] = {}
         for change in self.changes:
             intent, key = change.intent, (change.intent.name, change.intent.uid)
-            if intent.verb in done and change.outcome not in (Outcome.REFUSED, Outcome.GONE):
+            if intent.verb in done and change.outcome not in (IntentOutcome.REFUSED, IntentOutcome.GONE):
                 first, confirmed = found.get(key, (intent, False))
-                found[key] = first, confirmed or change.outcome is Outcome.DONE
-            elif intent.verb is undone and change.outcome in (Outcome.DONE, Outcome.GONE):
+                found[key] = first, confirmed or change.outcome is IntentOutcome.DONE
+            elif intent.verb is undone and change.outcome in (IntentOutcome.DONE, IntentOutcome.GONE):
                 found.pop(key, None)
         return found
 
-    def _evictions(self, outcome: Outcome) -> tuple[Change, ...]:
+    def _evictions(self, outcome: IntentOutcome) -> tuple[JournaledIntent, ...]:
         return tuple(c for c in self.changes if c.intent.verb is Verb.EVICT and c.outcome is outcome)
 
 
@@ -194,7 +194,7 @@ def replay(*journals: Entries) -> Journaled:
 def stops_in(journal: Entries) -> Iterator[tuple[str, float]]:
     """Template and seconds of each pod that stopped in a run."""
     for entry in journal.entries:
-        if isinstance(entry, Note) and entry.what is Noted.STOPPED:
+        if isinstance(entry, Note) and entry.what is JournalNote.STOPPED:
             yield from _stops(entry)
 
 
@@ -230,10 +230,10 @@ class _Replaying:
 
     def __init__(self, dropped: list[str]) -> None:
         self._dropped = dropped
-        self._begun: Begun | None = None
-        self._intents: dict[int, list[Intent]] = {}
+        self._begun: RunStarted | None = None
+        self._intents: dict[int, list[JournalIntent]] = {}
         self._results: dict[int, Result] = {}
-        self._nodes: dict[str, Noted] = {}
+        self._nodes: dict[str, JournalNote] = {}
         self._waves: dict[str, int] = {}
         self._leader = ""
         self._paused = self._aborted = self._rolled_back = False
@@ -244,9 +244,9 @@ class _Replaying:
 
     def take(self, entry: Entry) -> None:
         match entry:
-            case Begun():
+            case RunStarted():
                 self._begin(entry)
-            case Intent():
+            case JournalIntent():
                 self._intents.setdefault(entry.number, []).append(entry)
             case Result():
                 self._answer(entry)
@@ -259,10 +259,10 @@ class _Replaying:
         for result in self._results.values():
             if result.of not in self._intents:
                 self._dropped.append(f"entry {result.number} answers entry {result.of}, which is no intent")
-        changes: list[Change] = []
+        changes: list[JournaledIntent] = []
         for number, intents in self._intents.items():
             answer = self._results.get(number) if len(intents) == 1 else None
-            changes += [Change(intent, answer.outcome if answer else None, answer) for intent in intents]
+            changes += [JournaledIntent(intent, answer.outcome if answer else None, answer) for intent in intents]
         return Journaled(
             self._begun,
             tuple(changes),
@@ -280,7 +280,7 @@ class _Replaying:
             tuple(self._timed),
         )
 
-    def _begin(self, begun: Begun) -> None:
+    def _begin(self, begun: RunStarted) -> None:
         if self._begun is not None:
             self._dropped.append(f"entry {begun.number} begins the run a second time")
             return
@@ -298,20 +298,20 @@ class _Replaying:
 
     def _note(self, note: Note) -> None:
         match note.what:
-            case Noted.PAUSED | Noted.RESUMED:
-                self._paused = note.what is Noted.PAUSED
+            case JournalNote.PAUSED | JournalNote.RESUMED:
+                self._paused = note.what is JournalNote.PAUSED
                 self._aborted = self._aborted and self._paused  # who resumes goes on, aborted or not
-            case Noted.ABORTED:
+            case JournalNote.ABORTED:
                 self._aborted = True
-            case Noted.ADOPTED:
+            case JournalNote.ADOPTED:
                 self._leader = note.subject
-            case Noted.ENDED:
+            case JournalNote.ENDED:
                 self._ended = note.why
                 self._rolled_back = self._rolled_back or note.why == ROLLED_BACK
                 return
-            case Noted.STOPPED:
+            case JournalNote.STOPPED:
                 self._stops += _stops(note)
-            case Noted.WAVE if note.why.isascii() and note.why.isdecimal():
+            case JournalNote.WAVE if note.why.isascii() and note.why.isdecimal():
                 self._waves[note.subject] = int(note.why)
             case _ if note.what in _NODE_ENDS:
                 self._nodes[note.subject] = note.what
@@ -331,13 +331,13 @@ _VERBS: Mapping[type[OfNode], Verb] = {
     Exclude: Verb.EXCLUDE,
     Restore: Verb.RESTORE,
     Protect: Verb.PROTECT,
-    Release: Verb.RELEASE,
+    ReleaseNode: Verb.RELEASE,
 }
 
-_OUTCOMES = {Next.LEAVES: Outcome.DONE, Next.GONE: Outcome.GONE, Next.LOOK: Outcome.UNKNOWN}
+_OUTCOMES = {Next.LEAVES: IntentOutcome.DONE, Next.GONE: IntentOutcome.GONE, Next.LOOK: IntentOutcome.UNKNOWN}
 
 
-class Scribe:
+class JournalWriter:
     """Mutable: counts on from `next_number` (0 for a new run, `Journaled.next_number` for one that goes on)."""
 
     def __init__(self, next_number: int = 0) -> None:
@@ -353,41 +353,41 @@ class Scribe:
         who: str,
         host: str,
         leader: str,
-        aims: tuple[Aim, ...],
+        aims: tuple[JournaledNode, ...],
         asked: tuple[str, ...],
-        skipped: tuple[Aim, ...] = (),
+        skipped: tuple[JournaledNode, ...] = (),
         estimate: Estimate | None = None,
         cluster: str = "",
-    ) -> Begun:
+    ) -> RunStarted:
         p50_s, p95_s, bound_s = _predicted(estimate) if estimate is not None else (None, None, None)
         number, predicted = self._number(), (p50_s, p95_s, bound_s)
-        return Begun(number, at, run, plan, tool, who, host, leader, aims, asked, skipped, *predicted, cluster)
+        return RunStarted(number, at, run, plan, tool, who, host, leader, aims, asked, skipped, *predicted, cluster)
 
-    def intent(self, act: ActsChange, at: datetime, before: str = "") -> Intent:
+    def intent(self, act: ActsChange, at: datetime, before: str = "") -> JournalIntent:
         """`before`: how a node is before its cordon."""
         number = self._number()
         match act:
             case Evict(pod, grace_s):
-                return Intent(number, at, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, grace_s)
+                return JournalIntent(number, at, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, grace_s)
             case Restart(namespace, name, uid, kind, pod):
-                return Intent(number, at, Verb.RESTART, kind, name, uid, namespace, pod.node)
+                return JournalIntent(number, at, Verb.RESTART, kind, name, uid, namespace, pod.node)
             case Delete(pod):
-                return Intent(number, at, Verb.DELETE, "Pod", pod.name, pod.uid, pod.namespace, pod.node)
+                return JournalIntent(number, at, Verb.DELETE, "Pod", pod.name, pod.uid, pod.namespace, pod.node)
             case _:
-                return Intent(number, at, _VERBS[type(act)], "Node", act.node, act.uid, before=before)
+                return JournalIntent(number, at, _VERBS[type(act)], "Node", act.node, act.uid, before=before)
 
-    def result(self, of: Intent, answer: Status | Lost, at: datetime) -> Result:
+    def result(self, of: JournalIntent, answer: ApiStatus | LostAnswer, at: datetime) -> Result:
         outcome, trouble = _judged(of.verb, answer)
-        code = answer.code if isinstance(answer, Status) else 0
-        said = answer.message if isinstance(answer, Status) else answer.said
-        word = "" if trouble is Trouble.NONE else trouble.value
+        code = answer.code if isinstance(answer, ApiStatus) else 0
+        said = answer.message if isinstance(answer, ApiStatus) else answer.said
+        word = "" if trouble is RunTrouble.NONE else trouble.value
         return Result(self._number(), at, of.number, outcome, code, word, said[:LONGEST_SAID])
 
-    def found(self, of: Intent, outcome: Outcome, at: datetime, said: str = "") -> Result:
+    def found(self, of: JournalIntent, outcome: IntentOutcome, at: datetime, said: str = "") -> Result:
         """What was seen of an intent that was in doubt."""
         return Result(self._number(), at, of.number, outcome, said=said[:LONGEST_SAID])
 
-    def note(self, what: Noted, at: datetime, subject: str = "", why: str = "") -> Note:
+    def note(self, what: JournalNote, at: datetime, subject: str = "", why: str = "") -> Note:
         return Note(self._number(), at, what, subject, why[:LONGEST_SAID])
 
     def timed(self, at: datetime, took_s: float, estimate: Estimate, causes: Mapping[Cause, float]) -> Timed:
@@ -397,7 +397,7 @@ class Scribe:
 
     def stopped(self, template: str, seconds: Iterable[float], at: datetime) -> Note:
         """How long pods of one template took."""
-        return self.note(Noted.STOPPED, at, template, " ".join(f"{each:.1f}" for each in seconds))
+        return self.note(JournalNote.STOPPED, at, template, " ".join(f"{each:.1f}" for each in seconds))
 
     def _number(self) -> int:
         self.next_number += 1
@@ -406,39 +406,39 @@ class Scribe:
 
 def changes_something(act: Errand) -> TypeGuard[ActsChange]:
     """Whether an act has to be written down before it is done."""
-    return not isinstance(act, (Look, ListPods, ListAttachments, Hook))
+    return not isinstance(act, (ReadPod, ListPods, ListAttachments, Hook))
 
 
-def is_another(answer: Status) -> bool:
+def is_another(answer: ApiStatus) -> bool:
     """Whether another node has its name by now: that one is nobody's but its own."""
     return answer.code == 409 and "UID in the precondition" in answer.message
 
 
-def aims_of(plan: DrainPlan) -> tuple[Aim, ...]:
+def aims_of(plan: DrainPlan) -> tuple[JournaledNode, ...]:
     """The nodes that a plan drains, in its order."""
     drained = sorted((target for target in plan.targets if target.order), key=lambda each: each.order)
-    return tuple(Aim(target.node.name, target.node.uid, target.wave) for target in drained)
+    return tuple(JournaledNode(target.node.name, target.node.uid, target.wave) for target in drained)
 
 
-def skipped_by(plan: DrainPlan) -> tuple[Aim, ...]:
+def skipped_by(plan: DrainPlan) -> tuple[JournaledNode, ...]:
     """The nodes that a plan cordons and does not drain."""
-    return tuple(Aim(target.node.name, target.node.uid) for target in plan.cordoned_only)
+    return tuple(JournaledNode(target.node.name, target.node.uid) for target in plan.cordoned_only)
 
 
-def _judged(verb: Verb, answer: Status | Lost) -> tuple[Outcome, Trouble]:
+def _judged(verb: Verb, answer: ApiStatus | LostAnswer) -> tuple[IntentOutcome, RunTrouble]:
     if verb in (Verb.EVICT, Verb.DELETE):
         reading = read(answer)
-        return _OUTCOMES.get(reading.next, Outcome.REFUSED), reading.trouble
-    if isinstance(answer, Lost) or answer.code >= 500:
-        return Outcome.UNKNOWN, Trouble.SERVER
+        return _OUTCOMES.get(reading.next, IntentOutcome.REFUSED), reading.trouble
+    if isinstance(answer, LostAnswer) or answer.code >= 500:
+        return IntentOutcome.UNKNOWN, RunTrouble.SERVER
     if 200 <= answer.code < 300:
-        return Outcome.DONE, Trouble.NONE
+        return IntentOutcome.DONE, RunTrouble.NONE
     if answer.code == 404 or is_another(answer):
-        return Outcome.GONE, Trouble.NONE
-    return Outcome.REFUSED, _TROUBLES.get(answer.code, Trouble.REQUEST)
+        return IntentOutcome.GONE, RunTrouble.NONE
+    return IntentOutcome.REFUSED, _TROUBLES.get(answer.code, RunTrouble.REQUEST)
 
 
-_TROUBLES = {401: Trouble.RIGHT, 403: Trouble.RIGHT, 409: Trouble.CONTENTION, 429: Trouble.THROTTLED}
+_TROUBLES = {401: RunTrouble.RIGHT, 403: RunTrouble.RIGHT, 409: RunTrouble.CONTENTION, 429: RunTrouble.THROTTLED}
 
 
 def _predicted(estimate: Estimate) -> tuple[float, float, float | None]:

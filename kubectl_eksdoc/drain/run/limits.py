@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.model.options import COUNT, SECONDS, SECONDS_OR_NONE, Kind, option
+from kubectl_eksdoc.model.options import COUNT, SECONDS, SECONDS_OR_NONE, OptionKind, option
 
 SETTLES_S = 120.0
 """So long a run that was stopped waits for pods that leave."""
@@ -16,11 +16,11 @@ GUARDS = "Guards"
 THE_END = "The end"
 BETWEEN_WAVES = "Between waves (waves: --max-unavailable, --pin)"
 
-_NO_WAIT = Kind(switch=True, value=lambda given: 0.0 if given else READY_S, given=lambda value: not value)
+_NO_WAIT = OptionKind(switch=True, value=lambda given: 0.0 if given else READY_S, given=lambda value: not value)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """Seconds, and a number of nodes."""
 
     hold_s: float = option(

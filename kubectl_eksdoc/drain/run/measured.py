@@ -10,14 +10,14 @@ from kubectl_eksdoc.drain.duration.timing import template_of
 from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.moments import ASKED, Happened, Moment
+from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.model.pods import Pod
 
 LONGEST_LAG_S = 10.0
 """What comes later than this was not waited for by a budget alone."""
 
 
-class Measured:
+class MeasuredStopTimes:
     """Mutable: how long the pods of a plan took to stop in this run, by uid and by template, and replacements to get
     a node (`pending`) and then to start, by their owners' uids. `lag_s`: from then until the next pod of its budget was
     evicted."""
@@ -34,7 +34,7 @@ class Measured:
         self._looked = 0
         self._written: Counter[str] = Counter()
 
-    def look(self, moments: Sequence[Moment]) -> None:
+    def look(self, moments: Sequence[RunMoment]) -> None:
         for moment in moments[self._looked :]:
             pod = self._pods.get(moment.subject)
             if pod is None:
@@ -92,7 +92,7 @@ class Measured:
                 yield template, new
 
 
-def held_for_s(moments: Iterable[Moment], ended_s: float) -> float:
+def held_for_s(moments: Iterable[RunMoment], ended_s: float) -> float:
     """So long the run asked for nothing, in all."""
     since_s, held_s = None, 0.0
     for moment in moments:

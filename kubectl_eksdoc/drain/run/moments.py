@@ -76,7 +76,7 @@ WENT_WRONG = frozenset(
 """Whoever asks afterwards what went wrong looks here first."""
 
 
-class Moment(NamedTuple):
+class RunMoment(NamedTuple):
     """`at_s` from the start of the drain; `subject` is a node, or a pod (ns/name), `node` the pod's. `why` of a
     refusal: the server's cause, or its message; of a fault what became of the subject."""
 

@@ -12,24 +12,24 @@ from math import inf
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.answers import Trouble
-from kubectl_eksdoc.drain.run.board import Board, DrainedNode, Phase
+from kubectl_eksdoc.drain.run.answers import RunTrouble
+from kubectl_eksdoc.drain.run.board import DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.pods import Pod
 
-OF_LIMITS = frozenset((Trouble.NONE, Trouble.BUDGET, Trouble.BUDGET_BEHIND, Trouble.CONTENTION))
+OF_LIMITS = frozenset((RunTrouble.NONE, RunTrouble.BUDGET, RunTrouble.BUDGET_BEHIND, RunTrouble.CONTENTION))
 """What passes when a limit moves; a webhook that says no looks at something else."""
 
 
-class Patience:
+class StallTimeout:
     """Mutable. All clocks are seconds since the run began, put off by the time that does not count."""
 
-    def __init__(self, seen: Seen, blocked_s: float) -> None:
+    def __init__(self, seen: ObservedState, blocked_s: float) -> None:
         self._seen = seen
         self._blocked_s = blocked_s
         self._since_s: dict[str, float] = {}  # by UID: refused, or without room, since
@@ -38,25 +38,25 @@ class Patience:
         self._moved_s: dict[str, float] = {}  # by limit
         self._budgets = dict(seen.budgets)
 
-    def waits(self, pursuit: Pursuit, now_s: float) -> None:
+    def waits(self, pursuit: PodPursuit, now_s: float) -> None:
         """It is refused, or there is no room for it: since now, or still."""
         self.paced(pursuit, now_s)
         uid = pursuit.pod.uid
         self._since_s.setdefault(uid, now_s)
         if pursuit.trouble not in OF_LIMITS:
             self._denied_s.setdefault(uid, now_s)
-        elif pursuit.trouble is not Trouble.NONE:
+        elif pursuit.trouble is not RunTrouble.NONE:
             self._denied_s.pop(uid, None)
 
-    def waited_s(self, pursuit: Pursuit, now_s: float) -> float | None:
+    def waited_s(self, pursuit: PodPursuit, now_s: float) -> float | None:
         """For so long; None: it does not wait."""
         since_s = self._since_s.get(pursuit.pod.uid)
         return None if since_s is None else max(0.0, now_s - since_s)
 
-    def waits_for_pace(self, pursuit: Pursuit, now_s: float) -> None:
+    def waits_for_pace(self, pursuit: PodPursuit, now_s: float) -> None:
         self._paced_s.setdefault(pursuit.pod.uid, now_s)
 
-    def paced(self, pursuit: Pursuit, now_s: float) -> None:
+    def paced(self, pursuit: PodPursuit, now_s: float) -> None:
         """It waits for the pace no more."""
         uid = pursuit.pod.uid
         paced_s = now_s - self._paced_s.pop(uid, now_s)
@@ -64,7 +64,7 @@ class Patience:
             if uid in clocks:
                 clocks[uid] = min(clocks[uid] + paced_s, now_s)
 
-    def goes(self, pursuit: Pursuit, now_s: float) -> None:
+    def goes(self, pursuit: PodPursuit, now_s: float) -> None:
         """It was granted, or has gone: its clock is stopped, and under its limits something happens."""
         self._since_s.pop(pursuit.pod.uid, None)
         self._denied_s.pop(pursuit.pod.uid, None)
@@ -97,7 +97,7 @@ class Patience:
             for name, since_s in clocks.items():
                 clocks[name] = min(since_s + for_s, now_s)
 
-    def ends_s(self, pursuit: Pursuit, now_s: float) -> float:
+    def ends_s(self, pursuit: PodPursuit, now_s: float) -> float:
         """When it is given up if nothing moves until then."""
         uid = pursuit.pod.uid
         paced_s = now_s - self._paced_s.get(uid, now_s)
@@ -107,12 +107,12 @@ class Patience:
         moved_s = [max(self._moved_s.get(limit, 0.0), self._seen.hold_s(limit, now_s)) for limit in limits]
         return max([self._since_s.get(uid, now_s) + paced_s, *moved_s]) + self._blocked_s
 
-    def is_over(self, pursuit: Pursuit, now_s: float) -> bool:
+    def is_over(self, pursuit: PodPursuit, now_s: float) -> bool:
         """Whether its last refusal was one too many: after a pause of everything it is asked for once more."""
-        refused = pursuit.step is Step.WAITING and pursuit.trouble is not Trouble.NONE
+        refused = pursuit.step is PodStep.WAITING and pursuit.trouble is not RunTrouble.NONE
         return refused and pursuit.pod.uid in self._since_s and pursuit.since_s >= self.ends_s(pursuit, now_s)
 
-    def why(self, pursuit: Pursuit) -> str:
+    def why(self, pursuit: PodPursuit) -> str:
         of, limits = pursuit.eviction, pursuit.eviction.limits
         what = "it was refused"
         if limits and pursuit.trouble in OF_LIMITS:
@@ -120,7 +120,7 @@ class Patience:
         said = f": {pursuit.said}" if pursuit.said else ""
         return f"{what} for {in_words(self._blocked_s)}{said}"
 
-    def _limits(self, pursuit: Pursuit) -> tuple[str, ...]:
+    def _limits(self, pursuit: PodPursuit) -> tuple[str, ...]:
         """What it waits for: a budget may have been made after the plan was."""
         if pursuit.eviction.limits:
             return pursuit.eviction.limits
@@ -141,13 +141,13 @@ DOUBTS = 3
 """So many answers in a row may tell nothing of one pod's eviction."""
 
 
-def alarm(pursuit: Pursuit, now_s: float, blocked_s: float) -> str:
+def alarm(pursuit: PodPursuit, now_s: float, blocked_s: float) -> str:
     """As a clause of the pod; "" while there is none. `blocked_s`: so long after the first it is given up."""
     trouble, times, since_s = pursuit.row
-    if trouble is Trouble.BUDGET_BEHIND and now_s - since_s >= BEHIND_S:
+    if trouble is RunTrouble.BUDGET_BEHIND and now_s - since_s >= BEHIND_S:
         whose = f"budget {pursuit.eviction.budget}" if pursuit.eviction.budget else "its budget"
         return f"the controller of {whose} has been behind for {in_words(now_s - since_s)}: {pursuit.said}"
-    if trouble is Trouble.SERVER and times >= DOUBTS:
+    if trouble is RunTrouble.SERVER and times >= DOUBTS:
         then = f"its eviction is retried more and more slowly, and given up after {in_words(blocked_s)}"
         return f"{times} answers in a row tell nothing of whether it goes: {pursuit.said}; {then}"
     return ""
@@ -167,7 +167,7 @@ LATE_S = 60.0
 class Stopping:
     """Mutable by its parts. `blocked_s`: so long after it was told that a pod is late it is given up."""
 
-    def __init__(self, board: Board, policy: DrainPolicy, blocked_s: float) -> None:
+    def __init__(self, board: DrainRunState, policy: DrainPolicy, blocked_s: float) -> None:
         self._board = board
         self._policy = policy
         self._blocked_s = blocked_s
@@ -176,7 +176,7 @@ class Stopping:
         if node.over:
             return
         for pursuit in node.pursuits.values():
-            pod = self._board.seen.pod(pursuit.pod.uid) if pursuit.step is Step.LEAVING else None
+            pod = self._board.seen.pod(pursuit.pod.uid) if pursuit.step is PodStep.LEAVING else None
             if pod is not None:
                 self._look_at(pursuit, pod, now_s)
 
@@ -186,7 +186,7 @@ class Stopping:
             return inf
         if (ends_s := self._abandoned_s(node)) != inf:
             return ends_s
-        leaving = (p for p in node.pursuits.values() if p.step is Step.LEAVING)
+        leaving = (p for p in node.pursuits.values() if p.step is PodStep.LEAVING)
         times = (p.ends_s + LATE_S + (self._blocked_s if p.late else 0.0) for p in leaving)
         return min((each for each in times if each > now_s), default=inf)
 
@@ -196,9 +196,9 @@ class Stopping:
 
     def _abandoned_s(self, node: DrainedNode) -> float:
         steps = {pursuit.step for pursuit in node.pursuits.values()}
-        if node.phase is not Phase.GOING or node.empty or Step.LEAVING in steps:
+        if node.phase is not NodePhase.GOING or node.empty or PodStep.LEAVING in steps:
             return inf
-        gone_s = (pursuit.since_s for pursuit in node.pursuits.values() if pursuit.step is Step.GONE)
+        gone_s = (pursuit.since_s for pursuit in node.pursuits.values() if pursuit.step is PodStep.GONE)
         return max([node.since_s, *gone_s]) + self._blocked_s
 
     def why_abandoned(self, node: DrainedNode) -> str:
@@ -208,7 +208,7 @@ class Stopping:
         who = foreign.said if foreign is not None else who
         return f"{who}, and none of its pods has gone for {in_words(self._blocked_s)}"
 
-    def _look_at(self, pursuit: Pursuit, pod: Pod, now_s: float) -> None:
+    def _look_at(self, pursuit: PodPursuit, pod: Pod, now_s: float) -> None:
         if pursuit.ends_s == inf:
             pursuit.ends_s = self._ends_s(pursuit, pod)
         if now_s >= pursuit.ends_s + LATE_S:
@@ -220,9 +220,9 @@ class Stopping:
         if now_s >= pursuit.ends_s + LATE_S + self._blocked_s:
             pursuit.said = why_late(pursuit, now_s)
             pursuit.keep(pursuit.said, now_s)
-            self._board.tell_pod(pursuit, Step.LEAVING, now_s)
+            self._board.tell_pod(pursuit, PodStep.LEAVING, now_s)
 
-    def _ends_s(self, pursuit: Pursuit, pod: Pod) -> float:
+    def _ends_s(self, pursuit: PodPursuit, pod: Pod) -> float:
         """When its grace period is over: by what it is given, and by its deadline where somebody gave it more."""
         ends_s = pursuit.since_s + self._policy.grace_of(pod)
         if pod.deletion_deadline is not None:
@@ -230,7 +230,7 @@ class Stopping:
         return ends_s
 
 
-def why_late(pursuit: Pursuit, now_s: float) -> str:
+def why_late(pursuit: PodPursuit, now_s: float) -> str:
     """Of a pod that is late, as a clause."""
     so_long = f"has been stopping for {in_words(now_s - pursuit.since_s)}"
     return f"{so_long}, {in_words(now_s - pursuit.ends_s)} longer than its grace period: {pursuit.said}"
@@ -238,7 +238,7 @@ def why_late(pursuit: Pursuit, now_s: float) -> str:
 
 def is_stuck(node: DrainedNode) -> bool:
     """Whether somebody else empties it, and one of its pods was given up: nobody waits for it any more."""
-    return node.phase is Phase.GOING and any(pursuit.late for pursuit in node.kept)
+    return node.phase is NodePhase.GOING and any(pursuit.late for pursuit in node.kept)
 
 
 def _holder(pod: Pod) -> str:
@@ -251,7 +251,7 @@ def _holder(pod: Pod) -> str:
 # Same-name holds: budgets that count a pod as evicted which has come back under its name. They pass by themselves.
 
 
-def held_by_name(seen: Seen, budget: str, now_s: float) -> str:
+def held_by_name(seen: ObservedState, budget: str, now_s: float) -> str:
     """Why the budget has no room, as a clause; "" where that is not it."""
     holds = seen.holds(budget, now_s)
     known = seen.budgets.get(budget)
@@ -269,7 +269,7 @@ def held_by_name(seen: Seen, budget: str, now_s: float) -> str:
 class SameNames:
     """Mutable. Tells of each hold once."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: DrainRunState) -> None:
         self._board = board
         self._told: set[tuple[str, str]] = set()  # budget, and when the hold ends
 

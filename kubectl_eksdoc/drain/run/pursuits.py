@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.policy import Means
-from kubectl_eksdoc.drain.run.answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, Trouble, right_for
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, RunTrouble, right_for
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.pods import Pod
 
@@ -31,18 +31,18 @@ RIGHTS = 4
 """So often in a row its eviction must be forbidden until it is believed that the right is missing."""
 
 
-class Row(NamedTuple):
+class _Row(NamedTuple):
     """Answers in a row that met the same trouble: so many, the first of them at `since_s`."""
 
-    trouble: Trouble = Trouble.NONE
+    trouble: RunTrouble = RunTrouble.NONE
     times: int = 0
     since_s: float = 0.0
 
-    def then(self, trouble: Trouble, now_s: float) -> Row:
-        return self._replace(times=self.times + 1) if trouble is self.trouble else Row(trouble, 1, now_s)
+    def then(self, trouble: RunTrouble, now_s: float) -> _Row:
+        return self._replace(times=self.times + 1) if trouble is self.trouble else _Row(trouble, 1, now_s)
 
 
-class Step(Enum):
+class PodStep(Enum):
     WAITING = "waiting"  # to be asked for
     ASKED = "asked"  # there is no answer yet
     ACCEPTED = "accepted"
@@ -53,7 +53,7 @@ class Step(Enum):
     KEPT = "kept"  # it does not go until somebody changes something
 
 
-class Pursuit:
+class PodPursuit:
     """Mutable. `since_s`: when it came to this step; `not_before_s`: when it may be asked for, or looked at, again.
 
     `version` is that of its budget as it was known when the pod was asked for: until another is known, a refusal by
@@ -68,11 +68,11 @@ class Pursuit:
 
     def __init__(self, eviction: Eviction) -> None:
         self.eviction = eviction
-        self.step = Step.WAITING
+        self.step = PodStep.WAITING
         self.since_s = 0.0
         self.not_before_s = 0.0
         self.begun_s = 0.0
-        self.trouble = Trouble.NONE
+        self.trouble = RunTrouble.NONE
         self.said = ""
         self.fakes = 0
         self.version = -1
@@ -81,7 +81,7 @@ class Pursuit:
         self.unlooked = 0
         self.ends_s = inf
         self.late = False
-        self.row = Row()
+        self.row = _Row()
         self.alarmed = False
 
     @property
@@ -90,7 +90,7 @@ class Pursuit:
 
     @property
     def over(self) -> bool:
-        return self.step in (Step.GONE, Step.KEPT)
+        return self.step in (PodStep.GONE, PodStep.KEPT)
 
     @property
     def spared(self) -> bool:
@@ -106,22 +106,22 @@ class Pursuit:
     def begin(self, now_s: float) -> None:
         """Its node is begun, or it came to one that is: from now on it has the time to end by itself."""
         self.begun_s = now_s + self.eviction.manner.waits_s
-        self.not_before_s = max(self.not_before_s, self.begun_s) if self.step is Step.WAITING else self.not_before_s
+        self.not_before_s = max(self.not_before_s, self.begun_s) if self.step is PodStep.WAITING else self.not_before_s
 
     def may_finish(self, now_s: float) -> bool:
         """Whether it is still left to end by itself."""
         return bool(self.eviction.manner.waits_s) and now_s < self.begun_s
 
-    def to(self, step: Step, now_s: float) -> None:
+    def to(self, step: PodStep, now_s: float) -> None:
         self.step, self.since_s = step, now_s
 
     def asked(self, budget_version: int, now_s: float) -> None:
-        self.to(Step.ASKED, now_s)
+        self.to(PodStep.ASKED, now_s)
         self.version = budget_version
-        self.trouble, self.said = Trouble.NONE, ""
+        self.trouble, self.said = RunTrouble.NONE, ""
 
     def answered(self, reading: Reading, now_s: float) -> None:
-        if self.step is not Step.ASKED:
+        if self.step is not PodStep.ASKED:
             return  # what was seen meanwhile says more
         self.trouble, self.said = reading.trouble, reading.said
         self.not_before_s = now_s + reading.after_s
@@ -129,81 +129,81 @@ class Pursuit:
         self.alarmed = self.alarmed and self.row.times > 1
         match reading.next:
             case Next.LEAVES:
-                self.to(Step.ACCEPTED if self.eviction.manner.restarts is None else Step.REPLACED, now_s)
+                self.to(PodStep.ACCEPTED if self.eviction.manner.restarts is None else PodStep.REPLACED, now_s)
             case Next.GONE:
-                self.to(Step.GONE, now_s)
+                self.to(PodStep.GONE, now_s)
             case Next.LOOK:
-                self.to(Step.IN_DOUBT, now_s)
+                self.to(PodStep.IN_DOUBT, now_s)
             case Next.NEVER:
-                self.to(Step.KEPT, now_s)
+                self.to(PodStep.KEPT, now_s)
             case Next.BUDGET | Next.AGAIN:
-                self.to(Step.WAITING, now_s)
-        if reading.trouble is Trouble.RIGHT:
+                self.to(PodStep.WAITING, now_s)
+        if reading.trouble is RunTrouble.RIGHT:
             self._was_forbidden(now_s)
 
-    def look(self, seen: Seen, now_s: float) -> None:
+    def look(self, seen: ObservedState, now_s: float) -> None:
         """What is seen of it counts more than any answer."""
         if self.over:
             return
         pod = seen.pod(self.pod.uid)
         if pod is None:
-            self.to(Step.GONE, now_s)
-        elif pod.deleting and self.step is not Step.LEAVING:
-            self.to(Step.LEAVING, now_s)
-            self.trouble, self.said = Trouble.NONE, ""
-        elif pod.finished and self.step is Step.WAITING and self.eviction.manner.waits_s:
-            self.to(Step.GONE, now_s)  # a pod that has ended is on nobody's node
+            self.to(PodStep.GONE, now_s)
+        elif pod.deleting and self.step is not PodStep.LEAVING:
+            self.to(PodStep.LEAVING, now_s)
+            self.trouble, self.said = RunTrouble.NONE, ""
+        elif pod.finished and self.step is PodStep.WAITING and self.eviction.manner.waits_s:
+            self.to(PodStep.GONE, now_s)  # a pod that has ended is on nobody's node
             self.finished, self.said = True, f"it has ended by itself ({pod.phase})"
-        elif self.step is Step.REPLACED and now_s - self.since_s >= self.replaced_s:
+        elif self.step is PodStep.REPLACED and now_s - self.since_s >= self.replaced_s:
             self.keep(f"its workload was restarted, and no new pod is Ready after {in_words(self.replaced_s)}", now_s)
-        elif self.step is Step.ACCEPTED and now_s - self.since_s >= BELIEVED_S:
+        elif self.step is PodStep.ACCEPTED and now_s - self.since_s >= BELIEVED_S:
             self._was_swallowed(now_s)
 
-    def found(self, pod: Pod | None, seen: Seen, now_s: float) -> None:
+    def found(self, pod: Pod | None, seen: ObservedState, now_s: float) -> None:
         """It was looked at just now, since nobody knew whether it had been evicted."""
         self.looked_for, self.unlooked = False, 0
-        if self.step is not Step.IN_DOUBT:
+        if self.step is not PodStep.IN_DOUBT:
             return
         if pod is None or pod.uid != self.pod.uid:
-            self.to(Step.GONE, now_s)
+            self.to(PodStep.GONE, now_s)
         elif pod.deleting:
-            self.to(Step.LEAVING, now_s)
+            self.to(PodStep.LEAVING, now_s)
         elif self._is_counted(seen) and now_s - self.since_s < COUNTED_S:
             self.not_before_s = now_s + BELIEVED_S  # asking again would count it twice
         else:
-            self.to(Step.WAITING, now_s)
+            self.to(PodStep.WAITING, now_s)
             self.not_before_s = max(self.not_before_s, self.begun_s, now_s + self._pause_s())
 
     def not_found(self, said: str, most: int, now_s: float) -> None:
         """Nobody could look at it; the `most`-th time in a row it is given up."""
         self.looked_for = False
-        if self.step is not Step.IN_DOUBT:
+        if self.step is not PodStep.IN_DOUBT:
             return
         self.unlooked += 1
         self.not_before_s = now_s + SLOWLY_S
         if self.unlooked >= most:
             self.said = f"whether it was evicted cannot be found out: {said}"
-            self.to(Step.KEPT, now_s)
+            self.to(PodStep.KEPT, now_s)
 
     def _pause_s(self) -> float:
         """The more answers in a row told nothing, the longer it is left in peace: others of its budget go meanwhile."""
-        doubts = self.row.times if self.row.trouble is Trouble.SERVER else 0
+        doubts = self.row.times if self.row.trouble is RunTrouble.SERVER else 0
         return min(SOON_S * 2.0 ** (doubts - 1), SLOWLY_S) if doubts > 1 else 0.0
 
-    def _is_counted(self, seen: Seen) -> bool:
+    def _is_counted(self, seen: ObservedState) -> bool:
         budget = seen.budgets.get(self.eviction.budget)
         return budget is not None and self.pod.name in budget.disrupted
 
     def stays_refused(self, budget_version: int, now_s: float) -> bool:
         """Whether its budget would say the same again."""
-        if self.trouble is not Trouble.BUDGET or self.version != budget_version:
+        if self.trouble is not RunTrouble.BUDGET or self.version != budget_version:
             return False
         return now_s - self.since_s < REFUSED_S
 
     def keep(self, why: str, now_s: float) -> None:
         """It does not go until somebody changes something."""
         self.said = self.said or why
-        self.to(Step.KEPT, now_s)
+        self.to(PodStep.KEPT, now_s)
 
     def _was_forbidden(self, now_s: float) -> None:
         what = f"no right to {right_for(self.eviction)}"
@@ -212,11 +212,11 @@ class Pursuit:
             self.said = f"{what}: {self.said}; {again}"
             return
         self.said = f"{what}, {RIGHTS} times within {in_words(now_s - self.row.since_s)}: {self.said}"
-        self.to(Step.KEPT, now_s)
+        self.to(PodStep.KEPT, now_s)
 
     def _was_swallowed(self, now_s: float) -> None:
         self.fakes += 1
-        self.trouble = Trouble.SWALLOWED
+        self.trouble = RunTrouble.SWALLOWED
         self.said = f"its eviction was accepted {self.fakes} times, and nothing happened: a webhook may be in between"
         self.not_before_s = now_s + FAKE_PAUSE_S
-        self.to(Step.KEPT if self.fakes >= FAKES else Step.WAITING, now_s)
+        self.to(PodStep.KEPT if self.fakes >= FAKES else PodStep.WAITING, now_s)

@@ -9,21 +9,21 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.moments import ASKED, Happened, Moment
+from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.model.journal import Cause
 
 WAITED_S = 1.0
 """What is shorter is no wait, but the end of the run."""
 
 
-class Waiting(NamedTuple):
+class PendingPod(NamedTuple):
     """A pod without a node when it was over, and what the scheduler said."""
 
     pod: str
     why: str
 
 
-class Placement(NamedTuple):
+class NodePlacements(NamedTuple):
     """So many replacements have a place reserved on this node by the plan, and so many were scheduled onto it."""
 
     node: str
@@ -45,11 +45,11 @@ class Record:
     """
 
     plan: DrainPlan
-    moments: tuple[Moment, ...]
+    moments: tuple[RunMoment, ...]
     ended_s: float
-    pending: tuple[Waiting, ...] = ()
+    pending: tuple[PendingPod, ...] = ()
     undone: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    coming: tuple[Waiting, ...] = ()
+    coming: tuple[PendingPod, ...] = ()
     paused_s: float = 0.0
     drained_s: float | None = None
     placed: Mapping[str, int] | None = None
@@ -72,12 +72,14 @@ class Record:
         return tuple(each.pod for each in (*self.pending, *self.coming)) if self.ready_s >= WAITED_S else ()
 
     @property
-    def placements(self) -> tuple[Placement, ...]:
+    def placements(self) -> tuple[NodePlacements, ...]:
         """By node, the targets first; nodes that neither took any nor were to are left out."""
         planned = Counter(eviction.lands_on for eviction in self.plan.evictions if eviction.lands_on)
         targets = {target.node.name for target in self.plan.targets}
         placed = self.placed or {}
-        rows = (Placement(node, planned[node], placed.get(node, 0), node in targets) for node in {*planned, *placed})
+        rows = (
+            NodePlacements(node, planned[node], placed.get(node, 0), node in targets) for node in {*planned, *placed}
+        )
         return tuple(sorted(rows, key=lambda row: (not row.target, natural(row.node))))
 
     @property

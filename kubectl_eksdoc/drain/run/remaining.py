@@ -15,15 +15,15 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.drain.course import Move, Reserved, Timeline
 from kubectl_eksdoc.drain.duration.clock import LAG_S
-from kubectl_eksdoc.drain.duration.estimate import Rerun
+from kubectl_eksdoc.drain.duration.estimate import MedianRun
 from kubectl_eksdoc.drain.duration.node_times import Nodes
 from kubectl_eksdoc.drain.duration.timing import SHORTEST_STOP_S, template_of
 from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.board import DrainedNode, Phase
+from kubectl_eksdoc.drain.run.board import DrainedNode, NodePhase
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.measured import Measured
-from kubectl_eksdoc.drain.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.drain.run.measured import MeasuredStopTimes
+from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.journal import Cause
@@ -45,7 +45,7 @@ LATE = 0.1
 """What is late goes on for this share of the time that has passed."""
 
 
-class Left(NamedTuple):
+class _Left(NamedTuple):
     """Seconds that a run still takes. `slow_s`: if pods of the `unmeasured` workloads, of which none has stopped in
     this run or an earlier one, take all of their grace periods. `nodes`: until each is done."""
 
@@ -63,9 +63,9 @@ class Remaining:
         self._rerun = estimate.rerun if estimate is not None else None
         self._grace_of = plan.policy.grace_of
         self.planned_s = estimate.p50_s if estimate is not None else None
-        self.measured = Measured(plan)
+        self.measured = MeasuredStopTimes(plan)
         ends = tuple((span.node, span.done_s) for span in estimate.spans) if estimate is not None else ()
-        self._left = Left(estimate.p50_s, estimate.p95_s, 0, ends) if estimate is not None else None
+        self._left = _Left(estimate.p50_s, estimate.p95_s, 0, ends) if estimate is not None else None
         self._at_s = 0.0
         self._gone = 0
 
@@ -84,14 +84,14 @@ class Remaining:
         if left is not None:
             self._left, self._at_s = left, now_s
 
-    def left(self, now_s: float) -> Left | None:
+    def left(self, now_s: float) -> _Left | None:
         """None where that is not known."""
         if self._left is None:
             return None
         seconds, slow_s, unmeasured, nodes = self._left
         passed_s = now_s - self._at_s
         ends = tuple((node, max(0.0, end_s - passed_s)) for node, end_s in nodes)
-        return Left(max(0.0, seconds - passed_s), max(0.0, slow_s - passed_s), unmeasured, ends)
+        return _Left(max(0.0, seconds - passed_s), max(0.0, slow_s - passed_s), unmeasured, ends)
 
     def causes(self, engine: Engine, took_s: float, held_s: float) -> dict[Cause, float]:
         """By how many seconds each made the run longer than its plan's p50, once it took `took_s` and was held for
@@ -123,7 +123,7 @@ class _Flight:
     """A pod that was asked for: how long ago, and since when it is gone."""
 
     move: Move
-    pursuit: Pursuit
+    pursuit: PodPursuit
     since_s: float
     gone_since_s: float | None
 
@@ -131,7 +131,7 @@ class _Flight:
 class _Rest:
     """What is left of a run at one moment."""
 
-    def __init__(self, engine: Engine, rerun: Rerun, measured: Measured, now_s: float) -> None:
+    def __init__(self, engine: Engine, rerun: MedianRun, measured: MeasuredStopTimes, now_s: float) -> None:
         self._engine = engine
         self._rerun = rerun
         self._measured = measured
@@ -142,7 +142,7 @@ class _Rest:
         self._flights = sorted(self._in_flight(), key=lambda flight: flight.since_s)
         self._stops = self._expected_stops()
 
-    def timed(self) -> Left | None:
+    def timed(self) -> _Left | None:
         """None where it does not come to an end."""
         timeline = self._timeline(self._stops)
         if timeline is None:
@@ -153,18 +153,18 @@ class _Rest:
         pods = {uid: self._pursuits[uid].pod for uid in unknown}
         unknown = {uid for uid in unknown if template_of(pods[uid]) not in self._measured.stops}
         if not unknown:
-            return Left(seconds, seconds, 0, ends)
+            return _Left(seconds, seconds, 0, ends)
         slow = {**self._stops, **{uid: float(self._grace_s(pods[uid])) for uid in unknown}}
         late = self._timeline(slow)
         slow_s = seconds if late is None else max(seconds, late.makespan_s * self._rerun.by)
-        return Left(seconds, slow_s, len({template_of(pods[uid]) for uid in unknown}), ends)
+        return _Left(seconds, slow_s, len({template_of(pods[uid]) for uid in unknown}), ends)
 
     def _timeline(self, stops: Mapping[str, float]) -> Timeline | None:
         nodes = self._left(stops)
         empty_for_s = {
             name: self._now_s - node.empty_s
             for name, node in self._nodes.items()
-            if node.phase in (Phase.EMPTY, Phase.DETACHING)
+            if node.phase in (NodePhase.EMPTY, NodePhase.DETACHING)
         }
         ground = Reserved(self._rerun.needs)
         for name, node in self._nodes.items():
@@ -183,7 +183,7 @@ class _Rest:
             node = self._nodes.get(name)
             if node is None or node.over:
                 continue
-            is_begun = node.phase not in (Phase.OPEN, Phase.CORDONED)
+            is_begun = node.phase not in (NodePhase.OPEN, NodePhase.CORDONED)
             if is_begun and begun < 0:
                 begun = len(found)
             found.append((name, list(self._on(node, is_begun, stops))))
@@ -198,7 +198,7 @@ class _Rest:
                 continue
             move = self._move(uid)
             stop_s = stops[uid]
-            if pursuit.step is Step.WAITING:
+            if pursuit.step is PodStep.WAITING:
                 start_s = self._start_s(pursuit.pod, move)
                 yield move._replace(stop_s=stop_s, start_s=start_s, waits_s=self._waits_s(pursuit, move, is_begun))
             else:
@@ -251,7 +251,7 @@ class _Rest:
             gone_since_s = None if gone_s is None else self._now_s - gone_s
             yield _Flight(move, pursuit, self._now_s - self._measured.asked_s[uid], gone_since_s)
 
-    def _waits_s(self, pursuit: Pursuit, move: Move, is_begun: bool) -> float:
+    def _waits_s(self, pursuit: PodPursuit, move: Move, is_begun: bool) -> float:
         """So long it cannot be asked for."""
         held_s = self._engine.seen.hold_s(pursuit.eviction.budget, self._now_s) if pursuit.eviction.budget else 0.0
         if not is_begun:
@@ -271,7 +271,7 @@ class _Rest:
         period; those of which nothing is known stop as all do.
         """
         found: dict[str, float] = {}
-        others: list[tuple[str, Pursuit]] = []
+        others: list[tuple[str, PodPursuit]] = []
         typical: list[float] = []
         for template, there in self._by_template().items():
             seen = self._measured.stops.get(template, [])
@@ -300,9 +300,9 @@ class _Rest:
             found[uid] = min(median(typical), self._grace_s(pursuit.pod)) if typical else planned_s
         return found | self._as_planned()
 
-    def _by_template(self) -> dict[str, list[tuple[str, Pursuit]]]:
+    def _by_template(self) -> dict[str, list[tuple[str, PodPursuit]]]:
         """The pods that are evicted and have not gone."""
-        found: dict[str, list[tuple[str, Pursuit]]] = defaultdict(list)
+        found: dict[str, list[tuple[str, PodPursuit]]] = defaultdict(list)
         for uid, pursuit in self._pursuits.items():
             if not pursuit.over and pursuit.eviction.manner.means is Means.EVICTION:
                 found[template_of(pursuit.pod) or uid].append((uid, pursuit))

@@ -10,19 +10,19 @@ from typing import NamedTuple
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.answers import made_for
-from kubectl_eksdoc.drain.run.board import Board
+from kubectl_eksdoc.drain.run.board import DrainRunState
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.seen import Seen
-from kubectl_eksdoc.drain.run.tries import AGAIN_S, TRIES, Came, came_of, may_be_done, said_of
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.tries import AGAIN_S, TRIES, TryResult, came_of, may_be_done, said_of
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
-from kubectl_eksdoc.model.acts import Protect, Release
+from kubectl_eksdoc.model.acts import Protect, ReleaseNode
 from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner
 from kubectl_eksdoc.model.pods import Pod
 
 
-class Arrival(NamedTuple):
+class ReplacementTimes(NamedTuple):
     """When a replacement was seen first, with a node and Ready, in seconds since the run began; `owner`: its uid."""
 
     owner: str
@@ -35,9 +35,9 @@ class Replacements:
     """Mutable. `nodes`: of each that has one, by UID, its node; also of those that are gone by now. `arrivals`
     likewise, in the order in which they were seen."""
 
-    def __init__(self, evictions: Iterable[Eviction], seen: Seen) -> None:
+    def __init__(self, evictions: Iterable[Eviction], seen: ObservedState) -> None:
         self.nodes: dict[str, str] = {}
-        self.arrivals: dict[str, Arrival] = {}
+        self.arrivals: dict[str, ReplacementTimes] = {}
         self._owners: set[str] = set()  # whose pods are replaced
         self._restarted: set[tuple[str, str]] = set()  # namespace and name of what makes new ReplicaSets
         self._known = {pod.uid for pod in seen.pods()}
@@ -63,7 +63,7 @@ class Replacements:
             return False
         if pod.node:
             self.nodes[pod.uid] = pod.node
-        known = self.arrivals.get(pod.uid) or Arrival(pod.owner.uid, now_s)
+        known = self.arrivals.get(pod.uid) or ReplacementTimes(pod.owner.uid, now_s)
         if known.scheduled_s is None and pod.node:
             known = known._replace(scheduled_s=now_s)
         if known.ready_s is None and pod.ready:
@@ -136,7 +136,7 @@ class _Protection:
 class Protecting:
     """Mutable. Protects what it sees and releases it when the run is over; what is refused stops nothing."""
 
-    def __init__(self, plan: DrainPlan, board: Board) -> None:
+    def __init__(self, plan: DrainPlan, board: DrainRunState) -> None:
         self._board = board
         self._targets = {target.node.uid for target in plan.targets}
         self._targets |= {node.target.node.uid for node in board.nodes.values()}
@@ -165,7 +165,7 @@ class Protecting:
         if surely:
             protection.to(_Step.HELD)
 
-    def acts(self, now_s: float, over: bool) -> Iterator[Protect | Release]:
+    def acts(self, now_s: float, over: bool) -> Iterator[Protect | ReleaseNode]:
         """`over`: the run has come to its end but for this."""
         for each in self._nodes.values():
             if over and each.step in (_Step.WANTED, _Step.HELD) and not each.asked:
@@ -177,7 +177,7 @@ class Protecting:
                 yield Protect(each.node, each.uid)
             elif each.step is _Step.RELEASING:
                 each.asked = True
-                yield Release(each.node, each.uid)
+                yield ReleaseNode(each.node, each.uid)
 
     def next_s(self) -> float:
         """When it is asked for again; infinity where nothing is."""
@@ -185,7 +185,7 @@ class Protecting:
         waiting = (each for each in self._nodes.values() if each.step in steps and not each.asked)
         return min((each.not_before_s for each in waiting), default=inf)
 
-    def answered(self, act: Protect | Release, answer: Status | Lost, now_s: float) -> None:
+    def answered(self, act: Protect | ReleaseNode, answer: ApiStatus | LostAnswer, now_s: float) -> None:
         each = self._nodes[act.uid]
         each.asked = False
         if isinstance(act, Protect):
@@ -193,33 +193,33 @@ class Protecting:
         else:
             self._released(each, answer, now_s)
 
-    def _protected(self, each: _Protection, answer: Status | Lost, now_s: float) -> None:
+    def _protected(self, each: _Protection, answer: ApiStatus | LostAnswer, now_s: float) -> None:
         came = came_of(answer)
-        each.may_stand = each.may_stand or came is Came.DONE or may_be_done(answer)
-        if came is Came.DONE:
+        each.may_stand = each.may_stand or came is TryResult.DONE or may_be_done(answer)
+        if came is TryResult.DONE:
             each.to(_Step.HELD)
             self._board.tell(now_s, Happened.PROTECTED, each.node, why=each.why)
-        elif came is Came.GONE:
+        elif came is TryResult.GONE:
             each.to(_Step.OVER)
-        elif came is Came.REFUSED or each.failed(now_s):
+        elif came is TryResult.REFUSED or each.failed(now_s):
             each.to(_Step.HELD if each.may_stand else _Step.OVER)
             self._warn_unprotected(each, came, said_of(answer), now_s)
 
-    def _warn_unprotected(self, each: _Protection, came: Came, said: str, now_s: float) -> None:
+    def _warn_unprotected(self, each: _Protection, came: TryResult, said: str, now_s: float) -> None:
         """Of rights that are missing once for all nodes."""
-        if came is not Came.FORBIDDEN:
+        if came is not TryResult.FORBIDDEN:
             self._board.tell(now_s, Happened.WARNED, each.node, why=f"an autoscaler may remove it meanwhile: {said}")
         elif not self._refused:
             self._refused = True
             self._board.tell(now_s, Happened.WARNED, why=f"new nodes are not protected from autoscalers: {said}")
 
-    def _released(self, each: _Protection, answer: Status | Lost, now_s: float) -> None:
+    def _released(self, each: _Protection, answer: ApiStatus | LostAnswer, now_s: float) -> None:
         came = came_of(answer)
-        if came is Came.DONE:
+        if came is TryResult.DONE:
             self._board.tell(now_s, Happened.UNPROTECTED, each.node)
-        if came in (Came.DONE, Came.GONE):
+        if came in (TryResult.DONE, TryResult.GONE):
             each.to(_Step.OVER)
-        elif came is Came.REFUSED or each.failed(now_s):
+        elif came is TryResult.REFUSED or each.failed(now_s):
             each.to(_Step.OVER)
             remedy = f"kubectl annotate node {each.node} {' '.join(f'{key}-' for key in PROTECTIONS)}"
             why = f"it stays protected from autoscalers: {said_of(answer)}; to end that: {remedy}"

@@ -10,7 +10,7 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
 
@@ -54,7 +54,9 @@ class Replanning:
             self._not_before_s = now() + max(AGAIN_S, IDLE * (now() - begun_s))
 
 
-def plan_again(facts: Cluster, seen: Seen, nodes: tuple[str, ...], policy: DrainPolicy, now_s: float) -> DrainPlan:
+def plan_again(
+    facts: Cluster, seen: ObservedState, nodes: tuple[str, ...], policy: DrainPolicy, now_s: float
+) -> DrainPlan:
     """The plan of `nodes` by what is seen now: each pod on them is judged by itself, whatever the others on its node.
 
     Waves are not looked at: their nodes have been begun. What the run has used up of a budget comes back. No pod is

@@ -14,21 +14,21 @@ from math import inf
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.run.account import told_by
-from kubectl_eksdoc.drain.run.chronicle import Aimed
+from kubectl_eksdoc.drain.run.chronicle import PlannedNode
 from kubectl_eksdoc.drain.run.journal import Journaled, replay
-from kubectl_eksdoc.drain.run.moments import THE_DRAIN, WENT_WRONG, Happened, Moment
-from kubectl_eksdoc.drain.run.record import Waiting
-from kubectl_eksdoc.drain.run.standing import PodWaits, Reason, Standing
+from kubectl_eksdoc.drain.run.moments import THE_DRAIN, WENT_WRONG, Happened, RunMoment
+from kubectl_eksdoc.drain.run.record import PendingPod
+from kubectl_eksdoc.drain.run.standing import PodWaits, Reason, RunProgress
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.journal import (
     DONE,
     ROLLED_BACK,
     Entries,
     Entry,
-    Intent,
+    IntentOutcome,
+    JournalIntent,
+    JournalNote,
     Note,
-    Noted,
-    Outcome,
     Result,
     RunEnd,
     RunEvent,
@@ -43,7 +43,7 @@ from kubectl_eksdoc.model.selectors import Selector
 # Both know less than the run did, and different things: what is not in them is said, never guessed.
 
 
-class Source(Enum):
+class ReplaySource(Enum):
     """From what it was made; the value names it."""
 
     JOURNAL = "journal"
@@ -55,7 +55,7 @@ WRITTEN_S, STALE_S = 5.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedFigures:
     """So many `pods` were to be evicted; p50 and p95 of the estimate in seconds, None where there is none."""
 
     pods: int
@@ -63,7 +63,7 @@ class Planned:
     p95_s: float | None = None
 
 
-class Rewaved(NamedTuple):
+class ChangedWave(NamedTuple):
     """Once the first `after` moments have happened, `node` comes in this `wave`: somebody went on with the run."""
 
     after: int
@@ -72,7 +72,7 @@ class Rewaved(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class RunReplay:
     """`moments` in the order of their times, from 0 to `length_s`, in seconds since `began_at` (UTC); `written`: of
     each of them the entries of a journal that tell it, () for events. `aims` know no pods: those are known as they
     appear; their waves are those of the begin, and `rewaved` says which were others later.
@@ -83,22 +83,22 @@ class Recording:
     """
 
     run: str
-    source: Source
+    source: ReplaySource
     began_at: datetime
     length_s: float
-    aims: tuple[Aimed, ...]
-    moments: tuple[Moment, ...]
+    aims: tuple[PlannedNode, ...]
+    moments: tuple[RunMoment, ...]
     written: tuple[tuple[Entry, ...], ...] = ()
     by: str = ""
     ended: str = ""
     whole: bool = False
     said: tuple[str, ...] = ()
-    planned: Planned | None = None
+    planned: PlannedFigures | None = None
     dropped: tuple[str, ...] = ()
-    rewaved: tuple[Rewaved, ...] = ()
-    standings: tuple[Standing, ...] = ()
+    rewaved: tuple[ChangedWave, ...] = ()
+    standings: tuple[RunProgress, ...] = ()
 
-    def standing_at(self, at_s: float) -> Standing | None:
+    def standing_at(self, at_s: float) -> RunProgress | None:
         """The latest one that was written down by then; None where that is too long ago to say how it stood."""
         until = bisect_right(self.standings, at_s, key=lambda each: each.at_s)
         found = self.standings[until - 1] if until else None
@@ -114,7 +114,7 @@ class Recording:
         return tuple(field for entry in written for field in fields_of(entry))
 
 
-def of_journal(journal: Entries) -> Recording | None:
+def of_journal(journal: Entries) -> RunReplay | None:
     """None where not one entry could be read."""
     entries = sorted(dict.fromkeys(journal.entries), key=lambda entry: entry.number)
     if not entries:
@@ -126,12 +126,12 @@ def of_journal(journal: Entries) -> Recording | None:
     last_s = max((entry.at - began).total_seconds() for entry in entries)
     begun = stands.begun
     aims = begun.aims if begun is not None else ()
-    return Recording(
+    return RunReplay(
         run=begun.run if begun is not None else "",
-        source=Source.JOURNAL,
+        source=ReplaySource.JOURNAL,
         began_at=began,
         length_s=max(0.0, min(last_s, latest_s)),
-        aims=tuple(Aimed(aim.node, aim.wave) for aim in aims),
+        aims=tuple(PlannedNode(aim.node, aim.wave) for aim in aims),
         moments=moments,
         written=tuple(written for _, written in told),
         by=f"{begun.who}@{begun.host}" if begun is not None else "",
@@ -143,14 +143,14 @@ def of_journal(journal: Entries) -> Recording | None:
     )
 
 
-def _rewaved(entries: Iterable[Entry], told: Sequence[int]) -> Iterator[Rewaved]:
+def _rewaved(entries: Iterable[Entry], told: Sequence[int]) -> Iterator[ChangedWave]:
     """`told`: the number of the entry by which each moment was told."""
     for entry in entries:
-        if isinstance(entry, Note) and entry.what is Noted.WAVE and entry.why.isascii() and entry.why.isdecimal():
-            yield Rewaved(bisect_left(told, entry.number), entry.subject, int(entry.why))
+        if isinstance(entry, Note) and entry.what is JournalNote.WAVE and entry.why.isascii() and entry.why.isdecimal():
+            yield ChangedWave(bisect_left(told, entry.number), entry.subject, int(entry.why))
 
 
-def in_order(moments: Iterable[Moment], latest_s: float) -> Iterator[Moment]:
+def in_order(moments: Iterable[RunMoment], latest_s: float) -> Iterator[RunMoment]:
     """None before the one that stands before it, whatever the clocks of different machines said."""
     now_s = 0.0
     for moment in moments:
@@ -162,7 +162,7 @@ def fields_of(entry: Entry) -> tuple[tuple[str, str], ...]:
     """All that an entry says of a change, by name; what it does not say is left out."""
     said: tuple[tuple[str, str], ...] = ()
     match entry:
-        case Intent():
+        case JournalIntent():
             said = (
                 ("asked", f"{entry.verb.value} {entry.kind} {_subject(entry)}"),
                 ("uid", entry.uid),
@@ -185,7 +185,7 @@ def _more(stands: Journaled) -> Iterator[str]:
     back = {
         change.intent.name: None
         for change in stands.changes
-        if change.intent.verb is Verb.RESTORE and change.outcome is Outcome.DONE
+        if change.intent.verb is Verb.RESTORE and change.outcome is IntentOutcome.DONE
     }
     if back:
         yield f"Given back as they were before: {', '.join(back)}."
@@ -194,7 +194,7 @@ def _more(stands: Journaled) -> Iterator[str]:
         yield f"The results of these are not in it: {', '.join(doubts)}."
 
 
-def _subject(intent: Intent) -> str:
+def _subject(intent: JournalIntent) -> str:
     return f"{intent.namespace}/{intent.name}" if intent.namespace else intent.name
 
 
@@ -219,7 +219,7 @@ _ABOUT_S = 1.0
 """Times of the clock are told in whole seconds."""
 
 
-def of_events(events: RunEvents) -> Recording | None:
+def of_events(events: RunEvents) -> RunReplay | None:
     """None where not one event could be read. What is told of another run than the first one is dropped with a word."""
     first = next((each for each in events.told if isinstance(each, RunEvent)), None)
     if first is None:
@@ -235,9 +235,9 @@ def of_events(events: RunEvents) -> Recording | None:
     ends = [each for each in ours if isinstance(each, RunEnd)]
     end = ours[-1] if isinstance(ours[-1], RunEnd) else None
     length_s = found[-1].at_s if found else 0.0
-    return Recording(
+    return RunReplay(
         run=first.run,
-        source=Source.EVENTS,
+        source=ReplaySource.EVENTS,
         began_at=began,
         length_s=max(length_s, end.ended_s) if end is not None and len(ends) == 1 else length_s,
         aims=_aims(ends, found),
@@ -252,7 +252,7 @@ def of_events(events: RunEvents) -> Recording | None:
     )
 
 
-def written(standing: Standing, run: str, at: datetime) -> RunStanding:
+def written(standing: RunProgress, run: str, at: datetime) -> RunStanding:
     """What a replay needs of it."""
     budgets = ((each, each.status) for each in standing.budgets)
     return RunStanding(
@@ -271,13 +271,13 @@ def written(standing: Standing, run: str, at: datetime) -> RunStanding:
     )
 
 
-def _standings(events: RunEvents, run: str, began: datetime) -> Iterator[Standing]:
+def _standings(events: RunEvents, run: str, began: datetime) -> Iterator[RunProgress]:
     at_s = 0.0
     for each in events.standings:
         if each.run != run:
             continue
         at_s = max(at_s, (each.at - began).total_seconds())
-        yield Standing(
+        yield RunProgress(
             at_s,
             0,
             0,
@@ -293,8 +293,8 @@ def _standings(events: RunEvents, run: str, began: datetime) -> Iterator[Standin
                 Budget(namespace, name, "", Selector(), BudgetStatus(*numbers))
                 for namespace, name, *numbers in each.budgets
             ),
-            pending=tuple(Waiting(*waits) for waits in each.pending),
-            coming=tuple(Waiting(*waits) for waits in each.coming),
+            pending=tuple(PendingPod(*waits) for waits in each.pending),
+            coming=tuple(PendingPod(*waits) for waits in each.coming),
             why=tuple(Reason(*why) for why in each.why),
             paused=each.paused,
         )
@@ -325,26 +325,26 @@ def _parts(told: Sequence[RunEvent | RunEnd]) -> Iterator[Part]:
         yield events, None
 
 
-def _moments(parts: Sequence[Part], began: datetime) -> Iterator[Moment]:
+def _moments(parts: Sequence[Part], began: datetime) -> Iterator[RunMoment]:
     for at, (events, _) in enumerate(parts):
         offset_s = (events[0].at - began).total_seconds() - events[0].at_s if at else 0.0
         if at:
-            yield Moment(offset_s, Happened.ADOPTED, THE_DRAIN, "", GONE_ON_WITH)
+            yield RunMoment(offset_s, Happened.ADOPTED, THE_DRAIN, "", GONE_ON_WITH)
         for each in events:
             what = _WORDS.get(each.what)
             if what is not None:
-                yield Moment(offset_s + each.at_s, what, each.subject, each.node, each.why)
+                yield RunMoment(offset_s + each.at_s, what, each.subject, each.node, each.why)
 
 
-def _retelling_rewaved(parts: Sequence[Part], moments: Sequence[Moment]) -> Iterator[Rewaved]:
+def _retelling_rewaved(parts: Sequence[Part], moments: Sequence[RunMoment]) -> Iterator[ChangedWave]:
     """By the end of each part but the first, from its begin on."""
     begins = [at for at, moment in enumerate(moments, 1) if moment.why == GONE_ON_WITH]
     for after, (_, end) in zip(begins, parts[1:], strict=True):
         for node, wave in end.nodes if end is not None else ():
-            yield Rewaved(after, node, wave)
+            yield ChangedWave(after, node, wave)
 
 
-def _aims(ends: Sequence[RunEnd], moments: Sequence[Moment]) -> tuple[Aimed, ...]:
+def _aims(ends: Sequence[RunEnd], moments: Sequence[RunMoment]) -> tuple[PlannedNode, ...]:
     """As the end of each part lists them, then as they appear."""
     waves: dict[str, int] = {}
     for end in ends:
@@ -354,14 +354,14 @@ def _aims(ends: Sequence[RunEnd], moments: Sequence[Moment]) -> tuple[Aimed, ...
         node = moment.node or (moment.subject if moment.what in _OF_NODES else "")
         if node:
             waves.setdefault(node, 0)
-    return tuple(Aimed(node, wave) for node, wave in waves.items())
+    return tuple(PlannedNode(node, wave) for node, wave in waves.items())
 
 
-def _planned(ends: Sequence[RunEnd]) -> Planned | None:
+def _planned(ends: Sequence[RunEnd]) -> PlannedFigures | None:
     """What a part was planned to do that was gone on with is not what the whole run was."""
     if len(ends) != 1 or ends[0].resumed or ends[0].evictions is None:
         return None
-    return Planned(ends[0].evictions, ends[0].p50_s, ends[0].p95_s)
+    return PlannedFigures(ends[0].evictions, ends[0].p50_s, ends[0].p95_s)
 
 
 def _how(end: RunEnd) -> str:
@@ -378,18 +378,18 @@ LONGEST_S = 120.0
 """At the speed with which it begins it is over after that, if any speed is fast enough."""
 
 
-class News(NamedTuple):
+class ReplayNews(NamedTuple):
     """What is new since it was asked for last. `anew`: it went back, so that `moments` are all from the begin on, and
     what was told before does not count any more."""
 
-    moments: Sequence[Moment]
+    moments: Sequence[RunMoment]
     anew: bool
 
 
 class Replay:
     """Mutable: `at_s` is the place, from 0 to the recording's length; `speed` is one of `SPEEDS`."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: RunReplay) -> None:
         self.recording = recording
         self.at_s = 0.0
         self.paused = False
@@ -440,11 +440,11 @@ class Replay:
         """The same, of moments that went wrong."""
         return self._stand_at(self._wrong, direction)
 
-    def take(self) -> News:
+    def take(self) -> ReplayNews:
         until = bisect_right(self._times, self.at_s)
         since, self._told = self._told, until
         anew = until < since
-        return News(self.recording.moments[0 if anew else since : until], anew)
+        return ReplayNews(self.recording.moments[0 if anew else since : until], anew)
 
     def _stand_at(self, times: Sequence[float], direction: int) -> bool:
         later = direction > 0

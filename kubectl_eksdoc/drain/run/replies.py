@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.drain.run.acting import Detaching
+from kubectl_eksdoc.drain.run.acting import VolumeDetaching
 from kubectl_eksdoc.drain.run.answers import ACCEPTED, error_of, meaning
-from kubectl_eksdoc.drain.run.asking import Asking
+from kubectl_eksdoc.drain.run.asking import EvictionRequests
 from kubectl_eksdoc.drain.run.balancers import Excluding
-from kubectl_eksdoc.drain.run.board import Board, DrainedNode, Phase
+from kubectl_eksdoc.drain.run.board import DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.patience import alarm
-from kubectl_eksdoc.drain.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
 from kubectl_eksdoc.drain.run.replacements import Protecting
 from kubectl_eksdoc.drain.run.tries import said_of
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
-from kubectl_eksdoc.kubernetes.news import Answered, Attached, Found
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import AttachedVolumes, PodsFound, RequestAnswered
 from kubectl_eksdoc.model.acts import (
     Cordon,
     Delete,
     Evict,
     Exclude,
     ListPods,
-    Look,
     OfPod,
     Protect,
-    Release,
+    ReadPod,
+    ReleaseNode,
     Restart,
 )
 from kubectl_eksdoc.model.durations import in_words
@@ -47,10 +47,10 @@ class Replies:
 
     def __init__(
         self,
-        board: Board,
-        asking: Asking,
+        board: DrainRunState,
+        asking: EvictionRequests,
         excluding: Excluding,
-        detaching: Detaching,
+        detaching: VolumeDetaching,
         protecting: Protecting,
         blocked_s: float,
         failing_s: float,
@@ -63,34 +63,34 @@ class Replies:
         self._blocked_s = blocked_s
         self._failing_s = failing_s
 
-    def take(self, news: Answered | Found | Attached, now_s: float) -> None:
+    def take(self, news: RequestAnswered | PodsFound | AttachedVolumes, now_s: float) -> None:
         board = self._board
         match news:
-            case Answered(Cordon(name), answer):
+            case RequestAnswered(Cordon(name), answer):
                 self._cordon(board.nodes[name], answer, now_s)
-            case Answered(Evict() | Restart() | Delete() as act, answer):
+            case RequestAnswered(Evict() | Restart() | Delete() as act, answer):
                 self._pod(board.pursuits[act.pod.uid], act, answer, now_s)
-            case Found(Look(pod), pods):
+            case PodsFound(ReadPod(pod), pods):
                 self._found(board.pursuits[pod.uid], next(iter(pods), None), now_s)
-            case Answered(Look(pod), answer):
+            case RequestAnswered(ReadPod(pod), answer):
                 self._not_found(board.pursuits[pod.uid], said_of(answer), now_s)
-            case Answered(ListPods(name), answer):
+            case RequestAnswered(ListPods(name), answer):
                 self._not_listed(board.nodes[name], said_of(answer), now_s)
-            case Found(ListPods(name), pods):
+            case PodsFound(ListPods(name), pods):
                 self._listed(board.nodes[name], pods, now_s)
-            case Answered(Exclude() as act, answer):
+            case RequestAnswered(Exclude() as act, answer):
                 self._excluding.answered(act, answer, now_s)
-            case Answered(Protect() | Release() as act, answer):
+            case RequestAnswered(Protect() | ReleaseNode() as act, answer):
                 self._protecting.answered(act, answer, now_s)
-            case Attached():
+            case AttachedVolumes():
                 self._detaching.take(news, now_s)
 
-    def _cordon(self, node: DrainedNode, answer: Status | Lost, now_s: float) -> None:
+    def _cordon(self, node: DrainedNode, answer: ApiStatus | LostAnswer, now_s: float) -> None:
         """Its success is not believed: the node is begun when it is seen unschedulable."""
         node.asked, node.answered, node.since_s = False, True, now_s
         self._board.stir((node.name,))
         node.unseen_s = now_s if node.unseen_s is None else node.unseen_s
-        if isinstance(answer, Status) and answer.ok:
+        if isinstance(answer, ApiStatus) and answer.ok:
             if now_s - node.unseen_s >= self._blocked_s:
                 so_long = in_words(self._blocked_s)
                 self._board.leave_alone(node, now_s, f"its cordon is accepted, and not seen on it for {so_long}")
@@ -100,27 +100,27 @@ class Replies:
         if self._is_hopeless(node, answer, now_s):
             self._board.leave_alone(node, now_s, f"it cannot be cordoned: {said}")
 
-    def _is_hopeless(self, node: DrainedNode, answer: Status | Lost, now_s: float) -> bool:
+    def _is_hopeless(self, node: DrainedNode, answer: ApiStatus | LostAnswer, now_s: float) -> bool:
         """Whether this answer to its cordon was one too many. Errors of the server, where others have them too, stop
         the whole drain before they are too many for one node."""
         if error_of(answer):
             node.failing_s = now_s if node.failing_s is None else node.failing_s
             return now_s - node.failing_s >= PATIENT * self._failing_s
         node.failing_s = None
-        if isinstance(answer, Status) and answer.code not in (409, 429):
+        if isinstance(answer, ApiStatus) and answer.code not in (409, 429):
             node.tries += 1
         return node.tries >= CORDON_TRIES or (node.unseen_s is not None and now_s - node.unseen_s >= self._blocked_s)
 
-    def _pod(self, pursuit: Pursuit, act: OfPod, answer: Status | Lost, now_s: float) -> None:
+    def _pod(self, pursuit: PodPursuit, act: OfPod, answer: ApiStatus | LostAnswer, now_s: float) -> None:
         eviction, before = pursuit.eviction, pursuit.step
         reading = meaning(act, answer)
         pursuit.answered(reading, now_s)
         self._asking.answered(reading, now_s)
-        if pursuit.step in (Step.WAITING, Step.KEPT):
+        if pursuit.step in (PodStep.WAITING, PodStep.KEPT):
             self._board.stir(self._asking.free(pursuit))
             self._asking.refused(pursuit, now_s)
             self._board.tell(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, pursuit.said or reading.said)
-        elif isinstance(answer, Status) and answer.ok:
+        elif isinstance(answer, ApiStatus) and answer.ok:
             self._asking.goes(pursuit, now_s)
             self._board.tell(now_s, ACCEPTED[eviction.manner.means], pursuit.pod.key, eviction.node)
         if not (pursuit.over or pursuit.alarmed) and (why := alarm(pursuit, now_s, self._blocked_s)):
@@ -129,20 +129,20 @@ class Replies:
         self._board.tell_pod(pursuit, before, now_s)
         self._board.stir((eviction.node,))
 
-    def _found(self, pursuit: Pursuit, pod: Pod | None, now_s: float) -> None:
+    def _found(self, pursuit: PodPursuit, pod: Pod | None, now_s: float) -> None:
         before = pursuit.step
         pursuit.found(pod, self._board.seen, now_s)
-        if pursuit.step is Step.WAITING and before is not Step.WAITING:
+        if pursuit.step is PodStep.WAITING and before is not PodStep.WAITING:
             self._board.stir(self._asking.free(pursuit))
             self._asking.refused(pursuit, now_s)
         self._board.tell_pod(pursuit, before, now_s)
         self._board.stir((pursuit.eviction.node,))
 
-    def _not_found(self, pursuit: Pursuit, said: str, now_s: float) -> None:
+    def _not_found(self, pursuit: PodPursuit, said: str, now_s: float) -> None:
         """It is looked at again, and is nobody's to wait for when that fails for too long."""
         before = pursuit.step
         pursuit.not_found(said, self._looks, now_s)
-        if pursuit.step is Step.KEPT:
+        if pursuit.step is PodStep.KEPT:
             self._board.stir(self._asking.free(pursuit))
         self._board.tell_pod(pursuit, before, now_s)
         self._board.stir((pursuit.eviction.node,))
@@ -151,7 +151,7 @@ class Replies:
         node.asked, node.since_s = False, now_s
         node.unlisted += 1
         self._board.stir((node.name,))
-        if node.phase is Phase.EMPTY and node.unlisted >= self._looks:
+        if node.phase is NodePhase.EMPTY and node.unlisted >= self._looks:
             self._board.leave_alone(node, now_s, f"which pods are on it cannot be listed: {said}")
 
     @property
@@ -162,7 +162,7 @@ class Replies:
     def _listed(self, node: DrainedNode, pods: Sequence[Pod], now_s: float) -> None:
         node.asked, node.since_s, node.unlisted = False, now_s, 0
         self._board.stir((node.name,))
-        if node.phase is not Phase.EMPTY:
+        if node.phase is not NodePhase.EMPTY:
             return
         strange = sorted(pod.key for pod in pods if node.is_strange(pod))
         node.listed = 0 if strange else node.listed + 1
@@ -170,5 +170,5 @@ class Replies:
             node.held += tuple(strange)
             self._board.leave_alone(node, now_s, f"still on it: {', '.join(strange)}")
         if node.listed == 2 and not self._detaching.begin(node, pods, now_s):
-            self._board.end(node, Phase.DONE, now_s)
+            self._board.end(node, NodePhase.DONE, now_s)
             self._board.tell(now_s, Happened.DONE, node.name)

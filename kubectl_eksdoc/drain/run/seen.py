@@ -13,12 +13,12 @@ from kubectl_eksdoc.kubernetes.news import (
     AllPods,
     BudgetGone,
     BudgetIs,
-    Found,
     News,
     NodeGone,
     NodeIs,
     PodGone,
     PodIs,
+    PodsFound,
 )
 from kubectl_eksdoc.model.acts import ListPods
 from kubectl_eksdoc.model.budgets import Budget
@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
 
 
-class Seen:
+class ObservedState:
     """Mutable. News may come twice or late: what is older than what is known changes nothing. `first`: everything as it
     was read before; what nobody tells of is as it was then."""
 
@@ -65,7 +65,7 @@ class Seen:
                 self.nodes = {node.name: node for node in nodes}
             case NodeIs(node):
                 self.nodes[node.name] = node
-            case Found(ListPods(), pods):  # it has no version: what was told of a pod counts more
+            case PodsFound(ListPods(), pods):  # it has no version: what was told of a pod counts more
                 for pod in pods:
                     if pod.uid not in self._versions:
                         self._pods.setdefault(pod.uid, pod)

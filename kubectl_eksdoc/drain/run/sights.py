@@ -5,30 +5,36 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
+from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.acting import Detaching
+from kubectl_eksdoc.drain.run.acting import VolumeDetaching
 from kubectl_eksdoc.drain.run.answers import made_for
-from kubectl_eksdoc.drain.run.asking import Asking
-from kubectl_eksdoc.drain.run.board import ENDS, Board, DrainedNode, Phase
-from kubectl_eksdoc.drain.run.guards import Brakes
+from kubectl_eksdoc.drain.run.asking import EvictionRequests
+from kubectl_eksdoc.drain.run.board import ENDS, DrainedNode, DrainRunState, NodePhase
+from kubectl_eksdoc.drain.run.guards import RunHolds
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.patience import Stopping, is_stuck
-from kubectl_eksdoc.drain.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
-from kubectl_eksdoc.kubernetes.news import AllPods, Found, News, PodGone, PodIs
+from kubectl_eksdoc.kubernetes.news import AllPods, News, PodGone, PodIs, PodsFound
 from kubectl_eksdoc.model.acts import ListPods
 from kubectl_eksdoc.model.journal import UNCORDONED
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
 
 
-class Sights:
+class Observations:
     """Mutable by its parts. `partial`: a node with pods that do not go is emptied of the others all the same. `run`:
     the id that is noted on the nodes that we change, "" where none is."""
 
     def __init__(
-        self, board: Board, asking: Asking, detaching: Detaching, stopping: Stopping, partial: bool, run: str
+        self,
+        board: DrainRunState,
+        asking: EvictionRequests,
+        detaching: VolumeDetaching,
+        stopping: Stopping,
+        partial: bool,
+        run: str,
     ) -> None:
         self._run = run
         self._board = board
@@ -46,12 +52,12 @@ class Sights:
             self._board.leave_alone(node, now_s, _why_kept(node))
         elif self._stopping.is_abandoned(node, now_s):
             self._board.leave_alone(node, now_s, self._stopping.why_abandoned(node))
-        elif node.phase is Phase.GOING and node.empty:
-            self._board.end(node, Phase.LOST, now_s)
-        elif node.phase is Phase.ACTIVE and node.kept and not self._partial:
+        elif node.phase is NodePhase.GOING and node.empty:
+            self._board.end(node, NodePhase.LOST, now_s)
+        elif node.phase is NodePhase.ACTIVE and node.kept and not self._partial:
             self._board.leave_alone(node, now_s, _why_kept(node))
-        elif node.phase is Phase.ACTIVE and node.empty:
-            node.to(Phase.EMPTY, now_s)
+        elif node.phase is NodePhase.ACTIVE and node.empty:
+            node.to(NodePhase.EMPTY, now_s)
             node.empty_s = now_s
             self._board.tell(now_s, Happened.EMPTY, node.name)
         self._detaching.look(node, now_s)
@@ -60,31 +66,31 @@ class Sights:
         for pursuit in node.pursuits.values():
             before = pursuit.step
             pursuit.look(self._board.seen, now_s)
-            if before is Step.ACCEPTED and pursuit.step in (Step.WAITING, Step.KEPT):
+            if before is PodStep.ACCEPTED and pursuit.step in (PodStep.WAITING, PodStep.KEPT):
                 self._board.stir(self._asking.free(pursuit))
-            if pursuit.step in (Step.LEAVING, Step.GONE) and pursuit.step is not before:
+            if pursuit.step in (PodStep.LEAVING, PodStep.GONE) and pursuit.step is not before:
                 self._asking.goes(pursuit, now_s)
             self._board.tell_pod(pursuit, before, now_s)
 
     def _look_at_itself(self, node: DrainedNode, now_s: float) -> None:
         """It may be cordoned now, or in others' hands: then nobody fights for it, and its pods are waited for."""
-        if node.phase is Phase.GOING:
+        if node.phase is NodePhase.GOING:
             return
         board = self._board
         there = board.seen.nodes.get(node.name)
         if there is None or there.uid != node.target.node.uid:
-            node.to(Phase.GOING, now_s)
+            node.to(NodePhase.GOING, now_s)
             board.tell(now_s, Happened.LOST, node.name, why="it is not in the cluster any more")
         elif foreign := foreign_drain(there):
-            node.to(Phase.GOING, now_s)
+            node.to(NodePhase.GOING, now_s)
             board.tell(now_s, Happened.ADOPTED, node.name, why=foreign.said)
         elif why := self._whose_else(node, there):
             board.leave_alone(node, now_s, why)
-        elif node.phase is Phase.OPEN and there.unschedulable and self._is_noted(there):
-            node.to(Phase.CORDONED, now_s)
+        elif node.phase is NodePhase.OPEN and there.unschedulable and self._is_noted(there):
+            node.to(NodePhase.CORDONED, now_s)
             board.may_begin = True
             board.tell(now_s, Happened.CORDONED_ONLY if node.cordon_only else Happened.CORDONED, node.name)
-        elif node.phase is not Phase.OPEN and not there.unschedulable:
+        elif node.phase is not NodePhase.OPEN and not there.unschedulable:
             board.leave_alone(node, now_s, f"{UNCORDONED}: it is not cordoned again without being asked")
 
     def _is_noted(self, there: Node) -> bool:
@@ -114,13 +120,13 @@ def _why_kept(node: DrainedNode) -> str:
 RETURNS = 2
 """So often pods of one owner that come back to one node are evicted again."""
 
-_EMPTIED = (Phase.ACTIVE, Phase.EMPTY, Phase.DETACHING)
+_EMPTIED = (NodePhase.ACTIVE, NodePhase.EMPTY, NodePhase.DETACHING)
 
 
-class Strangers:
+class LatePods:
     """Mutable."""
 
-    def __init__(self, board: Board, asking: Asking, brakes: Brakes, partial: bool) -> None:
+    def __init__(self, board: DrainRunState, asking: EvictionRequests, brakes: RunHolds, partial: bool) -> None:
         self._board = board
         self._asking = asking
         self._brakes = brakes
@@ -149,7 +155,7 @@ class Strangers:
                 self._found.clear()
                 for pod in seen.pods():
                     self._look(pod)
-            case Found(ListPods(), pods):
+            case PodsFound(ListPods(), pods):
                 for pod in pods:
                     self._look(seen.pod(pod.uid))
 
@@ -183,7 +189,7 @@ class Strangers:
                 self._go(node, [each for each in evictions if each.pod.uid not in kept], plan.slots, now_s)
         self._last += max((eviction.position for eviction in plan.evictions), default=0)
 
-    def _not_again(self, node: DrainedNode, evictions: Iterable[Eviction]) -> list[Left]:
+    def _not_again(self, node: DrainedNode, evictions: Iterable[Eviction]) -> list[NotEvictedPod]:
         """Those that came back too often; the others have come back once more."""
         owners = {(node.name, _owner(each.pod)): None for each in evictions}
         tired = {key for key in owners if self._returned[key] >= RETURNS}
@@ -193,18 +199,18 @@ class Strangers:
         for pod in (each.pod for each in evictions):
             if pod.owner is not None and (pod.namespace, made_for(pod.owner)) in ours:
                 why = "this run has restarted its workload already, and the new pod came to a drained node"
-                found.append(Left(pod, node.name, PodVerdict.BLOCKED, (), why))
+                found.append(NotEvictedPod(pod, node.name, PodVerdict.BLOCKED, (), why))
             elif (node.name, _owner(pod)) in tired:
                 why = f"{_owner(pod)} puts pods on this node again and again"
-                found.append(Left(pod, node.name, PodVerdict.BLOCKED, (), why))
+                found.append(NotEvictedPod(pod, node.name, PodVerdict.BLOCKED, (), why))
         return found
 
     def _restarted(self) -> set[tuple[str, str]]:
         """Namespace and name of the workloads that were."""
-        asked = (p for p in self._board.pursuits.values() if p.step is not Step.WAITING)
+        asked = (p for p in self._board.pursuits.values() if p.step is not PodStep.WAITING)
         return {(p.pod.namespace, p.eviction.manner.restarts.name) for p in asked if p.eviction.manner.restarts}
 
-    def _leave(self, node: DrainedNode, left: Iterable[Left], now_s: float) -> None:
+    def _leave(self, node: DrainedNode, left: Iterable[NotEvictedPod], now_s: float) -> None:
         """What stays is nothing to anybody; for what should go and cannot the node is left alone, or only this pod."""
         held = [each for each in left if each.verdict is not PodVerdict.STAY]
         node.stays |= {each.pod.uid for each in left}
@@ -219,14 +225,14 @@ class Strangers:
         if not evictions:
             return
         for eviction in evictions:
-            pursuit = Pursuit(eviction._replace(position=self._last + eviction.position))
+            pursuit = PodPursuit(eviction._replace(position=self._last + eviction.position))
             node.pursuits[eviction.pod.uid] = self._board.pursuits[eviction.pod.uid] = pursuit
             pursuit.begin(now_s)
             self._found[node.name].discard(eviction.pod.uid)
         self._asking.expect(evictions, slots)
         self._brakes.expect(evictions)
-        if node.phase is not Phase.ACTIVE:
-            node.to(Phase.ACTIVE, now_s)
+        if node.phase is not NodePhase.ACTIVE:
+            node.to(NodePhase.ACTIVE, now_s)
             node.listed = 0
         came = ", ".join(eviction.pod.key for eviction in evictions)
         self._board.tell(now_s, Happened.REPLANNED, node.name, why=f"came to it after the plan was made: {came}")

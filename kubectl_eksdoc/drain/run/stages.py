@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, Update
+from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
 
 
 class Stage(str, Enum):
@@ -37,8 +37,8 @@ _STATUSES = {
 """AddonStatus, for those who may not describe updates."""
 
 
-def stage_of(told: Update | Unknown | Absent) -> Stage:
-    return _WORDS.get(told.status, Stage.UNKNOWN) if isinstance(told, Update) else Stage.UNKNOWN
+def stage_of(told: EksAddonUpdate | Unknown | Absent) -> Stage:
+    return _WORDS.get(told.status, Stage.UNKNOWN) if isinstance(told, EksAddonUpdate) else Stage.UNKNOWN
 
 
 def stage_by_addon(told: Addon | Unknown | Absent, target: str, was: str, seen: Stage) -> Stage:

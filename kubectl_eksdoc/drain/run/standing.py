@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.run.answers import Trouble
-from kubectl_eksdoc.drain.run.board import DrainedNode, Phase
+from kubectl_eksdoc.drain.run.answers import RunTrouble
+from kubectl_eksdoc.drain.run.board import DrainedNode, NodePhase
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.patience import held_by_name, why_late
-from kubectl_eksdoc.drain.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.drain.run.record import Waiting
+from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
+from kubectl_eksdoc.drain.run.record import PendingPod
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.commands import kubectl, shell
@@ -30,7 +30,7 @@ class PodWaits(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunProgress:
     """`at_s` since the run began. `pods` are to go in all, `gone` of them have; `leaving` (ns/name) were asked for and
     go whatever this run does.
 
@@ -61,9 +61,9 @@ class Standing:
     left_s: float | None = None
     planned_s: float | None = None
     budgets: tuple[Budget, ...] = ()
-    pending: tuple[Waiting, ...] = ()
+    pending: tuple[PendingPod, ...] = ()
     paused: bool = False
-    coming: tuple[Waiting, ...] = ()
+    coming: tuple[PendingPod, ...] = ()
     unready: tuple[str, ...] = ()
     cordoned_only: tuple[str, ...] = ()
     slow_left_s: float | None = None
@@ -111,23 +111,23 @@ WIDE = 1.2
 """What may take so many times as long is a range."""
 
 
-def standing(engine: Engine, remaining: Remaining, now_s: float) -> Standing:
+def standing(engine: Engine, remaining: Remaining, now_s: float) -> RunProgress:
     nodes = list(engine.nodes)
     pursuits = [pursuit for node in nodes for pursuit in node.pursuits.values()]
-    gone = sum(pursuit.step is Step.GONE for pursuit in pursuits)
+    gone = sum(pursuit.step is PodStep.GONE for pursuit in pursuits)
     remaining.look(engine, now_s)
     left = None if engine.stopped else remaining.left(now_s)
     soaks_s = engine.soaks_left_s(now_s)
-    return Standing(
+    return RunProgress(
         at_s=now_s,
         pods=len(pursuits),
         gone=gone,
         leaving=engine.in_flight,
         nodes=len(nodes),
-        done=_in(nodes, Phase.DONE, Phase.LOST),
-        half=tuple((n.name, len(n.left)) for n in nodes if n.left and n.phase in (Phase.ACTIVE, Phase.GOING)),
-        cordoned=_in(nodes, Phase.CORDONED),
-        alone=_in(nodes, Phase.LEFT_ALONE),
+        done=_in(nodes, NodePhase.DONE, NodePhase.LOST),
+        half=tuple((n.name, len(n.left)) for n in nodes if n.left and n.phase in (NodePhase.ACTIVE, NodePhase.GOING)),
+        cordoned=_in(nodes, NodePhase.CORDONED),
+        alone=_in(nodes, NodePhase.LEFT_ALONE),
         waits=tuple(waiting(engine, nodes, now_s)),
         held=engine.held,
         stopped=engine.stopped,
@@ -137,7 +137,7 @@ def standing(engine: Engine, remaining: Remaining, now_s: float) -> Standing:
         left_of=() if left is None or soaks_s else left.nodes,
         planned_s=remaining.planned_s,
         budgets=tuple(_in_use(engine)),
-        pending=tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending),
+        pending=tuple(PendingPod(pod.key, pod.not_ready_because) for pod in engine.pending),
         paused=engine.is_paused,
         coming=tuple(coming(engine)),
         unready=tuple(sorted(pod.key for pod in engine.unready)) if engine.drained else (),
@@ -157,7 +157,7 @@ GATES = "ReadinessGatesNotReady"
 """The Ready condition's reason where only those are missing (kubernetes/pkg/kubelet/status/generate.go)."""
 
 
-def coming(engine: Engine) -> Iterator[Waiting]:
+def coming(engine: Engine) -> Iterator[PendingPod]:
     """Replacements that have a node and are not Ready."""
     owners = {each.pod.owner.uid for each in engine.plan.evictions if each.pod.owner is not None}
     going = {each.pod.uid for each in engine.plan.evictions}
@@ -166,16 +166,16 @@ def coming(engine: Engine) -> Iterator[Waiting]:
             continue
         if pod.owner is not None and pod.owner.uid in owners:
             gated = pod.not_ready_because == GATES and pod.readiness_gates
-            yield Waiting(pod.key, f"waits for {', '.join(pod.readiness_gates)}" if gated else pod.not_ready_because)
+            yield PendingPod(pod.key, f"waits for {', '.join(pod.readiness_gates)}" if gated else pod.not_ready_because)
 
 
-def _in(nodes: list[DrainedNode], *phases: Phase) -> tuple[str, ...]:
+def _in(nodes: list[DrainedNode], *phases: NodePhase) -> tuple[str, ...]:
     return tuple(node.name for node in nodes if node.phase in phases)
 
 
 def waiting(engine: Engine, nodes: list[DrainedNode], now_s: float) -> list[PodWaits]:
     """Of nodes that are begun; of any, pods that stop for too long."""
-    begun = [node for node in nodes if node.phase is Phase.ACTIVE]
+    begun = [node for node in nodes if node.phase is NodePhase.ACTIVE]
     turn = [(node, pursuit) for node in begun for pursuit in (*node.turn(), *_replaced(node))]
     turn += [(node, pursuit) for node in nodes if not node.over for pursuit in _late(node)]
     return [
@@ -184,18 +184,18 @@ def waiting(engine: Engine, nodes: list[DrainedNode], now_s: float) -> list[PodW
     ]
 
 
-def _replaced(node: DrainedNode) -> Iterator[Pursuit]:
-    return (pursuit for pursuit in node.pursuits.values() if pursuit.step is Step.REPLACED)
+def _replaced(node: DrainedNode) -> Iterator[PodPursuit]:
+    return (pursuit for pursuit in node.pursuits.values() if pursuit.step is PodStep.REPLACED)
 
 
-def _late(node: DrainedNode) -> Iterator[Pursuit]:
-    return (pursuit for pursuit in node.pursuits.values() if pursuit.step is Step.LEAVING and pursuit.late)
+def _late(node: DrainedNode) -> Iterator[PodPursuit]:
+    return (pursuit for pursuit in node.pursuits.values() if pursuit.step is PodStep.LEAVING and pursuit.late)
 
 
-def _budget(engine: Engine, pursuit: Pursuit, now_s: float) -> str:
-    refused_by_it = pursuit.trouble in (Trouble.NONE, Trouble.BUDGET) and not pursuit.may_finish(now_s)
+def _budget(engine: Engine, pursuit: PodPursuit, now_s: float) -> str:
+    refused_by_it = pursuit.trouble in (RunTrouble.NONE, RunTrouble.BUDGET) and not pursuit.may_finish(now_s)
     held_by_it = refused_by_it and not _has_room(engine, pursuit.eviction.budget)
-    return pursuit.eviction.budget if pursuit.step is Step.WAITING and held_by_it else ""
+    return pursuit.eviction.budget if pursuit.step is PodStep.WAITING and held_by_it else ""
 
 
 def _has_room(engine: Engine, key: str) -> bool:
@@ -204,10 +204,10 @@ def _has_room(engine: Engine, key: str) -> bool:
     return budget is not None and budget.status.allowed > 0
 
 
-def _why(engine: Engine, pursuit: Pursuit, now_s: float) -> str:
-    if pursuit.step is Step.LEAVING:
+def _why(engine: Engine, pursuit: PodPursuit, now_s: float) -> str:
+    if pursuit.step is PodStep.LEAVING:
         return why_late(pursuit, now_s)
-    if pursuit.step is Step.REPLACED:
+    if pursuit.step is PodStep.REPLACED:
         return "its workload was restarted: it goes when the new pod is Ready"
     if pursuit.may_finish(now_s):
         then = "and is never evicted" if pursuit.spared else "and goes then"
@@ -255,7 +255,7 @@ def reasons(engine: Engine, now_s: float) -> tuple[Reason, ...]:
 def _of_run(engine: Engine, now_s: float) -> Iterator[Reason]:
     if why := engine.stopped or engine.held:
         yield Reason("", f"{'stopping' if engine.stopped else 'held'}: {why}")
-    if engine.soaks_left_s(now_s) and not any(node.phase is Phase.ACTIVE for node in engine.nodes):
+    if engine.soaks_left_s(now_s) and not any(node.phase is NodePhase.ACTIVE for node in engine.nodes):
         yield Reason("", f"the next wave is begun in {in_words(round(engine.soaks_left_s(now_s)))}")
 
 
@@ -273,17 +273,17 @@ def _of_pods(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterat
             of_budgets[waits.budget] = before._replace(more=before.more + 1, for_s=longest_s)
         elif waits.budget:
             of_budgets[waits.budget] = _of_budget(engine, of, waits.budget, for_s, usual, now_s)
-        elif pursuit.step is Step.LEAVING or engine.held or waits.why.endswith("others go first"):
+        elif pursuit.step is PodStep.LEAVING or engine.held or waits.why.endswith("others go first"):
             continue  # told below, or of the whole run, or no reason
         else:
             others.append(Reason(of, waits.why, for_s, remedy=_describe(pursuit.pod)))
     yield from of_budgets.values()
     yield from others
     for node in engine.nodes:
-        yield from (_leaving(node, each, now_s) for each in node.pursuits.values() if each.step is Step.LEAVING)
+        yield from (_leaving(node, each, now_s) for each in node.pursuits.values() if each.step is PodStep.LEAVING)
 
 
-def _leaving(node: DrainedNode, pursuit: Pursuit, now_s: float) -> Reason:
+def _leaving(node: DrainedNode, pursuit: PodPursuit, now_s: float) -> Reason:
     pod = pursuit.pod
     usual = f"its grace period is {in_words(pod.grace_seconds)}"
     why = "it is stopping" + (f", with finalizers {', '.join(pod.finalizers)}" if pod.finalizers else "")
@@ -317,16 +317,16 @@ def _of_budget(
 
 def _of_nodes(engine: Engine, now_s: float) -> Iterator[Reason]:
     said = {
-        Phase.OPEN: "it is not seen cordoned yet",
-        Phase.DETACHING: "it is empty; volumes of its pods are still attached",
-        Phase.GOING: "another client drains it, or it is gone: its pods are waited for",
+        NodePhase.OPEN: "it is not seen cordoned yet",
+        NodePhase.DETACHING: "it is empty; volumes of its pods are still attached",
+        NodePhase.GOING: "another client drains it, or it is gone: its pods are waited for",
     }
     for node in engine.nodes:
         if node.phase in said:
             yield Reason(
                 node.name, said[node.phase], now_s - node.since_s, remedy=kubectl("describe", "node", node.name)
             )
-        elif node.phase is Phase.CORDONED and (needs := engine.needs(node.name)):
+        elif node.phase is NodePhase.CORDONED and (needs := engine.needs(node.name)):
             yield Reason(node.name, f"it waits for new nodes that replace {', '.join(needs)}")
 
 

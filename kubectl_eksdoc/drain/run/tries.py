@@ -6,7 +6,7 @@ from enum import Enum
 
 from kubectl_eksdoc.drain.run.answers import by_admission
 from kubectl_eksdoc.drain.run.journal import is_another
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 
 TRIES = 5
 """So often it is asked for while its answer tells nothing, or others are faster, or it is forbidden."""
@@ -15,7 +15,7 @@ AGAIN_S = 5.0
 """And so long after the last answer."""
 
 
-class Came(Enum):
+class TryResult(Enum):
     """What came of it."""
 
     DONE = "done"
@@ -25,23 +25,23 @@ class Came(Enum):
     REFUSED = "refused"
 
 
-def came_of(answer: Status | Lost) -> Came:
+def came_of(answer: ApiStatus | LostAnswer) -> TryResult:
     if may_be_done(answer):
-        return Came.AGAIN
-    assert isinstance(answer, Status)
+        return TryResult.AGAIN
+    assert isinstance(answer, ApiStatus)
     if answer.ok:
-        return Came.DONE
+        return TryResult.DONE
     if answer.code == 404 or is_another(answer):
-        return Came.GONE
+        return TryResult.GONE
     if answer.code in (409, 429) or by_admission(answer.message):
-        return Came.AGAIN
-    return Came.FORBIDDEN if answer.code in (401, 403) else Came.REFUSED
+        return TryResult.AGAIN
+    return TryResult.FORBIDDEN if answer.code in (401, 403) else TryResult.REFUSED
 
 
-def may_be_done(answer: Status | Lost) -> bool:
+def may_be_done(answer: ApiStatus | LostAnswer) -> bool:
     """Whether nobody knows."""
-    return isinstance(answer, Lost) or answer.code >= 500
+    return isinstance(answer, LostAnswer) or answer.code >= 500
 
 
-def said_of(answer: Status | Lost) -> str:
-    return answer.said if isinstance(answer, Lost) else answer.message
+def said_of(answer: ApiStatus | LostAnswer) -> str:
+    return answer.said if isinstance(answer, LostAnswer) else answer.message

@@ -15,8 +15,8 @@ from enum import Enum
 from math import inf
 
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.board import Board, DrainedNode, Phase
-from kubectl_eksdoc.drain.run.guards import Brakes
+from kubectl_eksdoc.drain.run.board import DrainedNode, DrainRunState, NodePhase
+from kubectl_eksdoc.drain.run.guards import RunHolds
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.patience import in_waves
 from kubectl_eksdoc.kubernetes.news import HookEnded
@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Hook
 from kubectl_eksdoc.model.durations import in_words
 
 
-class Gate(Enum):
+class _Gate(Enum):
     """One hook of one wave."""
 
     SHUT = "shut"  # not asked for yet
@@ -40,7 +40,7 @@ class Wave:
         self.nodes = nodes
         self.begun = False
         self.ripe_s: float | None = None
-        self.gates = {when: Gate.SHUT if when in hooks else Gate.OPEN for when in (BEFORE_WAVE, AFTER_WAVE)}
+        self.gates = {when: _Gate.SHUT if when in hooks else _Gate.OPEN for when in (BEFORE_WAVE, AFTER_WAVE)}
 
     @property
     def over(self) -> bool:
@@ -48,13 +48,13 @@ class Wave:
 
     @property
     def waiting(self) -> list[DrainedNode]:
-        return [node for node in self.nodes if node.phase is Phase.CORDONED]
+        return [node for node in self.nodes if node.phase is NodePhase.CORDONED]
 
 
-class Waves:
+class WaveGate:
     """Mutable. Where the user limits the nodes at once, or pins them, a wave waits for the one before."""
 
-    def __init__(self, board: Board, brakes: Brakes, plan: DrainPlan, hooks: Set[str], soak_s: float) -> None:
+    def __init__(self, board: DrainRunState, brakes: RunHolds, plan: DrainPlan, hooks: Set[str], soak_s: float) -> None:
         self._board = board
         self._brakes = brakes
         self._soak_s = soak_s
@@ -71,7 +71,7 @@ class Waves:
     @property
     def over(self) -> bool:
         """Whether nothing is begun any more, and no hook asked for."""
-        return all(wave.over and (not wave.begun or wave.gates[AFTER_WAVE] is Gate.OPEN) for wave in self._waves)
+        return all(wave.over and (not wave.begun or wave.gates[AFTER_WAVE] is _Gate.OPEN) for wave in self._waves)
 
     def soaks_left_s(self, now_s: float) -> float:
         """So long it still waits between waves, as far as one knows."""
@@ -102,8 +102,8 @@ class Waves:
     def released(self) -> None:
         """It may go on after it was held: a yes from before that is an old one, unless its wave was begun by it."""
         for wave in self._waves:
-            if BEFORE_WAVE in self._hooks and not wave.begun and wave.gates[BEFORE_WAVE] is Gate.OPEN:
-                wave.gates[BEFORE_WAVE] = Gate.SHUT
+            if BEFORE_WAVE in self._hooks and not wave.begun and wave.gates[BEFORE_WAVE] is _Gate.OPEN:
+                wave.gates[BEFORE_WAVE] = _Gate.SHUT
         self._board.may_begin = True
 
     def look(self, now_s: float) -> None:
@@ -122,13 +122,13 @@ class Waves:
             self._brakes.stop(what, now_s)
             return
         wave = next(wave for wave in self._waves if wave.number == hook.wave)
-        wave.gates[hook.when] = Gate.OPEN
+        wave.gates[hook.when] = _Gate.OPEN
         self._board.may_begin = True
 
     def begin(self, now_s: float) -> Iterator[Hook]:
         """Nodes are begun when all targets are cordoned: no evicted pod must be scheduled onto the next one."""
         self._board.may_begin = False
-        if self._brakes.on or any(node.phase is Phase.OPEN for node in self._board.nodes.values()):
+        if self._brakes.on or any(node.phase is NodePhase.OPEN for node in self._board.nodes.values()):
             return
         if self._finishing and not self.over and all(wave.over for wave in self._waves if wave.begun):
             self._brakes.stop(self._finishing, now_s)
@@ -138,7 +138,7 @@ class Waves:
                 return
             if ready := [node for node in wave.waiting if self._joined.issuperset(node.target.needs)]:
                 yield from self._asked(wave, BEFORE_WAVE, wave.waiting)
-                if wave.gates[BEFORE_WAVE] is not Gate.OPEN:
+                if wave.gates[BEFORE_WAVE] is not _Gate.OPEN:
                     return
                 self._begin_nodes(wave, ready, now_s)
             if not wave.over:
@@ -146,13 +146,13 @@ class Waves:
             if wave.begun:
                 ripe_s = self._ripe(wave, now_s)
                 yield from self._asked(wave, AFTER_WAVE, wave.nodes)
-                if wave.gates[AFTER_WAVE] is not Gate.OPEN or now_s < ripe_s:
+                if wave.gates[AFTER_WAVE] is not _Gate.OPEN or now_s < ripe_s:
                     return
 
     def _begin_nodes(self, wave: Wave, nodes: list[DrainedNode], now_s: float) -> None:
         wave.begun = True
         for node in nodes:
-            node.to(Phase.ACTIVE, now_s)
+            node.to(NodePhase.ACTIVE, now_s)
             self._board.tell(now_s, Happened.BEGUN, node.name)
             self._board.stir((node.name,))
 
@@ -171,6 +171,6 @@ class Waves:
 
     @staticmethod
     def _asked(wave: Wave, when: str, nodes: list[DrainedNode]) -> Iterator[Hook]:
-        if wave.gates[when] is Gate.SHUT:
-            wave.gates[when] = Gate.ASKED
+        if wave.gates[when] is _Gate.SHUT:
+            wave.gates[when] = _Gate.ASKED
             yield Hook(when, wave.number, tuple(node.name for node in nodes))

@@ -9,7 +9,7 @@ from datetime import datetime
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.verdicts.said import Said
+from kubectl_eksdoc.drain.verdicts.said import RuleResult
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, synced
 from kubectl_eksdoc.kubernetes.guards import matching
@@ -70,10 +70,10 @@ def is_assumed_fixed(code: Code | None, policy: DrainPolicy) -> bool:
     return code is not None and code.name in policy.assume_fixed
 
 
-def as_if_fixed(told: Sequence[Said], policy: DrainPolicy) -> list[Said]:
+def as_if_fixed(told: Sequence[RuleResult], policy: DrainPolicy) -> list[RuleResult]:
     """`told` with what ``--assume-fixed`` names turned into remarks."""
     return [
-        Said(
+        RuleResult(
             PodVerdict.EVICT, f"assumed fixed: {said.reason}", said.code, finding_as_if_fixed(said.finding), said.remedy
         )
         if said.verdict in HOLDS and is_assumed_fixed(said.code, policy)

@@ -7,23 +7,23 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict
-from kubectl_eksdoc.drain.policy import DrainPolicy, Manner, Means
-from kubectl_eksdoc.drain.survey import SCALED, Survey
+from kubectl_eksdoc.drain.policy import DrainPolicy, EvictionMode, Means
+from kubectl_eksdoc.drain.survey import SCALED, DrainContext
 from kubectl_eksdoc.drain.verdicts import filters, pods
 from kubectl_eksdoc.drain.verdicts.assuming import finding_as_if_fixed, is_assumed_fixed
 from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.drain.verdicts.remedies import for_budget, touch_budget
-from kubectl_eksdoc.drain.verdicts.said import Said, fold, unknown, where
+from kubectl_eksdoc.drain.verdicts.said import RuleResult, fold, unknown, where
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes import budgets
 from kubectl_eksdoc.kubernetes.budgets import SYNC_FAILED
-from kubectl_eksdoc.kubernetes.evictions import Why, refused_by, uses_up
+from kubectl_eksdoc.kubernetes.evictions import EvictionCause, refused_by, uses_up
 from kubectl_eksdoc.model import commands, kinds
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
-from kubectl_eksdoc.model.pods import Owner, Pod, Volume, VolumeKind
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Volume, VolumeKind
 from kubectl_eksdoc.model.spelling import matches
 
 _BLOCKING = {
@@ -97,7 +97,7 @@ class JudgedBudget:
         return BudgetVerdict.SERIAL if self.rounds > 1 else BudgetVerdict.FITS
 
 
-def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBudget:
+def judge(survey: DrainContext, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBudget:
     """Judge `budget` for the pods it selects among those a drain would evict."""
     several, named = survey.guards.shared, survey.policy.delete_past_budget
     asked = on_targets
@@ -143,7 +143,7 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
     return replace(judged, findings=findings) if findings else judged
 
 
-def _once_over(survey: Survey, budget: Budget, pods: Sequence[Pod], holds: Sequence[budgets.Hold]) -> int:
+def _once_over(survey: DrainContext, budget: Budget, pods: Sequence[Pod], holds: Sequence[budgets.Hold]) -> int:
     """How many disruptions it allows when its same-name holds have ended."""
     names = {hold.pod for hold in holds}
     disrupted = {name: granted for name, granted in budget.disrupted.items() if name not in names}
@@ -164,7 +164,7 @@ def _held_by_name(judged: JudgedBudget, holds: Sequence[budgets.Hold]) -> tuple[
     )
 
 
-def _recomputed(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> budgets.Recomputed:
+def _recomputed(survey: DrainContext, budget: Budget, pods: Sequence[Pod]) -> budgets.Recomputed:
     if survey.cluster.unread(kinds.PODS):
         return budgets.CannotTell(kinds.PODS.full_name, "it may select pods that are not known")
     return budgets.recompute(budget, pods, survey.scales, survey.now)
@@ -180,7 +180,7 @@ def _behind(budget: Budget) -> bool:
 
 
 def _blocked(
-    survey: Survey, budget: Budget, pods: Sequence[Pod], allowed: int, disagrees: bool
+    survey: DrainContext, budget: Budget, pods: Sequence[Pod], allowed: int, disagrees: bool
 ) -> tuple[BudgetVerdict | None, Code | None]:
     """Why an eviction it must count is refused; the lasting reasons before the passing ones."""
     refusal = refused_by(budget)
@@ -189,7 +189,7 @@ def _blocked(
     verdict: BudgetVerdict | None = None
     if allowed <= 0 and _full_health(survey, budget, pods) <= 0:
         verdict = BudgetVerdict.BLOCKED_FOREVER
-    elif refusal is not None and refusal.why is Why.STALE:
+    elif refusal is not None and refusal.why is EvictionCause.STALE:
         verdict = BudgetVerdict.STALE
     elif refusal is None and allowed > 0:
         verdict = None
@@ -202,7 +202,7 @@ def _blocked(
     return verdict, _BLOCKING[verdict] if verdict else None
 
 
-def _full_health(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> int:
+def _full_health(survey: DrainContext, budget: Budget, pods: Sequence[Pod]) -> int:
     """Disruptions allowed if all its pods were Ready; where owners are not known, by the controller's own count.
 
     A count that was made for another spec says nothing: 1 then, for it may allow one.
@@ -249,7 +249,7 @@ def _why(
     return "; ".join(parts)
 
 
-def _owner(survey: Survey, pods: Sequence[Pod]) -> str:
+def _owner(survey: DrainContext, pods: Sequence[Pod]) -> str:
     first = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in pods}
     subjects = [survey.owner_subject(pod) for pod in first.values()]
     owners = sorted({f"{subject.kind}/{subject.name}" for subject in subjects})
@@ -258,7 +258,7 @@ def _owner(survey: Survey, pods: Sequence[Pod]) -> str:
     return owners[0] if len(owners) == 1 else f"{owners[0]} and {len(owners) - 1} more"
 
 
-def _blocking_finding(survey: Survey, judged: JudgedBudget) -> tuple[Finding, ...]:
+def _blocking_finding(survey: DrainContext, judged: JudgedBudget) -> tuple[Finding, ...]:
     if judged.blocked is None or judged.code is None:
         return ()
     budget = judged.budget
@@ -283,7 +283,7 @@ def _blocking_finding(survey: Survey, judged: JudgedBudget) -> tuple[Finding, ..
 
 
 def _other_findings(
-    survey: Survey, judged: JudgedBudget, result: budgets.Recomputed, disagrees: bool
+    survey: DrainContext, judged: JudgedBudget, result: budgets.Recomputed, disagrees: bool
 ) -> tuple[Finding, ...]:
     budget, found = judged.budget, []
     subject = Subject("PodDisruptionBudget", budget.name, budget.namespace)
@@ -306,7 +306,7 @@ def _other_findings(
     return tuple(found)
 
 
-def several_budgets(survey: Survey, pod: Pod, guards: Sequence[Budget]) -> Finding:
+def several_budgets(survey: DrainContext, pod: Pod, guards: Sequence[Budget]) -> Finding:
     """The finding for a pod that more than one budget selects."""
     names = [budget.name for budget in guards]
     keep, drop = names[0], names[-1]
@@ -332,7 +332,7 @@ class Rules:
     """Asks every rule about a pod. Most pods are healthy replicas, and to ask about each of them would take most of
     the time: what does not depend on the pod itself is remembered for those like it."""
 
-    def __init__(self, world: Survey) -> None:
+    def __init__(self, world: DrainContext) -> None:
         self._world = world
         self._options = filters.options_of(world.policy)
         self._remembered: dict[object, Told] = {}
@@ -368,7 +368,7 @@ class Rules:
                 verdict = fold(told)
         return verdict, tuple(told), self._guards_of(pod)
 
-    def _told_of_all(self, pod: Pod, owner: Owner, verdict: PodVerdict, told: Sequence[Said]) -> bool:
+    def _told_of_all(self, pod: Pod, owner: ControllerOwner, verdict: PodVerdict, told: Sequence[RuleResult]) -> bool:
         """Whether the same is told of all like it: nothing, or that they stay, which is no finding."""
         made_by = self._world.workloads.get(owner.uid)
         if pod.finished or (made_by is not None and made_by.pinned_to):
@@ -382,19 +382,19 @@ def _alike(volume: Volume) -> object:
     return (volume.kind, "" if volume.kind is VolumeKind.CLAIM else volume.detail)
 
 
-Told = tuple[PodVerdict, tuple[Said, ...], tuple[Budget, ...]]
+Told = tuple[PodVerdict, tuple[RuleResult, ...], tuple[Budget, ...]]
 """The worst of what is said, all of it, and the budgets that select the pod."""
 
 
 # Pods that the user named to be deleted past their budgets (``--delete-past-budget``): what that costs is said.
 
 
-def past_budgets(survey: Survey, pod: Pod, guards: Sequence[Budget]) -> Said:
+def past_budgets(survey: DrainContext, pod: Pod, guards: Sequence[Budget]) -> RuleResult:
     """`pod`, which one of `guards` does not let go, or all of them together, is deleted all the same."""
     costs = "; ".join(_cost(survey, budget) for budget in guards)
     subject = Subject("Pod", pod.name, pod.namespace)
     finding = Finding.of("past-budget", subject, (where(pod),), budgets=_named(guards), costs=costs)
-    return Said.of(finding, Manner(Means.DELETION))
+    return RuleResult.of(finding, EvictionMode(Means.DELETION))
 
 
 def check_deleted(cluster: Cluster, policy: DrainPolicy) -> None:
@@ -410,7 +410,7 @@ def check_deleted(cluster: Cluster, policy: DrainPolicy) -> None:
         raise UsageError(f"--delete-past-budget names {missing[0]}, and there is no such pod", hint)
 
 
-def _cost(survey: Survey, budget: Budget) -> str:
+def _cost(survey: DrainContext, budget: Budget) -> str:
     """How many healthy pods are left once all that are named have gone, of how many that are wanted."""
     if budget.condition_reason == SYNC_FAILED:
         return f"how many pods {budget.key} wants is not known, its controller cannot compute it"

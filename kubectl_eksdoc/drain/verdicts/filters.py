@@ -6,17 +6,23 @@ from datetime import timedelta
 
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.survey import Survey
-from kubectl_eksdoc.drain.verdicts.said import Said, cannot_tell, stays, where
+from kubectl_eksdoc.drain.survey import DrainContext
+from kubectl_eksdoc.drain.verdicts.said import RuleResult, cannot_tell, stays, where
 from kubectl_eksdoc.kubernetes import drain_filters
-from kubectl_eksdoc.kubernetes.drain_filters import Asked, Filter, FilterOptions, Outcome, Presence
+from kubectl_eksdoc.kubernetes.drain_filters import (
+    DaemonSetPresence,
+    DrainFilter,
+    DrainFilterInput,
+    DrainFilterOutcome,
+    FilterOptions,
+)
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import resolved
 from kubectl_eksdoc.model import commands, kinds
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import kubectl, saved
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.nodes import HOSTNAME
-from kubectl_eksdoc.model.pods import Owner, Pod, VolumeKind
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod, VolumeKind
 from kubectl_eksdoc.model.workloads import Workload
 
 STUCK_AFTER = timedelta(seconds=60)
@@ -26,10 +32,10 @@ _KUBECTLS_GROUPS = ("apps", "extensions")
 """Where kubectl looks for the DaemonSet of a pod whose owner is of that kind, in whatever group it is."""
 
 _STAYS_BECAUSE = {
-    Filter.POD_SELECTOR: "not selected by --pod-selector",
-    Filter.SKIP_DELETED: "being deleted for longer than --skip-wait-for-delete-timeout: not waited for",
-    Filter.DAEMON_SET: "its DaemonSet would recreate it at once: it stays until the node ends",
-    Filter.MIRROR: "a static pod: the kubelet owns it",
+    DrainFilter.POD_SELECTOR: "not selected by --pod-selector",
+    DrainFilter.SKIP_DELETED: "being deleted for longer than --skip-wait-for-delete-timeout: not waited for",
+    DrainFilter.DAEMON_SET: "its DaemonSet would recreate it at once: it stays until the node ends",
+    DrainFilter.MIRROR: "a static pod: the kubelet owns it",
 }
 
 
@@ -43,44 +49,44 @@ def options_of(policy: DrainPolicy) -> FilterOptions:
     )
 
 
-def ask(survey: Survey, pod: Pod, options: FilterOptions) -> list[Said]:
+def ask(survey: DrainContext, pod: Pod, options: FilterOptions) -> list[RuleResult]:
     """Everything kubectl's filters say of `pod`; a STAY when they, or its namespace's end, leave it where it is."""
-    decision = drain_filters.decide(pod, Asked(options, survey.now, _daemon_set(survey, pod)))
+    decision = drain_filters.decide(pod, DrainFilterInput(options, survey.now, _daemon_set(survey, pod)))
     decisive = decision.decisive
-    if decisive is not None and decisive.outcome is Outcome.SKIP:
-        code = Code.of("pod-daemonset") if decisive.filter is Filter.DAEMON_SET else None
+    if decisive is not None and decisive.outcome is DrainFilterOutcome.SKIP:
+        code = Code.of("pod-daemonset") if decisive.filter is DrainFilter.DAEMON_SET else None
         return [stays(_STAYS_BECAUSE[decisive.filter], code)]
     if pod.deleting:
         return [_leaving(survey, pod), *_with_its_namespace(survey, pod)]
     if pod.namespace in survey.terminating:
         reason = f"its namespace {pod.namespace} is being deleted: it cannot be evicted (403), and goes by itself"
         return [stays(reason, Code.of("namespace-terminating"), s.finding) for s in _with_its_namespace(survey, pod)]
-    if decisive is not None and decisive.filter is Filter.DAEMON_SET:
+    if decisive is not None and decisive.filter is DrainFilter.DAEMON_SET:
         return [_daemonset(survey, pod, decisive)]
     return [_ours(survey, pod, said) for said in decision.said]
 
 
-def _with_its_namespace(survey: Survey, pod: Pod) -> list[Said]:
+def _with_its_namespace(survey: DrainContext, pod: Pod) -> list[RuleResult]:
     """The remark on a namespace that is being deleted, [] for any other."""
     if pod.namespace not in survey.terminating:
         return []
     look = kubectl("get", "namespace", pod.namespace, "", "-o", "yaml")
     subject = Subject("Namespace", pod.namespace)
-    return [Said.of(Finding.of("namespace-terminating", subject, (where(pod),), command=look))]
+    return [RuleResult.of(Finding.of("namespace-terminating", subject, (where(pod),), command=look))]
 
 
-def _daemon_set(survey: Survey, pod: Pod) -> Presence:
+def _daemon_set(survey: DrainContext, pod: Pod) -> DaemonSetPresence:
     if survey.workload_of(pod) is not None:
-        return Presence.EXISTS
-    return Presence.UNKNOWN if survey.cluster.unread(kinds.DAEMON_SETS) else Presence.MISSING
+        return DaemonSetPresence.EXISTS
+    return DaemonSetPresence.UNKNOWN if survey.cluster.unread(kinds.DAEMON_SETS) else DaemonSetPresence.MISSING
 
 
-def _leaving(survey: Survey, pod: Pod) -> Said:
+def _leaving(survey: DrainContext, pod: Pod) -> RuleResult:
     deadline = pod.deletion_deadline
     if deadline is None or survey.now <= deadline + STUCK_AFTER:
         return stays("being deleted already: it is only waited for")
     held = f", held by finalizer {', '.join(pod.finalizers)}" if pod.finalizers else ""
-    return Said.of(
+    return RuleResult.of(
         Finding.of(
             "pod-stuck-terminating",
             survey.owner_subject(pod),
@@ -92,13 +98,13 @@ def _leaving(survey: Survey, pod: Pod) -> Said:
     )
 
 
-def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
+def _daemonset(survey: DrainContext, pod: Pod, said: drain_filters.FilterResult) -> RuleResult:
     owner = survey.owner_subject(pod)
     if pod.owner is not None and pod.owner.group not in _KUBECTLS_GROUPS:
-        return Said.of(
+        return RuleResult.of(
             Finding.of("pod-returns/daemonset", owner, (where(pod),), value=pod.owner.group or "the core group")
         )
-    if said.outcome is Outcome.UNKNOWN:
+    if said.outcome is DrainFilterOutcome.UNKNOWN:
         unread = survey.cluster.unread(kinds.DAEMON_SETS)
         question = "whether DaemonSets' pods still have their DaemonSet"
         return cannot_tell(
@@ -110,11 +116,13 @@ def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
             Severity.HIGH,
             of=survey.cluster.source,
         )
-    if _daemon_set(survey, pod) is Presence.EXISTS:
-        return Said.of(Finding.of("pod-daemonset", owner, (where(pod),)))
-    return Said.of(
+    if _daemon_set(survey, pod) is DaemonSetPresence.EXISTS:
+        return RuleResult.of(Finding.of("pod-daemonset", owner, (where(pod),)))
+    return RuleResult.of(
         Finding.of(
-            "pod-daemonset-missing/allowed" if said.outcome is Outcome.DELETE else "pod-daemonset-missing/blocks",
+            "pod-daemonset-missing/allowed"
+            if said.outcome is DrainFilterOutcome.DELETE
+            else "pod-daemonset-missing/blocks",
             owner,
             (where(pod),),
             said=said.message,
@@ -122,9 +130,9 @@ def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
     )
 
 
-def _ours(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
-    allowed, subject, evidence = said.outcome is Outcome.DELETE, survey.owner_subject(pod), (where(pod),)
-    if said.filter is Filter.LOCAL_STORAGE:
+def _ours(survey: DrainContext, pod: Pod, said: drain_filters.FilterResult) -> RuleResult:
+    allowed, subject, evidence = said.outcome is DrainFilterOutcome.DELETE, survey.owner_subject(pod), (where(pod),)
+    if said.filter is DrainFilter.LOCAL_STORAGE:
         finding = Finding.of(
             "pod-emptydir/allowed" if allowed else "pod-emptydir/blocks", subject, evidence, volumes=_empty_dirs(pod)
         )
@@ -133,7 +141,7 @@ def _ours(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
         finding = Finding.of(
             "pod-unmanaged/allowed" if allowed else "pod-unmanaged/blocks", subject, evidence, command=save
         )
-    return Said.of(finding)
+    return RuleResult.of(finding)
 
 
 def _empty_dirs(pod: Pod) -> str:
@@ -152,7 +160,7 @@ def _empty_dirs(pod: Pod) -> str:
 SCALED_BY_HAND = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 
 
-def more(survey: Survey, pod: Pod, wanted: int, why: str) -> Remedy | None:
+def more(survey: DrainContext, pod: Pod, wanted: int, why: str) -> Remedy | None:
     """Raise the number of `pod`'s replicas to `wanted`; `why` ends the sentence. None where nobody keeps a number.
 
     Whoever decides is addressed: the autoscaler, the controller behind a ReplicaSet, else the workload itself.
@@ -197,12 +205,12 @@ def restart(top: Workload) -> Remedy | None:
     )
 
 
-def word_of(owner: Owner) -> str:
+def word_of(owner: ControllerOwner) -> str:
     """How kubectl is told its kind: ``deployment``, ``rollout.argoproj.io``."""
     return commands.resource_word(owner.kind, owner.group)
 
 
-def _perhaps_undone(survey: Survey, top: Workload | None = None) -> str:
+def _perhaps_undone(survey: DrainContext, top: Workload | None = None) -> str:
     said = ""
     if top is not None and top.owner is not None:
         said += f" {top.owner.kind} {top.owner.name} made it and may undo that."
@@ -217,7 +225,7 @@ def _perhaps_undone(survey: Survey, top: Workload | None = None) -> str:
 # Source: pkg/controller/deployment/rolling.go, Kubernetes v1.36.
 
 
-def single_of(survey: Survey, pod: Pod) -> Workload | None:
+def single_of(survey: DrainContext, pod: Pod) -> Workload | None:
     """The workload whose only replica this is, None where it wants more of them, or is not known."""
     top, owner = survey.top_of(pod), survey.top_owner(pod)
     if top is None or owner is None or top.kind not in SCALED_BY_HAND:
@@ -226,7 +234,7 @@ def single_of(survey: Survey, pod: Pod) -> Workload | None:
     return top if wanted == 1 else None
 
 
-def restarted(survey: Survey, pod: Pod) -> Workload | None:
+def restarted(survey: DrainContext, pod: Pod) -> Workload | None:
     """The Deployment that is restarted in place of an eviction of `pod`; None where it is evicted."""
     if not survey.policy.surge_singles or pod.finished or pod.deletion_deadline is not None:
         return None
@@ -234,7 +242,7 @@ def restarted(survey: Survey, pod: Pod) -> Workload | None:
     return top if top is not None and not why_not(survey, pod, top) else None
 
 
-def why_not(survey: Survey, pod: Pod, top: Workload) -> str:
+def why_not(survey: DrainContext, pod: Pod, top: Workload) -> str:
     """Why no rollout of `top` replaces its only pod without downtime, as a clause; "" if one does."""
     owner = survey.top_owner(pod)
     if top.kind == "StatefulSet":
@@ -255,7 +263,7 @@ def why_not(survey: Survey, pod: Pod, top: Workload) -> str:
     return _held_by_a_volume(survey, pod) or _alone_by_its_own_rule(survey, pod)
 
 
-def advice(survey: Survey, pod: Pod) -> Remedy | None:
+def advice(survey: DrainContext, pod: Pod) -> Remedy | None:
     """Have the drain restart it; None where it does, or nothing would come of that."""
     top = single_of(survey, pod)
     if top is None or survey.policy.surge_singles or why_not(survey, pod, top):
@@ -263,7 +271,7 @@ def advice(survey: Survey, pod: Pod) -> Remedy | None:
     return Remedy("Have the drain do that: plan with --surge-singles.")
 
 
-def _held_by_a_volume(survey: Survey, pod: Pod) -> str:
+def _held_by_a_volume(survey: DrainContext, pod: Pod) -> str:
     """A volume that one node at a time may use: the new pod would wait for it until the old one is gone."""
     for volume in pod.volumes:
         if volume.kind is VolumeKind.AWS_EBS:
@@ -277,7 +285,7 @@ def _held_by_a_volume(survey: Survey, pod: Pod) -> str:
     return ""
 
 
-def _alone_by_its_own_rule(survey: Survey, pod: Pod) -> str:
+def _alone_by_its_own_rule(survey: DrainContext, pod: Pod) -> str:
     """Anti-affinity against its own kind, where all nodes it could go to are in one place with it."""
     for term in pod.placement.anti_affinity:
         key, namespaces, by_labels, selector = resolved(term, pod.namespace, pod.labels)

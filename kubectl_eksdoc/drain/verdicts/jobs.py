@@ -5,29 +5,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.policy import EVICTED, Manner, Means
-from kubectl_eksdoc.drain.survey import Survey
-from kubectl_eksdoc.drain.verdicts.said import Said, cannot_tell, where
+from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode, Means
+from kubectl_eksdoc.drain.survey import DrainContext
+from kubectl_eksdoc.drain.verdicts.said import RuleResult, cannot_tell, where
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
-from kubectl_eksdoc.model.pods import Owner, Pod
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 from kubectl_eksdoc.model.workloads import Job
 
 
-def loses_work(survey: Survey, pod: Pod) -> Said | None:
+def loses_work(survey: DrainContext, pod: Pod) -> RuleResult | None:
     """A running Job's pod: wait for it, or lose its work and count a failure."""
     if pod.owner is None or pod.owner.kind != "Job" or pod.finished:
         return None
     said = _lost(survey, pod, pod.owner)
     if said is None or not survey.policy.wait_jobs or said.manner is not EVICTED:
         return said
-    return replace(said, manner=Manner(waits_s=float(survey.policy.wait_jobs)))
+    return replace(said, manner=EvictionMode(waits_s=float(survey.policy.wait_jobs)))
 
 
-def _lost(survey: Survey, pod: Pod, owner: Owner) -> Said | None:
+def _lost(survey: DrainContext, pod: Pod, owner: ControllerOwner) -> RuleResult | None:
     subject = Subject("Job", owner.name, pod.namespace)
     job = survey.jobs.get(owner.uid)
     if job is None:
@@ -45,7 +45,7 @@ def _lost(survey: Survey, pod: Pod, owner: Owner) -> Said | None:
     first, remedies = _waited(survey), (wait, *_let_the_drain_wait(survey))
     evidence = (where(pod),)
     if job.ignores_disruption:
-        return Said.of(Finding.of("job-loses-work/ignored", subject, evidence, remedy=remedies, first=first))
+        return RuleResult.of(Finding.of("job-loses-work/ignored", subject, evidence, remedy=remedies, first=first))
     evicted = _evicted_of(survey, job)
     fatal = _why_fatal(job, evicted)
     if fatal and survey.policy.wait_jobs:
@@ -54,32 +54,32 @@ def _lost(survey: Survey, pod: Pod, owner: Owner) -> Said | None:
             "job-would-fail/waited", subject, evidence, why=fatal, time=in_words(seconds), command=wait.command
         )
         # It may end by itself; an eviction that fails its Job nobody has asked for.
-        return Said.of(finding, Manner(Means.PATIENCE, float(seconds)))
+        return RuleResult.of(finding, EvictionMode(Means.PATIENCE, float(seconds)))
     if fatal:
-        return Said.of(Finding.of("job-would-fail/blocks", subject, evidence, remedy=remedies, why=fatal))
+        return RuleResult.of(Finding.of("job-would-fail/blocks", subject, evidence, remedy=remedies, why=fatal))
     counted = _counted(job, evicted)
-    return Said.of(
+    return RuleResult.of(
         Finding.of("job-loses-work/counted", subject, evidence, remedy=remedies, counted=counted, first=first)
     )
 
 
-def _without_its_job(survey: Survey, pod: Pod, subject: Subject) -> Said | None:
+def _without_its_job(survey: DrainContext, pod: Pod, subject: Subject) -> RuleResult | None:
     """The Job object is gone, and its pods are being collected; or, in a run, it is newer than what was read."""
     if not survey.policy.wait_jobs:
         return None
-    return Said.of(Finding.of("job-loses-work/unread", subject, (where(pod),), first=_waited(survey)))
+    return RuleResult.of(Finding.of("job-loses-work/unread", subject, (where(pod),), first=_waited(survey)))
 
 
-def _waited(survey: Survey) -> str:
+def _waited(survey: DrainContext) -> str:
     seconds = survey.policy.wait_jobs
     return f"; before that they may finish, for up to {in_words(seconds)} (--wait-jobs)" if seconds else ""
 
 
-def _let_the_drain_wait(survey: Survey) -> list[Remedy]:
+def _let_the_drain_wait(survey: DrainContext) -> list[Remedy]:
     return [] if survey.policy.wait_jobs else [Remedy("Have the drain wait for it to finish: --wait-jobs 30m.")]
 
 
-def _evicted_of(survey: Survey, job: Job) -> int:
+def _evicted_of(survey: DrainContext, job: Job) -> int:
     """Its running pods on the nodes that are drained."""
     return sum(
         1

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict
-from kubectl_eksdoc.drain.policy import EVICTED, Manner
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts import pods
 from kubectl_eksdoc.drain.verdicts.assuming import as_if_fixed
 from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget, Rules, judge, past_budgets, several_budgets
 from kubectl_eksdoc.drain.verdicts.filters import restarted
-from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, Said, cannot_tell, fold, unknown
+from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, RuleResult, cannot_tell, fold, unknown
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.codes import Code
@@ -30,15 +30,15 @@ class JudgedPod(NamedTuple):
 
     pod: Pod
     verdict: PodVerdict
-    said: tuple[Said, ...]
+    said: tuple[RuleResult, ...]
     guards: tuple[Budget, ...] = ()
 
     @property
-    def deciding(self) -> tuple[Said, ...]:
+    def deciding(self) -> tuple[RuleResult, ...]:
         return tuple(s for s in self.said if s.verdict is self.verdict)
 
     @property
-    def manner(self) -> Manner:
+    def manner(self) -> EvictionMode:
         """How it goes, if it does."""
         return next((said.manner for said in self.said if said.manner is not EVICTED), EVICTED)
 
@@ -72,7 +72,7 @@ class Judgement:
         return [judged for judged in self.pods[node] if judged[1] in HOLDS]
 
 
-def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
+def judge_pods(world: DrainContext, targets: Iterable[Node]) -> Judgement:
     """Judge all pods on `targets` (those that are not refused as nodes)."""
     asked = _asked(world, {node.name: world.pods_on[node.name] for node in targets})
     going = [judged for on in asked.values() for judged in on if judged[1] is not PodVerdict.STAY]
@@ -82,7 +82,7 @@ def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
     return Judgement(_concluded(world, asked, budgets), budgets, around)
 
 
-def judge_again(world: Survey, judgement: Judgement, budgets: Iterable[str], pods: Iterable[Pod]) -> Judgement:
+def judge_again(world: DrainContext, judgement: Judgement, budgets: Iterable[str], pods: Iterable[Pod]) -> Judgement:
     """`judgement` of a world that differs in the `budgets` of those keys, and matters to those `pods` alone."""
     changed = dict(judgement.budgets)
     for key in budgets:
@@ -98,7 +98,7 @@ def judge_again(world: Survey, judgement: Judgement, budgets: Iterable[str], pod
 
 
 def _concluded(
-    world: Survey, asked: Mapping[str, Sequence[JudgedPod]], budgets: Mapping[str, JudgedBudget]
+    world: DrainContext, asked: Mapping[str, Sequence[JudgedPod]], budgets: Mapping[str, JudgedBudget]
 ) -> dict[str, tuple[JudgedPod, ...]]:
     """What is `asked`, with what the pods' budgets say: of most nothing."""
     sure = not world.cluster.unread(kinds.BUDGETS)
@@ -116,13 +116,13 @@ def _concluded(
     return found
 
 
-def _asked(world: Survey, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, list[JudgedPod]]:
+def _asked(world: DrainContext, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, list[JudgedPod]]:
     """What the rules say of the pods, budgets aside."""
     ask = Rules(world).ask
     return {name: [JudgedPod(pod, *ask(pod)) for pod in on] for name, on in pods_on.items()}
 
 
-def _judge_budgets(world: Survey, going: Iterable[JudgedPod]) -> dict[str, JudgedBudget]:
+def _judge_budgets(world: DrainContext, going: Iterable[JudgedPod]) -> dict[str, JudgedBudget]:
     selected: dict[str, tuple[Budget, list[Pod]]] = {}
     chosen: dict[int, list[list[Pod]]] = {}  # by id of the budgets that select a pod: replicas share them
     for pod, _, _, guards in going:
@@ -136,7 +136,7 @@ def _judge_budgets(world: Survey, going: Iterable[JudgedPod]) -> dict[str, Judge
     return {key: judge(world, *selected[key]) for key in sorted(selected)}
 
 
-def _conclude(world: Survey, judged: JudgedPod, budgets: Mapping[str, JudgedBudget]) -> JudgedPod:
+def _conclude(world: DrainContext, judged: JudgedPod, budgets: Mapping[str, JudgedBudget]) -> JudgedPod:
     pod, verdict, told, guards = judged
     if verdict is PodVerdict.STAY:
         return judged
@@ -146,8 +146,8 @@ def _conclude(world: Survey, judged: JudgedPod, budgets: Mapping[str, JudgedBudg
 
 
 def _by_budgets(
-    world: Survey, pod: Pod, guards: tuple[Budget, ...], budgets: Mapping[str, JudgedBudget]
-) -> Said | None:
+    world: DrainContext, pod: Pod, guards: tuple[Budget, ...], budgets: Mapping[str, JudgedBudget]
+) -> RuleResult | None:
     if pod.finished or pod.deleting or pod.phase == "Pending":
         return None  # the eviction endpoint does not read budgets for these
     if restarted(world, pod) is not None:
@@ -168,18 +168,18 @@ def _by_budgets(
         if pod.key in world.policy.delete_past_budget:
             return past_budgets(world, pod, guards)
         finding = several_budgets(world, pod, guards)
-        return Said(PodVerdict.BLOCKED, finding.message, finding.code, finding, finding.remedy)
+        return RuleResult(PodVerdict.BLOCKED, finding.message, finding.code, finding, finding.remedy)
     if guards:
         judged = budgets[guards[0].key]
         if judged.blocked is not None and judged.counts(pod):
             reason = f"budget {judged.budget.key} {judged.in_short}: {judged.why}"
-            return Said(PodVerdict.BLOCKED, reason, judged.code, remedy=judged.findings[0].remedy)
+            return RuleResult(PodVerdict.BLOCKED, reason, judged.code, remedy=judged.findings[0].remedy)
         if pod in judged.past:
             return past_budgets(world, pod, guards)
     return None
 
 
-def _unread(world: Survey) -> Iterable[Finding]:
+def _unread(world: DrainContext) -> Iterable[Finding]:
     """Questions about the whole cluster that were not answered, asked once if any pod is to go."""
     cluster = world.cluster
     questions = (
@@ -193,7 +193,7 @@ def _unread(world: Survey) -> Iterable[Finding]:
             yield unknown(code, question, unread, of=cluster.source)
 
 
-def _left_out(world: Survey) -> Iterable[Finding]:
+def _left_out(world: DrainContext) -> Iterable[Finding]:
     """Nodes and pods are needed for everything, so that those that are not valid make something unknown in any case."""
     cluster = world.cluster
     unread = [read for read in cluster.unread(kinds.NODES, kinds.PODS) if read.state is ReadState.INVALID]
@@ -203,7 +203,7 @@ def _left_out(world: Survey) -> Iterable[Finding]:
         yield unknown(Code.of("objects-invalid"), question, tuple(unread), evidence[:MAX_EVIDENCE], of=cluster.source)
 
 
-def _pending(world: Survey) -> Iterable[Finding]:
+def _pending(world: DrainContext) -> Iterable[Finding]:
     """Pods without a node: what they miss, evicted pods will miss too."""
     for pod in world.cluster.pods:
         if pod.phase == "Pending" and not pod.node and not pod.deleting:
@@ -228,5 +228,5 @@ def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
         (pods.where(judged.pod),),
         (Remedy("Create its pods again elsewhere (save them first), then plan again."),),
     )
-    said = Said(PodVerdict.BLOCKED, message, Code.of("budget-exhausted"), finding, finding.remedy)
+    said = RuleResult(PodVerdict.BLOCKED, message, Code.of("budget-exhausted"), finding, finding.remedy)
     return judged._replace(verdict=PodVerdict.BLOCKED, said=(*judged.said, said))

@@ -6,11 +6,11 @@ Each rule is a pure function `(survey, pod) -> Said | None`; all of them are ask
 from __future__ import annotations
 
 from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.policy import Manner, Means
-from kubectl_eksdoc.drain.survey import Balanced, Survey
+from kubectl_eksdoc.drain.policy import EvictionMode, Means
+from kubectl_eksdoc.drain.survey import Balanced, DrainContext
 from kubectl_eksdoc.drain.verdicts import filters
 from kubectl_eksdoc.drain.verdicts.jobs import loses_work, wait_for_job
-from kubectl_eksdoc.drain.verdicts.said import Said, cannot_tell
+from kubectl_eksdoc.drain.verdicts.said import RuleResult, cannot_tell
 from kubectl_eksdoc.drain.verdicts.said import where as where
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node
 from kubectl_eksdoc.model import kinds
@@ -38,13 +38,13 @@ _READ_AS: dict[tuple[str, str], tuple[Resource, ...]] = {
 """What to read for an owner; without the first of them nothing is known of it."""
 
 
-def comes_back(survey: Survey, pod: Pod) -> Said | None:
+def comes_back(survey: DrainContext, pod: Pod) -> RuleResult | None:
     """Its replacement is bound to the node it left, so the node is never empty."""
     if pod.owner is None or pod.owner.kind == "DaemonSet" or replacement(pod) is Replacement.NEVER:
         return None  # nothing comes, or kubectl's filter has judged it
     reason = returns_to_node(pod, survey.workload_of(pod))
     if reason:
-        return Said.of(
+        return RuleResult.of(
             Finding.of(
                 "pod-returns/comes-back",
                 survey.owner_subject(pod),
@@ -59,7 +59,7 @@ def comes_back(survey: Survey, pod: Pod) -> Said | None:
     return _unread_owner(survey, pod, Code.of("pod-returns"), "whether pods are rescheduled onto the same node")
 
 
-def _keep_away(survey: Survey, pod: Pod) -> Remedy:
+def _keep_away(survey: DrainContext, pod: Pod) -> Remedy:
     owner = survey.top_owner(pod)
     assert owner is not None, "nothing replaces a bare pod"
     if (owner.group, owner.kind) == ("batch", "Job"):
@@ -75,7 +75,7 @@ def _keep_away(survey: Survey, pod: Pod) -> Remedy:
     )
 
 
-def has_one_replica(survey: Survey, pod: Pod) -> Said | None:
+def has_one_replica(survey: DrainContext, pod: Pod) -> RuleResult | None:
     """One copy: away until its replacement is Ready."""
     if pod.finished:
         return None
@@ -89,20 +89,20 @@ def has_one_replica(survey: Survey, pod: Pod) -> Said | None:
     if filters.restarted(survey, pod) is not None:
         back = kubectl("rollout undo", "deployment", top.name, top.namespace)
         finding = Finding.of("single-replica/restarted", subject, evidence, command=back)
-        return Said.of(finding, Manner(Means.RESTART, restarts=top))
+        return RuleResult.of(finding, EvictionMode(Means.RESTART, restarts=top))
     more = ""
     if survey.policy.surge_singles and pod.phase == "Running":
         more = f"; it is not restarted instead: {filters.why_not(survey, pod, top)}"
     remedies = tuple(_without_downtime(survey, pod, top))
-    return Said.of(Finding.of("single-replica/downtime", subject, evidence, remedy=remedies, more=more))
+    return RuleResult.of(Finding.of("single-replica/downtime", subject, evidence, remedy=remedies, more=more))
 
 
-def leaves_data(survey: Survey, pod: Pod) -> Said | None:
+def leaves_data(survey: DrainContext, pod: Pod) -> RuleResult | None:
     """hostPath: what it wrote stays on the node it leaves."""
     paths = sorted([v.detail for v in pod.volumes if v.kind is VolumeKind.HOST_PATH and _may_hold_data(v.detail)])
     if not paths:
         return None
-    return Said.of(Finding.of("pod-hostpath", survey.owner_subject(pod), (where(pod),), paths=", ".join(paths)))
+    return RuleResult.of(Finding.of("pod-hostpath", survey.owner_subject(pod), (where(pod),), paths=", ".join(paths)))
 
 
 def _may_hold_data(path: str) -> bool:
@@ -110,7 +110,7 @@ def _may_hold_data(path: str) -> bool:
     return not path.endswith(".sock") and not any(f"{path}/".startswith(f"{top}/") for top in _NODE_FILES)
 
 
-def is_bound_to_its_node(survey: Survey, pod: Pod) -> Said | None:
+def is_bound_to_its_node(survey: DrainContext, pod: Pod) -> RuleResult | None:
     """A local volume: the replacement, if there will be one, can start nowhere else."""
     claims = [v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM]
     if not claims:
@@ -135,7 +135,7 @@ def is_bound_to_its_node(survey: Survey, pod: Pod) -> Said | None:
                 kubectl("delete", "pvc", name, pod.namespace, "--wait=false"),
                 kubectl("delete", "pod", pod.name, pod.namespace),
             )
-            return Said.of(
+            return RuleResult.of(
                 Finding.of(
                     "pod-local-volume",
                     survey.owner_subject(pod),
@@ -148,20 +148,22 @@ def is_bound_to_its_node(survey: Survey, pod: Pod) -> Said | None:
     return None
 
 
-def loses_its_own_volumes(survey: Survey, pod: Pod) -> Said | None:
+def loses_its_own_volumes(survey: DrainContext, pod: Pod) -> RuleResult | None:
     """Generic ephemeral volumes: deleted with the pod, though kubectl asks only about emptyDir."""
     names = [v.name for v in pod.volumes if v.kind is VolumeKind.EPHEMERAL]
     if not names or pod.finished:
         return None
-    return Said.of(Finding.of("pod-ephemeral-volume", survey.owner_subject(pod), (where(pod),), names=", ".join(names)))
+    return RuleResult.of(
+        Finding.of("pod-ephemeral-volume", survey.owner_subject(pod), (where(pod),), names=", ".join(names))
+    )
 
 
-def is_protected(survey: Survey, pod: Pod) -> Said | None:
+def is_protected(survey: DrainContext, pod: Pod) -> RuleResult | None:
     """Its owner asked autoscalers not to disrupt it; a drain is a disruption too."""
     annotation = pod.protected_at(survey.now)
     if not annotation or pod.finished:
         return None
-    return Said.of(
+    return RuleResult.of(
         Finding.of(
             "pod-protected/allowed" if survey.policy.evict_protected else "pod-protected/blocks",
             survey.owner_subject(pod),
@@ -171,7 +173,7 @@ def is_protected(survey: Survey, pod: Pod) -> Said | None:
     )
 
 
-def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
+def is_only_backend(survey: DrainContext, pod: Pod) -> RuleResult | None:
     """Something replacements need has this one ready pod, or none is left when those go that nothing replaces."""
     if filters.restarted(survey, pod) is not None:
         return None  # another is Ready before it stops
@@ -179,7 +181,7 @@ def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
         lasting = [p for p in backends.pods if not (p.node in survey.pods_on and replacement(p) is Replacement.NEVER)]
         if len(backends.pods) == 1 or not lasting:
             what = "the only ready backend" if len(backends.pods) == 1 else "one of the last ready backends"
-            return Said.of(
+            return RuleResult.of(
                 Finding.of(
                     "only-backend/known" if backends.severity is Severity.INFO else "only-backend/blocks",
                     survey.owner_subject(pod),
@@ -194,7 +196,7 @@ def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
     return None
 
 
-def _second_backend(survey: Survey, pod: Pod) -> Remedy:
+def _second_backend(survey: DrainContext, pod: Pod) -> Remedy:
     top = survey.top_of(pod)
     if top is not None and top.kind in filters.SCALED_BY_HAND and top.replicas > 1:
         return Remedy(
@@ -209,21 +211,21 @@ def _second_backend(survey: Survey, pod: Pod) -> Remedy:
     )
 
 
-def ungated(survey: Survey, pod: Pod) -> Balanced | None:
+def ungated(survey: DrainContext, pod: Pod) -> Balanced | None:
     """The Service by which a load balancer sends traffic to the pod with nothing to tell when its target is healthy."""
     if any(gate.startswith(READINESS_GATE_PREFIX) for gate in pod.readiness_gates):
         return None
     return next((s for s in survey.balanced.get(pod.namespace, ()) if s.selector.matches(pod.labels)), None)
 
 
-def sits_behind_a_load_balancer(survey: Survey, pod: Pod) -> Said | None:
+def sits_behind_a_load_balancer(survey: DrainContext, pod: Pod) -> RuleResult | None:
     """Ready before its target is healthy: no gate tells the budget."""
     service = ungated(survey, pod)
     if service is None:
         return None
     subject = Subject("Service", service.name, pod.namespace)
     if service.ip_targets:
-        return Said.of(
+        return RuleResult.of(
             Finding.of(
                 "no-readiness-gate/sits-behind-a-load-balancer",
                 subject,
@@ -233,7 +235,7 @@ def sits_behind_a_load_balancer(survey: Survey, pod: Pod) -> Said | None:
                 ),
             )
         )
-    return Said.of(
+    return RuleResult.of(
         Finding.of(
             "no-readiness-gate/sits-behind-a-load-balancer-2",
             subject,
@@ -258,7 +260,7 @@ RULES = (
 )
 
 
-def on_missing_nodes(survey: Survey) -> tuple[Finding, ...]:
+def on_missing_nodes(survey: DrainContext) -> tuple[Finding, ...]:
     """At most one finding: pods whose node is not among those that were read."""
     known = {node.name for node in survey.cluster.nodes}
     lost = [pod for pod in survey.cluster.pods if pod.node and pod.node not in known]
@@ -277,7 +279,7 @@ def on_missing_nodes(survey: Survey) -> tuple[Finding, ...]:
     )
 
 
-def _unread_owner(survey: Survey, pod: Pod, code: Code, question: str) -> Said | None:
+def _unread_owner(survey: DrainContext, pod: Pod, code: Code, question: str) -> RuleResult | None:
     """Unknown, where what answers for the pod is of a kind that was not read."""
     owner = survey.top_owner(pod)
     if owner is None or owner.uid in survey.workloads:
@@ -288,7 +290,7 @@ def _unread_owner(survey: Survey, pod: Pod, code: Code, question: str) -> Said |
     return cannot_tell(code, question, survey.cluster.unread(*needed), where(pod), of=survey.cluster.source)
 
 
-def _without_downtime(survey: Survey, pod: Pod, top: Workload) -> tuple[Remedy, ...]:
+def _without_downtime(survey: DrainContext, pod: Pod, top: Workload) -> tuple[Remedy, ...]:
     if top.surges and top.rollout_unavailable == 0:
         restart = filters.restart(top)
         if restart is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts import filters
 from kubectl_eksdoc.kubernetes.budgets import full_health_allowed
 from kubectl_eksdoc.kubernetes.replacement import Scales
@@ -26,7 +26,7 @@ MAX_EXTRA_REPLICAS = 10
 
 
 def for_budget(
-    survey: Survey, budget: Budget, blocked: BudgetVerdict, code: Code, counted: Sequence[Pod]
+    survey: DrainContext, budget: Budget, blocked: BudgetVerdict, code: Code, counted: Sequence[Pod]
 ) -> tuple[Remedy, ...]:
     """What frees `counted`, the pods under `budget` that it must allow; the least intrusive first."""
     if code is Code.of("budget-sync-failed"):
@@ -53,7 +53,7 @@ def touch_budget(budget: Budget) -> Remedy:
     )
 
 
-def _never_allows(survey: Survey, budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
+def _never_allows(survey: DrainContext, budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
     pods = survey.guards.pods(budget)
     scaled_up = _scale_up(survey, budget, pods)
     if scaled_up is not None:
@@ -89,7 +89,7 @@ def _never_allows(survey: Survey, budget: Budget, counted: Sequence[Pod]) -> Ite
         yield _let_finish(budget)
 
 
-def _scale_up(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> Remedy | None:
+def _scale_up(survey: DrainContext, budget: Budget, pods: Sequence[Pod]) -> Remedy | None:
     """More replicas for that one of the budget's workloads that needs the fewest more; None where none helps."""
     best: tuple[int, int, Pod] | None = None
     for pod in {p.owner.uid: p for p in pods if p.owner is not None and not p.deleting}.values():
@@ -100,7 +100,7 @@ def _scale_up(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> Remedy | N
     return filters.more(survey, best[2], best[1], ": then one pod may go") if best is not None else None
 
 
-def _counted_workload(survey: Survey, pod: Pod) -> Workload | None:
+def _counted_workload(survey: DrainContext, pod: Pod) -> Workload | None:
     """The workload whose wanted replicas the controller adds up for this pod, where we know it."""
     top, owner = survey.top_of(pod), survey.top_owner(pod)
     if top is None or owner is None or top.kind not in filters.SCALED_BY_HAND:
@@ -110,7 +110,7 @@ def _counted_workload(survey: Survey, pod: Pod) -> Workload | None:
     return top
 
 
-def _replicas_that_allow_one(survey: Survey, budget: Budget, pods: Sequence[Pod], top: Workload) -> int | None:
+def _replicas_that_allow_one(survey: DrainContext, budget: Budget, pods: Sequence[Pod], top: Workload) -> int | None:
     """The smallest number of replicas of `top` at which the budget allows a disruption, None when none does."""
     known = dict(_asked_for(survey.scales, pods))
     for wanted in range(top.replicas + 1, top.replicas + 1 + MAX_EXTRA_REPLICAS):
@@ -134,7 +134,7 @@ def _asked_for(scales: Scales, pods: Iterable[Pod]) -> Iterable[tuple[tuple[str,
             owner = held.owner
 
 
-def _loosened(survey: Survey, budget: Budget, *, without_scale: bool = False) -> Budget | None:
+def _loosened(survey: DrainContext, budget: Budget, *, without_scale: bool = False) -> Budget | None:
     """The budget as it should be to let exactly one of its pods go; None where no rule does.
 
     maxUnavailable follows later changes of scale, so it is preferred where the controller can compute it: not
@@ -186,7 +186,7 @@ def _unhealthy(budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
         )
 
 
-def _without_scale(survey: Survey, budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
+def _without_scale(survey: DrainContext, budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
     loosened = _loosened(survey, budget, without_scale=True)
     text = "Waiting does not help, whatever the API's message says."
     if loosened is not None:

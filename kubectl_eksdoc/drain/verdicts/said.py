@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.drain.nodes import VALID, natural
 from kubectl_eksdoc.drain.outcome import PodVerdict
-from kubectl_eksdoc.drain.policy import EVICTED, Manner
+from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
@@ -32,7 +32,7 @@ _RANK = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RuleResult:
     """`finding` None where another finding (a budget's) already tells it; `reason` is for the pod's own line.
 
     `remedy` is what would change the verdict, the best first; `manner` how the pod goes, if it does.
@@ -43,14 +43,14 @@ class Said:
     code: Code | None = None
     finding: Finding | None = None
     remedy: tuple[Remedy, ...] = ()
-    manner: Manner = EVICTED
+    manner: EvictionMode = EVICTED
 
     @staticmethod
-    def of(finding: Finding, manner: Manner = EVICTED) -> Said:
+    def of(finding: Finding, manner: EvictionMode = EVICTED) -> RuleResult:
         """A pod goes with something to know about it; where that fails it cannot go, or should not before somebody
         decides."""
         verdict = PodVerdict.BLOCKED if finding.status is Status.FAIL else PodVerdict.EVICT
-        return Said(verdict, finding.message, finding.code, finding, finding.remedy, manner)
+        return RuleResult(verdict, finding.message, finding.code, finding, finding.remedy, manner)
 
 
 def where(pod: Pod) -> str:
@@ -58,9 +58,9 @@ def where(pod: Pod) -> str:
     return f"pod {pod.key} on {pod.node}"
 
 
-def stays(reason: str, code: Code | None = None, finding: Finding | None = None) -> Said:
+def stays(reason: str, code: Code | None = None, finding: Finding | None = None) -> RuleResult:
     """The pod is left where it is; `finding` is what there is to know about that."""
-    return Said(PodVerdict.STAY, reason, code, finding)
+    return RuleResult(PodVerdict.STAY, reason, code, finding)
 
 
 def cannot_tell(
@@ -72,10 +72,10 @@ def cannot_tell(
     severity: Severity = Severity.MEDIUM,
     *,
     of: Source,
-) -> Said:
+) -> RuleResult:
     """A question that the facts at hand do not answer; `verdict` UNKNOWN where the drain hangs on it."""
     finding = unknown(code, question, unread, (evidence,) if evidence else (), severity, of=of)
-    return Said(verdict, finding.message, code, finding, finding.remedy)
+    return RuleResult(verdict, finding.message, code, finding, finding.remedy)
 
 
 def unknown(
@@ -109,7 +109,7 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(_merge(group) for group in groups.values())
 
 
-def fold(said: Sequence[Said]) -> PodVerdict:
+def fold(said: Sequence[RuleResult]) -> PodVerdict:
     """Staying decides alone; otherwise the worst wins. Nothing said means the pod may go."""
     return min([s.verdict for s in said], key=_RANK.__getitem__) if said else PodVerdict.EVICT
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.embedded.api.built_in import BUILT_IN, GROUP_PRIORITIES
-from kubectl_eksdoc.embedded.api.resources import READ_AND_WRITE, Announced, Served, Subresource
+from kubectl_eksdoc.embedded.api.resources import READ_AND_WRITE, AnnouncedGroupVersion, Served, Subresource
 from kubectl_eksdoc.embedded.api.version_order import preference
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator.registry import Registry
@@ -87,10 +87,10 @@ def schema_in(definition: Doc, version: str) -> Doc | None:
     return schema
 
 
-def from_api_service(service: Doc) -> Announced:
+def from_api_service(service: Doc) -> AnnouncedGroupVersion:
     """What an APIService announces; without `spec.service` the group version is answered for by this server."""
     spec = service.get("spec") or {}
-    return Announced(
+    return AnnouncedGroupVersion(
         group=spec.get("group") or "",
         version=spec.get("version") or "",
         group_priority=spec.get("groupPriorityMinimum") or 0,
@@ -117,7 +117,7 @@ class Catalogue:
     """A value: when a definition comes or goes, make a new one with `of`."""
 
     served: tuple[Served, ...] = BUILT_IN
-    announced: tuple[Announced, ...] = ()
+    announced: tuple[AnnouncedGroupVersion, ...] = ()
     _found: dict[_Key, Served] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -186,7 +186,7 @@ def known(registry: Registry, served: Served) -> Traits:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class AnswerForm:
     """What an answer is turned into before it is sent; `PLAIN` leaves it as it is."""
 
     kind: str = ""
@@ -198,13 +198,13 @@ class Form:
         return f"{self.group}/{self.version}"
 
 
-PLAIN = Form()
-TABLE = Form("Table", "meta.k8s.io", "v1")
-PARTIAL = Form("PartialObjectMetadata", "meta.k8s.io", "v1")
-PARTIAL_LIST = Form("PartialObjectMetadataList", "meta.k8s.io", "v1")
+PLAIN = AnswerForm()
+TABLE = AnswerForm("Table", "meta.k8s.io", "v1")
+PARTIAL = AnswerForm("PartialObjectMetadata", "meta.k8s.io", "v1")
+PARTIAL_LIST = AnswerForm("PartialObjectMetadataList", "meta.k8s.io", "v1")
 
 
-def choose(accept: str, offered: Collection[Form]) -> Form | None:
+def choose(accept: str, offered: Collection[AnswerForm]) -> AnswerForm | None:
     """The form the client likes best of those `offered` (`PLAIN` always is); None when it accepts none of them: 406.
 
     As apiserver negotiates (endpoints/handlers/negotiation): by quality, then in the order of the header; only JSON is
@@ -218,11 +218,11 @@ def choose(accept: str, offered: Collection[Form]) -> Form | None:
     return None
 
 
-def _wanted(accept: str) -> Iterator[Form]:
+def _wanted(accept: str) -> Iterator[AnswerForm]:
     clauses = [_clause(text) for text in accept.split(",")]
     for media_type, parameters in sorted(clauses, key=lambda clause: -_quality(clause[1])):
         if media_type in ("application/json", "application/*", "*/*"):
-            yield Form(parameters.get("as", ""), parameters.get("g", ""), parameters.get("v", ""))
+            yield AnswerForm(parameters.get("as", ""), parameters.get("g", ""), parameters.get("v", ""))
 
 
 def _clause(text: str) -> tuple[str, dict[str, str]]:

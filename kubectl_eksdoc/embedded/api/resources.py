@@ -76,7 +76,7 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
+class AnnouncedGroupVersion:
     """A group version that an APIService claims; `remote` where another server is to answer for it.
 
     A remote one stays in ``/apis`` whether its server can be reached or not (kube-aggregator, handler_apis.go).

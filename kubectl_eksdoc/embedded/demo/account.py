@@ -13,7 +13,7 @@ Json = dict[str, Any]
 Params = Mapping[str, Any]
 
 
-class Refused(Exception):
+class AwsErrorResponse(Exception):
     """AWS refused a question; `code` and `message` are those of the error response."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -25,12 +25,12 @@ class Refused(Exception):
 def ask(scene: str, service: str, operation: str, params: Params) -> Json:
     """The answer in botocore's response shape, all pages in one, without ResponseMetadata.
 
-    The caller owns it: each call decodes it. Raises `Refused` as the service would.
+    The caller owns it: each call decodes it. Raises `AwsErrorResponse` as the service would.
     """
     question = f"{service} {operation}"
     how = account()["questions"].get(question)
     if how is None:
-        raise Refused("InvalidAction", f"The action {operation} is not valid for this web service.")
+        raise AwsErrorResponse("InvalidAction", f"The action {operation} is not valid for this web service.")
     answers = held("aws", scene).get(question, {})
     if "list" in how:
         return {**how.get("beside", {}), how["list"]: _listed(how["by"], answers, params)}
@@ -38,7 +38,7 @@ def ask(scene: str, service: str, operation: str, params: Params) -> Json:
     if key in answers:
         return _decoded(answers[key])
     code, message = how["refused"]
-    raise Refused(code, message.format_map(params))
+    raise AwsErrorResponse(code, message.format_map(params))
 
 
 def key_of(by: Iterable[str], params: Params) -> str:

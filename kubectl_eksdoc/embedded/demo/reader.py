@@ -10,11 +10,11 @@ from importlib.resources import files
 from typing import Any
 
 from kubectl_eksdoc.embedded.probed import MetadataServices
-from kubectl_eksdoc.model.api_objects import Doc, Named
-from kubectl_eksdoc.model.api_usage import KindTold, Release
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
+from kubectl_eksdoc.model.api_usage import HelmRelease, KindUsage
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.changes import ReportedChanges
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import PODS, ReadState, Resource
 from kubectl_eksdoc.model.pods import Container, LogOf
@@ -121,7 +121,7 @@ class DemoBeside:
         self._scene = scene
         self._objects = held("objects", scene)
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         """Unknown where the namespace has no object of the kind at all, as of a dump."""
         several = self._objects.get(f"{of.api_version} {of.kind}", {})
         found = several.get(f"{of.namespace}/{of.name}")
@@ -159,13 +159,13 @@ class DemoBeside:
     def requested(self) -> tuple[str, ...] | Unknown:
         return self._apis.requested()
 
-    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
+    def written(self, resources: Sequence[Resource]) -> tuple[KindUsage, ...]:
         return self._apis.written(resources)
 
-    def releases(self) -> tuple[Release, ...] | Unknown:
+    def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         return self._apis.releases()
 
-    def told(self) -> ChangesTold:
+    def told(self) -> ReportedChanges:
         changes = HeldChanges(WHERE)
         add_others(changes, self._scene)
         return changes.told()

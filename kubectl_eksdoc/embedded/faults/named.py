@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.simulator.mishaps import Trouble
+from kubectl_eksdoc.simulator.mishaps import TimedMishap
 
 ONCE_AT_S = 60.0
 """When a mishap comes for which no time is said: virtual seconds after the start."""
 
 
-class Takes(Enum):
+class FaultValueKind(Enum):
     """What may stand behind ``=``: as help shows it, and in words."""
 
     NOTHING = ("", "nothing")
@@ -30,7 +30,7 @@ class Takes(Enum):
         self.words = words
 
 
-class Of(Enum):
+class ShareOf(Enum):
     """What a share is of; `timed`: a time may stand in its place."""
 
     REQUESTS = "requests"
@@ -41,11 +41,11 @@ class Of(Enum):
 
     @property
     def timed(self) -> bool:
-        return self is Of.MINUTES
+        return self is ShareOf.MINUTES
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class FaultParameters:
     """What a user gave: `number` or `text` behind ``=`` or their defaults, `share` from 0 to 1, `at_s` of a mishap that
     comes once. Chance follows from `seed` alone."""
 
@@ -57,14 +57,14 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class FaultName:
     """`about` is one line. `default` is for what it takes: a number, or "" for any that there is."""
 
     name: str
     about: str
-    make: Callable[[Given], Fault | Trouble]
-    of: Of
-    takes: Takes = Takes.NOTHING
+    make: Callable[[FaultParameters], Fault | TimedMishap]
+    of: ShareOf
+    takes: FaultValueKind = FaultValueKind.NOTHING
     default: float | str = ""
     rehearsed_only: bool = False
 
@@ -77,19 +77,19 @@ class Named:
     def default_shown(self) -> str:
         """What holds where nothing is said; "" where there is nothing to say."""
         if isinstance(self.default, float):
-            return f"{self.default:g}{'s' if self.takes is Takes.SECONDS else ''}"
-        return "" if self.takes is Takes.NOTHING else self.default or "any"
+            return f"{self.default:g}{'s' if self.takes is FaultValueKind.SECONDS else ''}"
+        return "" if self.takes is FaultValueKind.NOTHING else self.default or "any"
 
     @property
     def of_requests(self) -> bool:
         """Whether clients meet it, and not the cluster."""
-        return self.of is Of.REQUESTS
+        return self.of is ShareOf.REQUESTS
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FaultRequest:
     """A fault as it was asked for; `text` is how it was written."""
 
-    named: Named
-    given: Given
+    named: FaultName
+    given: FaultParameters
     text: str

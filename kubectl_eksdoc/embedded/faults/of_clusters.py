@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from kubectl_eksdoc.embedded.faults.named import Given, Named, Of, Takes
+from kubectl_eksdoc.embedded.faults.named import FaultName, FaultParameters, FaultValueKind, ShareOf
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.simulator import autoscaling, mishaps
 from kubectl_eksdoc.simulator.chance import Chance, of_text
 from kubectl_eksdoc.simulator.kubelets import NEVER, NODES
-from kubectl_eksdoc.simulator.mishaps import Note, Slower, Trouble
+from kubectl_eksdoc.simulator.mishaps import Note, Slower, TimedMishap
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.registry import PODS
 from kubectl_eksdoc.simulator.store import Key
@@ -19,25 +19,25 @@ FINALIZER = "example.com/never-removed"
 CONTROL_PLANE = "control plane"
 
 
-def _is(given: Given, namespace: str, name: str) -> bool:
+def _is(given: FaultParameters, namespace: str, name: str) -> bool:
     key = f"{namespace}/{name}"
     return fnmatchcase(key, given.text or "*") and of_text(given.seed, key) < given.share
 
 
-def _some(given: Given) -> Callable[[Pod], bool]:
+def _some(given: FaultParameters) -> Callable[[Pod], bool]:
     """Those pods that are meant, and of them the share: by their names, so that they are the same in every run."""
     return lambda pod: _is(given, pod.namespace, pod.name)
 
 
-def _hanging(start_s: float = 0.0, stop_s: float = 0.0) -> Callable[[Given], Trouble]:
-    return lambda given: Trouble(paced=lambda pace: Slower(pace, _some(given), start_s, stop_s))
+def _hanging(start_s: float = 0.0, stop_s: float = 0.0) -> Callable[[FaultParameters], TimedMishap]:
+    return lambda given: TimedMishap(paced=lambda pace: Slower(pace, _some(given), start_s, stop_s))
 
 
-def _slow(given: Given) -> Trouble:
-    return Trouble(paced=lambda pace: Slower(pace, _some(given), given.number))
+def _slow(given: FaultParameters) -> TimedMishap:
+    return TimedMishap(paced=lambda pace: Slower(pace, _some(given), given.number))
 
 
-def _held(given: Given) -> Trouble:
+def _held(given: FaultParameters) -> TimedMishap:
     """The pods that are there at the start; those that are made later are their controllers'."""
 
     def hold(plane: ControlPlane, chance: Chance, note: Note) -> None:
@@ -48,34 +48,34 @@ def _held(given: Given) -> Trouble:
         elif held:
             note(f"{len(held)} pods", f"have the finalizer {FINALIZER}")
 
-    return Trouble(hold, at_s=0.0)
+    return TimedMishap(hold, at_s=0.0)
 
 
-def _late(given: Given) -> Trouble:
+def _late(given: FaultParameters) -> TimedMishap:
     chance = Chance(given.seed)
-    return Trouble(late_s=lambda: given.number if chance.next() < given.share else 0.0)
+    return TimedMishap(late_s=lambda: given.number if chance.next() < given.share else 0.0)
 
 
-def _absent(given: Given) -> Trouble:
+def _absent(given: FaultParameters) -> TimedMishap:
     chance = Chance(given.seed)
-    return Trouble(joins=lambda: chance.next() >= given.share)
+    return TimedMishap(joins=lambda: chance.next() >= given.share)
 
 
-def _to_a_node(do: Callable[[ControlPlane, str, Note], object]) -> Callable[[Given], Trouble]:
+def _to_a_node(do: Callable[[ControlPlane, str, Note], object]) -> Callable[[FaultParameters], TimedMishap]:
     """To the one that is meant, or to any."""
 
-    def make(given: Given) -> Trouble:
+    def make(given: FaultParameters) -> TimedMishap:
         def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
             names = [given.text] if given.text else [item.key[1] for item in plane.store.list(NODES)]
             if names:
                 do(plane, chance.one_of(names), note)
 
-        return Trouble(happen, given.at_s, given.share)
+        return TimedMishap(happen, given.at_s, given.share)
 
     return make
 
 
-def _on_a_node(do: Callable[[ControlPlane, str], bool], what: str) -> Callable[[Given], Trouble]:
+def _on_a_node(do: Callable[[ControlPlane, str], bool], what: str) -> Callable[[FaultParameters], TimedMishap]:
     def happen(plane: ControlPlane, node: str, note: Note) -> None:
         if do(plane, node):
             note(node, what)
@@ -89,21 +89,21 @@ def _add(plane: ControlPlane, like: str, note: Note) -> None:
         note(name, f"was added by an autoscaler, like {like}")
 
 
-def _deleted(given: Given) -> Trouble:
+def _deleted(given: FaultParameters) -> TimedMishap:
     def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
         pods = [pod.key for pod in plane.store.list(PODS) if fnmatchcase(_pod(pod.key), given.text or "*")]
         if pods and mishaps.delete(plane, *(key := chance.one_of(pods))):
             note(_pod(key), "was deleted by another client")
 
-    return Trouble(happen, given.at_s, given.share)
+    return TimedMishap(happen, given.at_s, given.share)
 
 
-def _restarted(given: Given) -> Trouble:
+def _restarted(given: FaultParameters) -> TimedMishap:
     def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
         plane.restart()
         note(CONTROL_PLANE, "has crashed and restarted")
 
-    return Trouble(happen, given.at_s, given.share)
+    return TimedMishap(happen, given.at_s, given.share)
 
 
 def _pod(key: Key) -> str:
@@ -111,111 +111,115 @@ def _pod(key: Key) -> str:
 
 
 CLUSTERS = (
-    Named(
+    FaultName(
         "silent-pods",
         "pods that do not react to being stopped, and are killed when their grace period is over",
         _hanging(stop_s=NEVER),
-        Of.PODS,
-        Takes.PODS,
+        ShareOf.PODS,
+        FaultValueKind.PODS,
     ),
-    Named(
+    FaultName(
         "stuck-pods",
         "pods that do not stop when they are killed, either",
-        lambda given: Trouble(stuck=_some(given)),
-        Of.PODS,
-        Takes.PODS,
+        lambda given: TimedMishap(stuck=_some(given)),
+        ShareOf.PODS,
+        FaultValueKind.PODS,
     ),
-    Named(
+    FaultName(
         "stuck-finalizers",
         "the existing pods have a finalizer that is never removed",
         _held,
-        Of.PODS,
-        Takes.PODS,
+        ShareOf.PODS,
+        FaultValueKind.PODS,
     ),
-    Named("slow-pods", "new pods are Ready so many seconds later", _slow, Of.PODS, Takes.SECONDS, 120.0),
-    Named(
+    FaultName(
+        "slow-pods", "new pods are Ready so many seconds later", _slow, ShareOf.PODS, FaultValueKind.SECONDS, 120.0
+    ),
+    FaultName(
         "endless-pulls",
         "images of new pods are pulled without an end, so that they are never Ready",
         _hanging(start_s=NEVER),
-        Of.PODS,
-        Takes.PODS,
+        ShareOf.PODS,
+        FaultValueKind.PODS,
     ),
-    Named(
+    FaultName(
         "budgets-late",
         "the disruption controller processes budgets this many seconds late, and their status lags",
         _late,
-        Of.SYNCS,
-        Takes.SECONDS,
+        ShareOf.SYNCS,
+        FaultValueKind.SECONDS,
         30.0,
     ),
-    Named(
+    FaultName(
         "same-name-hold",
         "a budget counts a StatefulSet's pod that came back under its name as evicted, for 2 minutes",
-        lambda given: Trouble(missed=_some(given)),
-        Of.PODS,
-        Takes.PODS,
+        lambda given: TimedMishap(missed=_some(given)),
+        ShareOf.PODS,
+        FaultValueKind.PODS,
     ),
-    Named(
+    FaultName(
         "no-new-nodes",
         "an autoscaler that adds nothing: nodes that --surge waits for do not join",
         _absent,
-        Of.NODES,
+        ShareOf.NODES,
         rehearsed_only=True,
     ),
-    Named(
+    FaultName(
         "node-not-ready",
         "a node's kubelet is not heard of any more: it is NotReady, tainted, and its pods are not stopped",
         _on_a_node(mishaps.lose, "is NotReady: its kubelet is not heard of"),
-        Of.MINUTES,
-        Takes.NODE,
+        ShareOf.MINUTES,
+        FaultValueKind.NODE,
     ),
-    Named(
+    FaultName(
         "node-gone",
         "a node's instance is taken away, and its Node with it",
         _on_a_node(mishaps.disappear, "is gone with its instance"),
-        Of.MINUTES,
-        Takes.NODE,
+        ShareOf.MINUTES,
+        FaultValueKind.NODE,
     ),
-    Named(
+    FaultName(
         "autoscaler-adds",
         "an autoscaler adds a node like this one while pods found no place",
         _to_a_node(_add),
-        Of.MINUTES,
-        Takes.NODE,
+        ShareOf.MINUTES,
+        FaultValueKind.NODE,
     ),
-    Named(
+    FaultName(
         "autoscaler-removes",
         "an autoscaler evicts the pods of a node and takes it away",
         _to_a_node(lambda plane, node, note: autoscaling.remove(plane, node, lambda what: note(node, what))),
-        Of.MINUTES,
-        Takes.NODE,
+        ShareOf.MINUTES,
+        FaultValueKind.NODE,
     ),
-    Named(
+    FaultName(
         "controllers-restart",
         "controllers and scheduler crash, and restart from the stored state",
         _restarted,
-        Of.MINUTES,
+        ShareOf.MINUTES,
     ),
-    Named(
+    FaultName(
         "other-cordons",
         "another client cordons a node",
         _on_a_node(mishaps.cordon, "was cordoned by another client"),
-        Of.MINUTES,
-        Takes.NODE,
+        ShareOf.MINUTES,
+        FaultValueKind.NODE,
     ),
-    Named(
+    FaultName(
         "other-uncordons",
         "another client uncordons a node",
         _on_a_node(mishaps.uncordon, "was uncordoned by another client"),
-        Of.MINUTES,
-        Takes.NODE,
+        ShareOf.MINUTES,
+        FaultValueKind.NODE,
     ),
-    Named(
+    FaultName(
         "other-drains",
         "another client cordons a node and evicts its pods, once",
         _on_a_node(mishaps.drain, "was drained by another client"),
-        Of.MINUTES,
-        Takes.NODE,
+        ShareOf.MINUTES,
+        FaultValueKind.NODE,
     ),
-    Named("pod-deleted", "another client deletes a pod, ignoring budgets", _deleted, Of.MINUTES, Takes.PODS),
+    FaultName(
+        "pod-deleted", "another client deletes a pod, ignoring budgets", _deleted, ShareOf.MINUTES, FaultValueKind.PODS
+    ),
 )

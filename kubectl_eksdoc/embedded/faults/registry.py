@@ -6,39 +6,39 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S, Asked, Given, Named, Takes
+from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S, FaultName, FaultParameters, FaultRequest, FaultValueKind
 from kubectl_eksdoc.embedded.faults.of_clusters import CLUSTERS
 from kubectl_eksdoc.embedded.faults.of_requests import REQUESTS, WATCHES
 from kubectl_eksdoc.embedded.serving.faults import Fault
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.durations import go_duration
 from kubectl_eksdoc.model.spelling import maybe
-from kubectl_eksdoc.simulator.mishaps import Trouble
+from kubectl_eksdoc.simulator.mishaps import TimedMishap
 
-ALL: tuple[Named, ...] = (*REQUESTS, *WATCHES, *CLUSTERS)
+ALL: tuple[FaultName, ...] = (*REQUESTS, *WATCHES, *CLUSTERS)
 BY_NAME = {named.name: named for named in ALL}
 
 HINT = "All of them: kubectl eksdoc rehearse --fault list"
 
 _TEXTS = {
-    Takes.BUDGET: re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"),
-    Takes.WEBHOOK: re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"),
-    Takes.NODE: re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"),
-    Takes.RESOURCE: re.compile(r"[a-z]+(\.[-a-z0-9.]+)?"),
-    Takes.PODS: re.compile(r"[-a-z0-9*]+/[-a-z0-9.*]+"),
+    FaultValueKind.BUDGET: re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"),
+    FaultValueKind.WEBHOOK: re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"),
+    FaultValueKind.NODE: re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"),
+    FaultValueKind.RESOURCE: re.compile(r"[a-z]+(\.[-a-z0-9.]+)?"),
+    FaultValueKind.PODS: re.compile(r"[-a-z0-9*]+/[-a-z0-9.*]+"),
 }
 _LONGEST_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class FaultSet:
     """The faults that were asked for, made: those of requests, and those of the cluster."""
 
     requests: tuple[Fault, ...] = ()
-    cluster: tuple[Trouble, ...] = ()
+    cluster: tuple[TimedMishap, ...] = ()
 
 
-def parse(text: str) -> Asked:
+def parse(text: str) -> FaultRequest:
     """One fault as it is written.
 
     Raises:
@@ -49,31 +49,31 @@ def parse(text: str) -> Asked:
     named = BY_NAME.get(name)
     if named is None:
         raise UsageError(f"{name!r} is no fault{_near(name)}", HINT)
-    given = Given(at_s=ONCE_AT_S if named.of.timed else None)
+    given = FaultParameters(at_s=ONCE_AT_S if named.of.timed else None)
     if equals:
         given = _with_value(named, given, value)
     else:
         given = _by_default(named, given)
-    return Asked(named, _when(named, given, when) if at else given, text)
+    return FaultRequest(named, _when(named, given, when) if at else given, text)
 
 
-def made(asked: Sequence[Asked], seed: int) -> Chosen:
+def made(asked: Sequence[FaultRequest], seed: int) -> FaultSet:
     """Each of them with chance of its own, which follows from `seed` and its place."""
     effects = [each.named.make(replace(each.given, seed=seed * 1000 + i)) for i, each in enumerate(asked)]
-    return Chosen(
+    return FaultSet(
         tuple(each for each in effects if isinstance(each, Fault)),
-        tuple(each for each in effects if isinstance(each, Trouble)),
+        tuple(each for each in effects if isinstance(each, TimedMishap)),
     )
 
 
-def check_nodes(asked: Iterable[Asked], nodes: Collection[str]) -> None:
+def check_nodes(asked: Iterable[FaultRequest], nodes: Collection[str]) -> None:
     """
     Raises:
         UsageError: a fault is of a node that is not there.
     """
     for each in asked:
         node = each.given.text
-        if each.named.takes is Takes.NODE and node and node not in nodes:
+        if each.named.takes is FaultValueKind.NODE and node and node not in nodes:
             raise UsageError(f"--fault {each.text}: there is no node {node!r}{maybe(node, nodes)}")
 
 
@@ -83,29 +83,29 @@ def _near(name: str) -> str:
     return f" (did you mean {' or '.join(answering)}?)" if answering else maybe(name, BY_NAME)
 
 
-def _by_default(named: Named, given: Given) -> Given:
+def _by_default(named: FaultName, given: FaultParameters) -> FaultParameters:
     if isinstance(named.default, str):
         return replace(given, text=named.default)
     return replace(given, number=named.default)
 
 
-def _with_value(named: Named, given: Given, value: str) -> Given:
+def _with_value(named: FaultName, given: FaultParameters, value: str) -> FaultParameters:
     takes = named.takes
-    if takes is Takes.NOTHING:
+    if takes is FaultValueKind.NOTHING:
         raise UsageError(f"{named.name} takes no value, and {value!r} is one", HINT)
     wanted = UsageError(f"{named.name} takes {takes.words}, not {value!r}", HINT)
-    if takes is Takes.EVENTS:
+    if takes is FaultValueKind.EVENTS:
         if not re.fullmatch(r"[0-9]{1,9}", value):
             raise wanted
         return replace(given, number=float(value))
-    if takes is Takes.SECONDS:
+    if takes is FaultValueKind.SECONDS:
         return replace(given, number=_seconds(value, wanted))
     if not _TEXTS[takes].fullmatch(value):
         raise wanted
     return replace(given, text=value)
 
 
-def _when(named: Named, given: Given, when: str) -> Given:
+def _when(named: FaultName, given: FaultParameters, when: str) -> FaultParameters:
     """A share, or the time of a mishap."""
     or_time = " or a time such as @90s" if named.of.timed else ""
     wanted = UsageError(f"{named.name} takes a share of {named.of.value} as @5%{or_time}, not @{when}", HINT)

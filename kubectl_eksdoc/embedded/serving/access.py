@@ -9,14 +9,14 @@ import hmac
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, invalid
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, NamedResource, StatusCause, invalid
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 
 EVERYTHING = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RbacRule:
     """Verbs on resources (``pods``, ``pods/eviction``) of groups; in those namespaces, or everywhere if there are none.
 
     ``*`` stands for all of them, and ends a path that stands for what begins so.
@@ -52,9 +52,9 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class ServedUser:
     name: str
-    rules: tuple[Rule, ...]
+    rules: tuple[RbacRule, ...]
 
     def may(self, action: Action) -> bool:
         return any(rule.allows(action) for rule in self.rules)
@@ -62,10 +62,10 @@ class User:
 
 READING = ("get", "list", "watch")
 _ASK_ABOUT_ONESELF = (
-    Rule(("create",), ("selfsubjectaccessreviews", "selfsubjectrulesreviews"), ("authorization.k8s.io",)),
-    Rule(("create",), ("selfsubjectreviews",), ("authentication.k8s.io",)),
+    RbacRule(("create",), ("selfsubjectaccessreviews", "selfsubjectrulesreviews"), ("authorization.k8s.io",)),
+    RbacRule(("create",), ("selfsubjectreviews",), ("authentication.k8s.io",)),
 )
-_OPEN_PATHS = Rule(
+_OPEN_PATHS = RbacRule(
     ("get",),
     resources=(),
     paths=(
@@ -74,22 +74,22 @@ _OPEN_PATHS = Rule(
 )
 """What `system:basic-user` and `system:discovery` let every authenticated user do."""
 
-ADMIN = User("admin", (Rule((EVERYTHING,), paths=(EVERYTHING,)),))
-VIEWER = User("viewer", (Rule(READING, paths=(EVERYTHING,)), *_ASK_ABOUT_ONESELF, _OPEN_PATHS))
+ADMIN = ServedUser("admin", (RbacRule((EVERYTHING,), paths=(EVERYTHING,)),))
+VIEWER = ServedUser("viewer", (RbacRule(READING, paths=(EVERYTHING,)), *_ASK_ABOUT_ONESELF, _OPEN_PATHS))
 
 
-def restricted(name: str, rules: Iterable[Rule]) -> User:
+def restricted(name: str, rules: Iterable[RbacRule]) -> ServedUser:
     """A user with these rules, and what every authenticated user may."""
-    return User(name, (*rules, *_ASK_ABOUT_ONESELF, _OPEN_PATHS))
+    return ServedUser(name, (*rules, *_ASK_ABOUT_ONESELF, _OPEN_PATHS))
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class TokenUsers:
     """Users by their bearer tokens."""
 
-    users: Mapping[str, User] = field(default_factory=dict)
+    users: Mapping[str, ServedUser] = field(default_factory=dict)
 
-    def user(self, headers: Mapping[str, str]) -> User:
+    def user(self, headers: Mapping[str, str]) -> ServedUser:
         """Who asks, or whom they ask as (``kubectl --as``).
 
         Raises:
@@ -98,40 +98,40 @@ class Access:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         found = self._known(token.strip()) if scheme.lower() == "bearer" else None
         if found is None:
-            raise Refusal(Status(401, "Unauthorized", "Unauthorized"))
+            raise ApiRefusal(ApiStatus(401, "Unauthorized", "Unauthorized"))
         named = headers.get("impersonate-user", "")
         if not named:
             return found
         check(found, Action("impersonate", resource="users", name=named))
         return next((each for each in self.users.values() if each.name == named), restricted(named, ()))
 
-    def _known(self, token: str) -> User | None:
+    def _known(self, token: str) -> ServedUser | None:
         """Compared so that the time it takes tells nothing of the tokens there are."""
         given = token.encode()
         return next((user for each, user in self.users.items() if hmac.compare_digest(each.encode(), given)), None)
 
 
-def check(user: User, action: Action) -> None:
+def check(user: ServedUser, action: Action) -> None:
     """
     Raises:
         Refusal: 403, in the server's words.
     """
     if not user.may(action):
-        raise Refusal(forbidden(user.name, action))
+        raise ApiRefusal(forbidden(user.name, action))
 
 
-def forbidden(user: str, action: Action) -> Status:
+def forbidden(user: str, action: Action) -> ApiStatus:
     """That a user may not do it."""
     if action.path:
         text = f'forbidden: User "{user}" cannot {action.verb} path "{action.path}"'
-        return Status(403, "Forbidden", text, Details())
+        return ApiStatus(403, "Forbidden", text, Details())
     full = f"{action.resource}.{action.group}" if action.group else action.resource
     subject = f'{full} "{action.name}"' if action.name else full
     named = f"{action.resource}/{action.subresource}" if action.subresource else action.resource
     where = f'in the namespace "{action.namespace}"' if action.namespace else "at the cluster scope"
     text = f'User "{user}" cannot {action.verb} resource "{named}" in API group "{action.group}" {where}'
     details = Details(action.name, action.group, action.resource)
-    return Status(403, "Forbidden", f"{subject} is forbidden: {text}", details)
+    return ApiStatus(403, "Forbidden", f"{subject} is forbidden: {text}", details)
 
 
 def _one_of(word: str, words: tuple[str, ...]) -> bool:
@@ -152,7 +152,7 @@ GROUP = "rbac.authorization.k8s.io"
 ROLES = (f"roles.{GROUP}", f"clusterroles.{GROUP}")
 
 
-def check_granting(user: User, plural: str, namespace: str, role: Doc) -> None:
+def check_granting(user: ServedUser, plural: str, namespace: str, role: Doc) -> None:
     """`plural`: of roles or of cluster roles.
 
     Raises:
@@ -167,10 +167,10 @@ def check_granting(user: User, plural: str, namespace: str, role: Doc) -> None:
     asks = f'user "{user.name}" (groups=["system:authenticated"])'
     text = f"{asks} is attempting to grant RBAC permissions not currently held:\n" + "\n".join(lacking)
     said = f'{plural}.{GROUP} "{name}" is forbidden: {text}'
-    raise Refusal(Status(403, "Forbidden", said, Details(name, GROUP, plural)))
+    raise ApiRefusal(ApiStatus(403, "Forbidden", said, Details(name, GROUP, plural)))
 
 
-def _has(user: User, action: Action) -> bool:
+def _has(user: ServedUser, action: Action) -> bool:
     return any(rule.allows(action) for rule in user.rules)
 
 
@@ -197,14 +197,14 @@ def _quoted(words: Sequence[str]) -> str:
 # Source: pkg/registry/authorization/{selfsubjectaccessreview,selfsubjectrulesreview}, authentication/selfsubjectreview.
 
 
-def _access(doc: Doc, user: User) -> Doc:
+def _access(doc: Doc, user: ServedUser) -> Doc:
     """A SelfSubjectAccessReview with its answer."""
     asked = at(doc, "spec", "resourceAttributes")
     path = at(doc, "spec", "nonResourceAttributes")
     if bool(asked) == bool(path):
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        found = Cause("FieldValueInvalid", f"Invalid value: {text}", "spec")
-        raise invalid(Named("", "authorization.k8s.io", "SelfSubjectAccessReview"), "", (found,))
+        found = StatusCause("FieldValueInvalid", f"Invalid value: {text}", "spec")
+        raise invalid(NamedResource("", "authorization.k8s.io", "SelfSubjectAccessReview"), "", (found,))
     action = Action(
         verb=_word(asked, "verb") or _word(path, "verb"),
         group=_word(asked, "group"),
@@ -217,7 +217,7 @@ def _access(doc: Doc, user: User) -> Doc:
     return with_value(doc, ("status",), {"allowed": user.may(action)})
 
 
-def _rules(doc: Doc, user: User) -> Doc:
+def _rules(doc: Doc, user: ServedUser) -> Doc:
     """A SelfSubjectRulesReview: what the rules say of one namespace."""
     namespace = _word(at(doc, "spec"), "namespace")
     here = [rule for rule in user.rules if not rule.namespaces or namespace in rule.namespaces]
@@ -231,7 +231,7 @@ def _rules(doc: Doc, user: User) -> Doc:
     return with_value(doc, ("status",), said)
 
 
-def _self(doc: Doc, user: User) -> Doc:
+def _self(doc: Doc, user: ServedUser) -> Doc:
     """A SelfSubjectReview: `kubectl auth whoami`."""
     said = {"userInfo": {"username": user.name, "groups": ["system:authenticated"]}}
     return with_value(doc, ("status",), said)
@@ -242,7 +242,7 @@ def _word(doc: object, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-ANSWERS: Mapping[str, Callable[[Doc, User], Doc]] = {
+ANSWERS: Mapping[str, Callable[[Doc, ServedUser], Doc]] = {
     "selfsubjectaccessreviews.authorization.k8s.io": _access,
     "selfsubjectrulesreviews.authorization.k8s.io": _rules,
     "selfsubjectreviews.authentication.k8s.io": _self,

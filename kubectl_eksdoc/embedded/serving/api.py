@@ -16,15 +16,15 @@ from kubectl_eksdoc.embedded.api import catalogue, discovery, openapi
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.serving import access, bodies, objects, pod_logs, validation
-from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Clockwork
-from kubectl_eksdoc.embedded.serving.objects import Objects, Ports, nobody_listens
+from kubectl_eksdoc.embedded.serving.access import Action, ServedUser, TokenUsers, check
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, TimeDriver
+from kubectl_eksdoc.embedded.serving.objects import ObjectEndpoints, Ports, nobody_listens
 from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse, PodLogs
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
 from kubectl_eksdoc.embedded.serving.targets import (
     Reply,
-    Request,
-    Target,
+    ServedRequest,
+    ServedTarget,
     action_of,
     names_enough,
     status_reply,
@@ -32,14 +32,14 @@ from kubectl_eksdoc.embedded.serving.targets import (
     verb_of,
 )
 from kubectl_eksdoc.embedded.serving.validation import Holds, Policies
-from kubectl_eksdoc.embedded.serving.watching import Streaming, Watch, asked
+from kubectl_eksdoc.embedded.serving.watching import ServedWatch, Streaming, asked
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.kubernetes.api.statuses import Details, Refusal, Status, expired
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, expired
 from kubectl_eksdoc.model import versions
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import Change
+from kubectl_eksdoc.simulator.store import StoreChange
 
 # What is served still and should not be asked for any more: answers carry a warning, and ``/metrics`` tells of them.
 #
@@ -48,7 +48,7 @@ from kubectl_eksdoc.simulator.store import Change
 
 
 @dataclass(frozen=True, slots=True)
-class Deprecation:
+class _Deprecation:
     """Since minor version `since`; nothing says in which it is `removed`."""
 
     since: int
@@ -56,24 +56,24 @@ class Deprecation:
     removed: str = ""
 
 
-_ALL: Mapping[str, Deprecation] = {
-    "endpoints": Deprecation(33, "discovery.k8s.io/v1 EndpointSlice"),
-    "componentstatuses": Deprecation(19),
+_ALL: Mapping[str, _Deprecation] = {
+    "endpoints": _Deprecation(33, "discovery.k8s.io/v1 EndpointSlice"),
+    "componentstatuses": _Deprecation(19),
 }
 
 
-def of(target: Target, minor: int) -> Deprecation | None:
+def of(target: ServedTarget, minor: int) -> _Deprecation | None:
     """Of a server of that minor version; None where there is none."""
     found = _ALL.get(target.resource)
     return found if found is not None and minor >= found.since else None
 
 
-def use_of(target: Target, found: Deprecation) -> DeprecatedUse:
+def use_of(target: ServedTarget, found: _Deprecation) -> DeprecatedUse:
     served = target.served
     return DeprecatedUse(served.group, served.version, served.plural, found.removed, target.subresource)
 
 
-def warned(reply: Reply, target: Target, found: Deprecation) -> Reply:
+def warned(reply: Reply, target: ServedTarget, found: _Deprecation) -> Reply:
     """The reply with a warning, which clients print."""
     instead = f"; use {found.instead}" if found.instead else ""
     text = f"{target.served.api_version} {target.served.kind} is deprecated in v1.{found.since}+{instead}"
@@ -97,7 +97,7 @@ class Setup:
     admission policies; `logs`: what containers print; `ports`: what they say on their
     ports. `note` is told why nothing is answered any more."""
 
-    access: Access = field(default_factory=Access)
+    access: TokenUsers = field(default_factory=TokenUsers)
     build: Build = field(default_factory=Build)
     address: str = "127.0.0.1:6443"
     deprecated: tuple[DeprecatedUse, ...] = ()
@@ -115,14 +115,16 @@ class Api:
         self,
         plane: ControlPlane,
         setup: Setup,
-        clockwork: Clockwork | None = None,
+        clockwork: TimeDriver | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._plane = plane
         self._setup = setup
-        self._clockwork = clockwork or ByHand()
+        self._clockwork = clockwork or ManualTime()
         self._changed = threading.Condition(threading.Lock())
-        self._objects = Objects(plane, Policies(plane.store, setup.holds), setup.watch_cache, setup.logs, setup.ports)
+        self._objects = ObjectEndpoints(
+            plane, Policies(plane.store, setup.holds), setup.watch_cache, setup.logs, setup.ports
+        )
         self._streaming = Streaming(plane.agenda, self._clockwork, self._changed, self._advance, monotonic)
         self._catalogue: tuple[int, Catalogue] | None = None
         self._stirred = False
@@ -133,15 +135,15 @@ class Api:
         self._restless = ""
         plane.store.listen(self._note)
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         """Never raises: whatever is wrong with a request is its answer."""
         with self._changed:
             self._advance()
             if self._restless:
-                return status_reply(Status(500, "InternalError", self._restless))
+                return status_reply(ApiStatus(500, "InternalError", self._restless))
             try:
                 return self._answer(request)
-            except Refusal as refusal:
+            except ApiRefusal as refusal:
                 return status_reply(refusal.status)
             except TooOldToContinue as refused:
                 doc = expired(TOO_OLD_TO_CONTINUE).status.doc()
@@ -149,7 +151,7 @@ class Api:
             except Exception as error:
                 self.faults.append(error)
                 text = f"Internal error occurred: {type(error).__name__}"
-                return status_reply(Status(500, "InternalError", text))
+                return status_reply(ApiStatus(500, "InternalError", text))
             finally:
                 self._tell()
 
@@ -167,7 +169,7 @@ class Api:
         """What containers print: whoever makes them may say so at any time."""
         return self._objects.logs
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: StoreChange) -> None:
         self._stirred = True
 
     def _tell(self) -> None:
@@ -176,7 +178,7 @@ class Api:
             self._stirred = False
             self._changed.notify_all()
 
-    def _answer(self, request: Request) -> Reply:
+    def _answer(self, request: ServedRequest) -> Reply:
         user = self._setup.access.user(request.headers)
         served = self._served()
         target = target_of(request.path, served)
@@ -190,7 +192,7 @@ class Api:
         self._deprecated.add(use_of(target, deprecation))
         return warned(reply, target, deprecation)
 
-    def _of_resource(self, request: Request, target: Target, user: User) -> Reply:
+    def _of_resource(self, request: ServedRequest, target: ServedTarget, user: ServedUser) -> Reply:
         verb = verb_of(request, target.name)
         bodies.check(verb, request)
         if target.subresource and target.subresource != "status":
@@ -200,7 +202,7 @@ class Api:
             subresource = target.served.subresource(target.subresource)
             verbs = subresource.verbs if subresource is not None else ()
         if verb not in verbs or not names_enough(verb, target):
-            raise Refusal(_not_allowed())
+            raise ApiRefusal(_not_allowed())
         if target.resource in access.ANSWERS:
             doc = self._objects.unstored(request, target)
             return Reply(201, encode(access.ANSWERS[target.resource](doc, user)))
@@ -221,7 +223,7 @@ class Api:
             self._catalogue = newest, catalogue.of(definitions, services)
         return self._catalogue[1]
 
-    def _without_resource(self, request: Request, user: User, served: Catalogue) -> Reply:
+    def _without_resource(self, request: ServedRequest, user: ServedUser, served: Catalogue) -> Reply:
         path = request.path.rstrip("/")
         check(user, Action(request.method.lower(), path=path or "/"))
         if path in _HEALTH:
@@ -254,9 +256,9 @@ class Api:
                 return discovery.resource_list(served, group, version)
         return None
 
-    def _watch(self, request: Request, target: Target) -> Reply:
+    def _watch(self, request: ServedRequest, target: ServedTarget) -> Reply:
         what = asked(request, target)
-        watch = Watch(self._plane.store, what, self._setup.watch_cache)
+        watch = ServedWatch(self._plane.store, what, self._setup.watch_cache)
         return Reply(200, stream=self._streaming.lines(watch, what, self._objects.told(request, target)))
 
     def _advance(self) -> None:
@@ -272,5 +274,7 @@ class Api:
         self._tell()
 
 
-def _not_allowed() -> Status:
-    return Status(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", Details())
+def _not_allowed() -> ApiStatus:
+    return ApiStatus(
+        405, "MethodNotAllowed", "the server does not allow this method on the requested resource", Details()
+    )

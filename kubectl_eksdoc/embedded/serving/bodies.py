@@ -13,9 +13,17 @@ from kubectl_eksdoc.embedded.serving import protobuf
 from kubectl_eksdoc.embedded.serving.changes import APPLY, content_type
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.reading import number
-from kubectl_eksdoc.embedded.serving.targets import Request, Target
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
 from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
+from kubectl_eksdoc.kubernetes.api.statuses import (
+    ApiRefusal,
+    ApiStatus,
+    Details,
+    NamedResource,
+    StatusCause,
+    bad_request,
+    invalid,
+)
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.simulator.registry import Deleted, DeleteOptions
@@ -37,7 +45,7 @@ _KINDS = {
 _LONGEST_MANAGER = 128
 
 
-def check(verb: str, request: Request) -> None:
+def check(verb: str, request: ServedRequest) -> None:
     """
     Raises:
         Refusal: 422.
@@ -63,37 +71,37 @@ def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool
     _refuse("DeleteOptions", tuple(causes))
 
 
-def _refuse(kind: str, causes: tuple[Cause, ...]) -> None:
+def _refuse(kind: str, causes: tuple[StatusCause, ...]) -> None:
     if causes:
-        raise invalid(Named("", "meta.k8s.io", kind), "", causes)
+        raise invalid(NamedResource("", "meta.k8s.io", kind), "", causes)
 
 
-def _of_writes(verb: str, request: Request) -> Iterator[Cause]:
+def _of_writes(verb: str, request: ServedRequest) -> Iterator[StatusCause]:
     if verb == "patch" and content_type(request) not in APPLY and request.flag("force"):
         yield _forbidden("force", "may not be specified for non-apply patch")
     if len(request.word("fieldManager").encode()) > _LONGEST_MANAGER:
         text = f"Too long: may not be more than {_LONGEST_MANAGER} bytes"
-        yield Cause("FieldValueTooLong", text, "fieldManager")
+        yield StatusCause("FieldValueTooLong", text, "fieldManager")
     yield from _of_dry_runs(request.query.get("dryRun", ()))
 
 
-def _of_dry_runs(words: Sequence[str]) -> Iterator[Cause]:
+def _of_dry_runs(words: Sequence[str]) -> Iterator[StatusCause]:
     if any(word != "All" for word in words):
         yield _unsupported("dryRun", list(words), ("All",))
 
 
-def _forbidden(where: str, said: str) -> Cause:
-    return Cause("FieldValueForbidden", f"Forbidden: {said}", where)
+def _forbidden(where: str, said: str) -> StatusCause:
+    return StatusCause("FieldValueForbidden", f"Forbidden: {said}", where)
 
 
-def _wrong(where: str, found: str, said: str) -> Cause:
-    return Cause("FieldValueInvalid", f"Invalid value: {json.dumps(found)}: {said}", where)
+def _wrong(where: str, found: str, said: str) -> StatusCause:
+    return StatusCause("FieldValueInvalid", f"Invalid value: {json.dumps(found)}: {said}", where)
 
 
-def _unsupported(where: str, found: object, supported: Sequence[str]) -> Cause:
+def _unsupported(where: str, found: object, supported: Sequence[str]) -> StatusCause:
     shown = json.dumps(found, separators=(",", ":"))
     text = f"Unsupported value: {shown}: supported values: {', '.join(map(json.dumps, supported))}"
-    return Cause("FieldValueNotSupported", text, where)
+    return StatusCause("FieldValueNotSupported", text, where)
 
 
 LONGEST_GRACE_S = 100 * 365 * 86400
@@ -103,7 +111,7 @@ _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([e
 """Source: apimachinery pkg/api/resource/quantity.go (ErrFormatWrong)."""
 
 
-def body_of(request: Request) -> Any:
+def body_of(request: ServedRequest) -> Any:
     """kubectl sends JSON also where it says that it is YAML.
 
     Raises:
@@ -115,14 +123,14 @@ def body_of(request: Request) -> Any:
             return protobuf.decode(request.body)
         except NotUnderstood as error:
             text = "the body of the request was in an unknown format - accepted media types include: application/json"
-            raise Refusal(Status(415, "UnsupportedMediaType", f"{text} ({error})")) from error
+            raise ApiRefusal(ApiStatus(415, "UnsupportedMediaType", f"{text} ({error})")) from error
     try:
         return decode(request.body or b"null")
     except NoJson as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
 
 
-def object_of(request: Request, target: Target) -> Doc:
+def object_of(request: ServedRequest, target: ServedTarget) -> Doc:
     """The object in the body, of the target's kind and in its namespace.
 
     Raises:
@@ -163,7 +171,7 @@ def check_shape(shape: Shape, doc: Any, kind: str, version: str = "v1") -> None:
         raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {said}')
 
 
-def delete_options(request: Request) -> DeleteOptions:
+def delete_options(request: ServedRequest) -> DeleteOptions:
     """From the body, and what the query says beside it.
 
     Raises:
@@ -187,9 +195,9 @@ def delete_options(request: Request) -> DeleteOptions:
     )
 
 
-def deletion_status(deleted: Deleted, of: Named) -> Doc:
+def deletion_status(deleted: Deleted, of: NamedResource) -> Doc:
     """What a deletion is answered with, of kinds that are not answered with the object."""
     details = Details(deleted.item.key[1], of.group, of.plural, deleted.item.uid)
-    doc = Status(200, "", "", details).doc()
+    doc = ApiStatus(200, "", "", details).doc()
     del doc["code"]
     return doc

@@ -10,16 +10,24 @@ from typing import Any
 
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, schema_in
 from kubectl_eksdoc.embedded.api.resources import Served
-from kubectl_eksdoc.embedded.serving.targets import Request, Target
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Refused, apply
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
+from kubectl_eksdoc.kubernetes.api.ownership.applying import ApplyRefused, apply
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.updates import settled, updated
 from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
 from kubectl_eksdoc.kubernetes.api.patches.merge import apply_merge
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of, schema_of_custom
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
+from kubectl_eksdoc.kubernetes.api.statuses import (
+    ApiRefusal,
+    ApiStatus,
+    Details,
+    NamedResource,
+    StatusCause,
+    bad_request,
+    invalid,
+)
 from kubectl_eksdoc.model.api_objects import Doc, without
 from kubectl_eksdoc.simulator.store import Store
 
@@ -30,7 +38,7 @@ APPLY = ("application/apply-patch+yaml", "application/apply-patch+json", "applic
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class FieldWriter:
     """Who writes, and when, as managedFields have it; `subresource` is "" for the object itself. `has_status`: the
     kind's status is a subresource."""
 
@@ -40,19 +48,19 @@ class Writer:
     has_status: bool = False
 
 
-def manager_of(request: Request) -> str:
+def manager_of(request: ServedRequest) -> str:
     """The field manager a request names, or the program it comes from (its User-Agent up to the slash)."""
     named = request.word("fieldManager")
     return named or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
 
 
-def owned(live: Doc | None, new: Doc, writer: Writer, schema: Schema) -> Doc:
+def owned(live: Doc | None, new: Doc, writer: FieldWriter, schema: Schema) -> Doc:
     """`new` with its managedFields, written over `live`."""
     made = updated(live, new, writer.manager, writer.now, schema, writer.subresource, _reset(writer))
     return made if live is None else settled(live, made)
 
 
-def patched(request: Request, target: Target, live: Doc, schema: Schema, patch: Any) -> Doc:
+def patched(request: ServedRequest, target: ServedTarget, live: Doc, schema: Schema, patch: Any) -> Doc:
     """`live` after the request's patch, not an apply, which is all in its body.
 
     Raises:
@@ -67,34 +75,34 @@ def patched(request: Request, target: Target, live: Doc, schema: Schema, patch: 
         return apply_strategic(live, patch, schema.root)
     accepted = [JSON_PATCH, MERGE, APPLY[0]] if target.served.custom else [JSON_PATCH, MERGE, STRATEGIC, APPLY[0]]
     text = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
-    raise Refusal(Status(415, "UnsupportedMediaType", text))
+    raise ApiRefusal(ApiStatus(415, "UnsupportedMediaType", text))
 
 
-def applied(request: Request, live: Doc | None, config: Doc, writer: Writer, schema: Schema) -> Doc:
+def applied(request: ServedRequest, live: Doc | None, config: Doc, writer: FieldWriter, schema: Schema) -> Doc:
     """`live` (None: there is none) after a server-side apply of `config`.
 
     Raises:
         Refusal: 409 with every conflict, 422 without a field manager, 400.
     """
     if not request.word("fieldManager"):
-        where = Named("", "meta.k8s.io", "PatchOptions")
-        cause = Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
+        where = NamedResource("", "meta.k8s.io", "PatchOptions")
+        cause = StatusCause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
         raise invalid(where, "", (cause,))
     force = request.flag("force")
     asked = apply(live, config, writer.manager, force, writer.now, schema, writer.subresource, _reset(writer))
     if isinstance(asked, Conflicts):
-        causes = tuple(Cause(c["reason"], c["message"], c["field"]) for c in asked.causes)
-        raise Refusal(Status(409, "Conflict", asked.message, Details(causes=causes)))
-    if isinstance(asked, Refused):
-        raise Refusal(Status(asked.code, "BadRequest" if asked.code == 400 else "", asked.message))
+        causes = tuple(StatusCause(c["reason"], c["message"], c["field"]) for c in asked.causes)
+        raise ApiRefusal(ApiStatus(409, "Conflict", asked.message, Details(causes=causes)))
+    if isinstance(asked, ApplyRefused):
+        raise ApiRefusal(ApiStatus(asked.code, "BadRequest" if asked.code == 400 else "", asked.message))
     return asked.doc
 
 
-def content_type(request: Request) -> str:
+def content_type(request: ServedRequest) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip()
 
 
-def named_after(target: Target, config: Doc) -> Doc:
+def named_after(target: ServedTarget, config: Doc) -> Doc:
     """A configuration to apply, of this object; it must not name a version.
 
     Raises:
@@ -109,10 +117,10 @@ def named_after(target: Target, config: Doc) -> Doc:
     return {**without(config, ("metadata",)), "metadata": {**meta, **named}}
 
 
-_MAIN, _OF_STATUS = Fields.of_paths(("status",)), Fields.of_paths(("spec",))
+_MAIN, _OF_STATUS = FieldSet.of_paths(("status",)), FieldSet.of_paths(("spec",))
 
 
-def _reset(writer: Writer) -> Fields:
+def _reset(writer: FieldWriter) -> FieldSet:
     """What the strategy ignores in such a write, so that nobody comes to own it by one."""
     if not writer.has_status:
         return NONE

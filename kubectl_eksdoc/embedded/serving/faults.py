@@ -16,16 +16,16 @@ from threading import Lock
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Action, forbidden
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE
 from kubectl_eksdoc.embedded.serving.targets import (
-    Answering,
     ConnectionLost,
+    NoAnswer,
     Reply,
-    Request,
-    Unanswered,
+    RequestHandler,
+    ServedRequest,
     status_reply,
     verb_of,
     words_of,
 )
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Status, expired, modified
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, NamedResource, StatusCause, expired, modified
 from kubectl_eksdoc.kubernetes.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.chance import of_text
@@ -92,18 +92,18 @@ def _error(text: str) -> bytes:
 Sleep = Callable[[float], object]
 
 
-class Moment(Enum):
+class FaultMoment(Enum):
     BEFORE = "before"  # nothing was done
     AFTER = "after"  # it was done, and nobody is told
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class FaultyAnswer:
     """Another answer in the place of the server's, which never hears of the request, or has done it already. `plain`:
     its message is sent as text, as what stands before the API does; `headers` are more of them."""
 
-    status: Status
-    moment: Moment = Moment.BEFORE
+    status: ApiStatus
+    moment: FaultMoment = FaultMoment.BEFORE
     plain: bool = False
     headers: tuple[tuple[str, str], ...] = ()
 
@@ -116,17 +116,17 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class BrokenConnection:
     """The connection breaks, before or after the server did what it was asked."""
 
-    moment: Moment = Moment.BEFORE
+    moment: FaultMoment = FaultMoment.BEFORE
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
     """It is never answered, and the connection stays open until the client gives it up."""
 
-    moment: Moment = Moment.BEFORE
+    moment: FaultMoment = FaultMoment.BEFORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +142,12 @@ class Delayed:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubled:
+class DuplicatedRequest:
     """The server hears of it twice, as by a proxy that tries again; the second answer is the one that arrives."""
 
 
 @dataclass(frozen=True, slots=True)
-class Swallowed:
+class SwallowedEviction:
     """A mutating webhook makes a dry run of it: it succeeds, and nothing happens (as pod-graceful-drain does)."""
 
 
@@ -183,7 +183,9 @@ class WatchSilent:
 
 
 OfWatches = WatchExpired | WatchCut | WatchDelayed | WatchDoubled | WatchSilent
-Effect = Answered | Lost | Dropped | CutShort | Delayed | Doubled | Swallowed | OfWatches
+Effect = (
+    FaultyAnswer | BrokenConnection | Dropped | CutShort | Delayed | DuplicatedRequest | SwallowedEviction | OfWatches
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ class Fault:
     them have (0: without an end).
     """
 
-    effect: Effect | Callable[[Request], Effect | None]
+    effect: Effect | Callable[[ServedRequest], Effect | None]
     path: str = ""
     method: str = ""
     watches: bool | None = None
@@ -203,14 +205,14 @@ class Fault:
     times: int = 0
     share: float = 1.0
 
-    def fits(self, request: Request) -> bool:
+    def fits(self, request: ServedRequest) -> bool:
         if self.method and request.method not in self.method.split("|"):
             return False
         if self.watches is not None and self.watches is not request.flag("watch"):
             return False
         return re.search(self.path, request.path) is not None
 
-    def of(self, request: Request) -> Effect | None:
+    def of(self, request: ServedRequest) -> Effect | None:
         """What it does to a request that fits."""
         return self.effect(request) if callable(self.effect) else self.effect
 
@@ -218,7 +220,7 @@ class Fault:
 EVICTIONS = r"/eviction$"
 
 
-class Chosen:
+class _Chosen:
     """Chooses what each request meets: the first fault that fits and is due. Mutable, and safe in several threads.
 
     Chance is drawn for the how manieth request of its kind it is (method and path), so that what other clients ask for
@@ -233,7 +235,7 @@ class Chosen:
         self._alike: Counter[tuple[int, str]] = Counter()
         self._lock = Lock()
 
-    def effect(self, request: Request) -> Effect | None:
+    def effect(self, request: ServedRequest) -> Effect | None:
         for place, fault in enumerate(self._faults):
             if fault.fits(request):
                 effect = fault.of(request)
@@ -241,7 +243,7 @@ class Chosen:
                     return effect
         return None
 
-    def _due(self, place: int, fault: Fault, request: Request) -> bool:
+    def _due(self, place: int, fault: Fault, request: ServedRequest) -> bool:
         with self._lock:
             self._fitting[place] += 1
             if self._fitting[place] <= fault.skip or (fault.times and self._met[place] >= fault.times):
@@ -258,13 +260,13 @@ class Chosen:
 class Faulty:
     """A handler with faults in front of it."""
 
-    def __init__(self, handler: Answering, faults: Sequence[Fault], sleep: Sleep, seed: int = 0) -> None:
+    def __init__(self, handler: RequestHandler, faults: Sequence[Fault], sleep: Sleep, seed: int = 0) -> None:
         """`sleep` lets real seconds pass."""
         self._handler = handler
-        self._chosen = Chosen(faults, seed)
+        self._chosen = _Chosen(faults, seed)
         self._sleep = sleep
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         """
         Raises:
             ConnectionLost
@@ -274,34 +276,34 @@ class Faulty:
         match effect:
             case WatchExpired() | WatchCut() | WatchDelayed() | WatchDoubled() | WatchSilent():
                 return self._watched(request, effect)
-            case Answered(moment=Moment.BEFORE):
+            case FaultyAnswer(moment=FaultMoment.BEFORE):
                 return effect.reply()
-            case Lost(Moment.BEFORE):
+            case BrokenConnection(FaultMoment.BEFORE):
                 raise ConnectionLost
-            case Dropped(Moment.BEFORE):
-                raise Unanswered
-            case Swallowed():
+            case Dropped(FaultMoment.BEFORE):
+                raise NoAnswer
+            case SwallowedEviction():
                 return self._handler.handle(replace(request, query={**request.query, "dryRun": ("All",)}))
             case Delayed(seconds):
                 self._sleep(seconds)
         return self._done(request, effect, self._handler.handle(request))
 
-    def _done(self, request: Request, effect: Effect | None, reply: Reply) -> Reply:
+    def _done(self, request: ServedRequest, effect: Effect | None, reply: Reply) -> Reply:
         """The answer to what was done."""
         match effect:
-            case Answered():
+            case FaultyAnswer():
                 return effect.reply()
-            case Lost():
+            case BrokenConnection():
                 raise ConnectionLost
             case Dropped():
-                raise Unanswered
-            case Doubled():
+                raise NoAnswer
+            case DuplicatedRequest():
                 return self._handler.handle(request)
             case CutShort() if reply.stream is None and reply.body:
                 return replace(reply, sent=len(reply.body) // 2)
         return reply
 
-    def _watched(self, request: Request, effect: OfWatches) -> Reply:
+    def _watched(self, request: ServedRequest, effect: OfWatches) -> Reply:
         """A watch that is refused is answered as ever."""
         version = request.word("resourceVersion")
         if isinstance(effect, WatchExpired) and not effect.after:
@@ -339,80 +341,82 @@ FLOW_SCHEMA = ("X-Kubernetes-PF-FlowSchema-UID", "5c6a2c2e-3b1d-4a0b-9d53-4f1f6a
 """By this header a client can tell priority and fairness from a budget."""
 
 
-def conflict(name: str = "pod", plural: str = "pods", group: str = "") -> Answered:
+def conflict(name: str = "pod", plural: str = "pods", group: str = "") -> FaultyAnswer:
     """409: somebody else wrote in between."""
-    return Answered(modified(Named(plural, group, ""), name).status)
+    return FaultyAnswer(modified(NamedResource(plural, group, ""), name).status)
 
 
-def conflicting(request: Request) -> Answered | None:
+def conflicting(request: ServedRequest) -> FaultyAnswer | None:
     """409 of the object that is asked for."""
     said = words_of(request.path)
     return conflict(said.name, said.plural, said.group) if said is not None and said.name else None
 
 
-def forbidding(resource: str = "") -> Callable[[Request], Answered | None]:
+def forbidding(resource: str = "") -> Callable[[ServedRequest], FaultyAnswer | None]:
     """403 of whatever is asked for, or only of a resource, as RBAC says it."""
 
-    def forbid(request: Request) -> Answered | None:
+    def forbid(request: ServedRequest) -> FaultyAnswer | None:
         said = words_of(request.path)
         if said is None:
             path = Action(request.method.lower(), path=request.path)
-            return None if resource else Answered(forbidden(SOMEBODY, path))
+            return None if resource else FaultyAnswer(forbidden(SOMEBODY, path))
         if resource and resource not in (said.plural, f"{said.plural}.{said.group}"):
             return None
         verb = verb_of(request, said.name)
         action = Action(verb, said.group, said.plural, said.subresource, said.namespace, said.name)
-        return Answered(forbidden(SOMEBODY, action))
+        return FaultyAnswer(forbidden(SOMEBODY, action))
 
     return forbid
 
 
-def throttled(seconds: int = 1) -> Answered:
+def throttled(seconds: int = 1) -> FaultyAnswer:
     """429 of priority and fairness: text and no Status, no cause, and a Retry-After."""
-    status = Status(429, "TooManyRequests", "Too many requests, please try again later.")
-    return Answered(status, plain=True, headers=(("Retry-After", str(seconds)), FLOW_SCHEMA))
+    status = ApiStatus(429, "TooManyRequests", "Too many requests, please try again later.")
+    return FaultyAnswer(status, plain=True, headers=(("Retry-After", str(seconds)), FLOW_SCHEMA))
 
 
-def over_budget(budget: str, seconds: int = 0) -> Answered:
+def over_budget(budget: str, seconds: int = 0) -> FaultyAnswer:
     """429 of a budget that is used up; with `seconds` of one whose status is behind its spec."""
     said = "is still being processed by the server." if seconds else "does not allow evicting pods currently"
-    cause = Cause("DisruptionBudget", f"The disruption budget {budget} {said}")
-    return Answered(Status(429, "TooManyRequests", WOULD_VIOLATE, Details(causes=(cause,), retry_after_s=seconds)))
+    cause = StatusCause("DisruptionBudget", f"The disruption budget {budget} {said}")
+    return FaultyAnswer(
+        ApiStatus(429, "TooManyRequests", WOULD_VIOLATE, Details(causes=(cause,), retry_after_s=seconds))
+    )
 
 
-def processing(budget: str) -> Answered:
+def processing(budget: str) -> FaultyAnswer:
     """429 of a budget that was changed just now, with a Retry-After."""
     return over_budget(budget, PROCESSING_RETRY_SECONDS)
 
 
-def broken(code: int = 500) -> Answered:
+def broken(code: int = 500) -> FaultyAnswer:
     """500: the server's storage has no leader, which is no error that it knows; 503: it is about to stop."""
     if code == 503:
-        return Answered(
-            Status(503, "ServiceUnavailable", "apiserver is shutting down"), headers=(("Retry-After", "1"),)
+        return FaultyAnswer(
+            ApiStatus(503, "ServiceUnavailable", "apiserver is shutting down"), headers=(("Retry-After", "1"),)
         )
-    return Answered(Status(500, "", "etcdserver: leader changed"))
+    return FaultyAnswer(ApiStatus(500, "", "etcdserver: leader changed"))
 
 
-def timed_out(moment: Moment = Moment.AFTER) -> Answered:
+def timed_out(moment: FaultMoment = FaultMoment.AFTER) -> FaultyAnswer:
     """504: it took too long. Mostly it is done all the same."""
     text = "Timeout: request did not complete within requested timeout - context deadline exceeded"
-    return Answered(Status(504, "Timeout", text, Details()), moment)
+    return FaultyAnswer(ApiStatus(504, "Timeout", text, Details()), moment)
 
 
-def denied(webhook: str, why: str) -> Answered:
+def denied(webhook: str, why: str) -> FaultyAnswer:
     """403 of a validating webhook."""
-    return Answered(Status(403, "Forbidden", f'admission webhook "{webhook}" denied the request: {why}'))
+    return FaultyAnswer(ApiStatus(403, "Forbidden", f'admission webhook "{webhook}" denied the request: {why}'))
 
 
-def webhook_down(webhook: str) -> Answered:
+def webhook_down(webhook: str) -> FaultyAnswer:
     """500: a webhook that must be asked (failurePolicy Fail) does not answer."""
     url = f"https://{webhook.partition('.')[0]}.webhooks.svc:443/?timeout=10s"
     why = f'failed calling webhook "{webhook}": failed to call webhook: Post "{url}": context deadline exceeded'
-    details = Details(causes=(Cause("", why),))
-    return Answered(Status(500, "InternalError", f"Internal error occurred: {why}", details))
+    details = Details(causes=(StatusCause("", why),))
+    return FaultyAnswer(ApiStatus(500, "InternalError", f"Internal error occurred: {why}", details))
 
 
-def expiring_answer(request: Request) -> Answered | None:
+def expiring_answer(request: ServedRequest) -> FaultyAnswer | None:
     """410: the continue token of a list is too old."""
-    return Answered(expired(TOO_OLD_TO_CONTINUE).status) if request.word("continue") else None
+    return FaultyAnswer(expired(TOO_OLD_TO_CONTINUE).status) if request.word("continue") else None

@@ -23,10 +23,17 @@ from threading import Lock, Thread
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from kubectl_eksdoc.embedded.serving.targets import Answering, ConnectionLost, Reply, Request, Unanswered, status_reply
+from kubectl_eksdoc.embedded.serving.targets import (
+    ConnectionLost,
+    NoAnswer,
+    Reply,
+    RequestHandler,
+    ServedRequest,
+    status_reply,
+)
 from kubectl_eksdoc.kubernetes.addresses import AS
-from kubectl_eksdoc.kubernetes.api.statuses import Details, Refusal, Status, bad_request
-from kubectl_eksdoc.simulator.controllers import Agenda
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, bad_request
+from kubectl_eksdoc.simulator.controllers import VirtualTime
 
 LONGEST_BODY = 3 * 1024 * 1024
 """Of a request, as the API server has it (MaxRequestBodyBytes)."""
@@ -38,7 +45,7 @@ LINGER_S = 1.0
 _REASONS = {400: "BadRequest", 405: "MethodNotAllowed"}
 
 
-class Handler(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     """`api` and `hosts` (the Host headers that are taken) are given by the server, as is `timeout`: so many seconds a
     client may be silent, or take nothing, before its connection is closed."""
 
@@ -47,21 +54,21 @@ class Handler(BaseHTTPRequestHandler):
     sys_version = ""
     disable_nagle_algorithm = True
     wbufsize = -1  # head and body in one write
-    api: Answering
+    api: RequestHandler
     hosts: frozenset[str]
     _unread = False
 
     def _handle(self) -> None:
         try:
             reply = self.api.handle(self._request())
-        except Refusal as refusal:
+        except ApiRefusal as refusal:
             # What the client still sends would be taken for its next request.
             self.close_connection = self._unread = True
             reply = status_reply(refusal.status)
         except ConnectionLost:
             self._reset()
             return
-        except Unanswered:
+        except NoAnswer:
             self._keep_waiting()
             return
         if reply.stream is None:
@@ -83,14 +90,14 @@ class Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             _peeked(self.connection)
 
-    def _request(self) -> Request:
+    def _request(self) -> ServedRequest:
         """
         Raises:
             Refusal: 403, it may come from a web page; 400, 411 and 413, it cannot be read.
         """
         if self.headers.get("Host", "") not in self.hosts or self.headers.get("Origin") is not None:
             text = "this server answers programs on this machine, and no web page"
-            raise Refusal(Status(403, "Forbidden", text, Details()))
+            raise ApiRefusal(ApiStatus(403, "Forbidden", text, Details()))
         path, query = _parts(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = self._body(headers)
@@ -100,17 +107,17 @@ class Handler(BaseHTTPRequestHandler):
             path = f"/{path}"
         elif "authorization" not in headers and (token := _of_proxy(headers.get("proxy-authorization", ""))):
             headers["authorization"] = f"Bearer {token}"
-        return Request(self.command, path, query, headers, body)
+        return ServedRequest(self.command, path, query, headers, body)
 
     def _body(self, headers: Mapping[str, str]) -> bytes:
         if "transfer-encoding" in headers:
-            raise Refusal(Status(411, "LengthRequired", "the length of the body must be in Content-Length"))
+            raise ApiRefusal(ApiStatus(411, "LengthRequired", "the length of the body must be in Content-Length"))
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
             raise bad_request("Content-Length is no number")
         if len(length) > len(str(LONGEST_BODY)) or int(length) > LONGEST_BODY:
             text = f"Request entity too large: limit is {LONGEST_BODY}"
-            raise Refusal(Status(413, "RequestEntityTooLarge", text))
+            raise ApiRefusal(ApiStatus(413, "RequestEntityTooLarge", text))
         body = self.rfile.read(int(length))
         if len(body) < int(length):
             raise bad_request("unexpected EOF")
@@ -175,7 +182,7 @@ class Handler(BaseHTTPRequestHandler):
         """What is no HTTP, or a method that nobody serves: a Status, as everything else here."""
         known = 405 if code == 501 else code
         self.close_connection = self._unread = True
-        self._send(status_reply(Status(known, _REASONS.get(known, ""), message or "", Details())))
+        self._send(status_reply(ApiStatus(known, _REASONS.get(known, ""), message or "", Details())))
 
     def finish(self) -> None:
         """A connection that is closed while the client still sends is reset, and the answer lost with it: so first
@@ -239,7 +246,7 @@ class _Ended(Exception):
     """A server's loop is over."""
 
 
-class Server(ThreadingHTTPServer):
+class SimulatedApiServer(ThreadingHTTPServer):
     """Serves an API until it is closed; each connection has a thread, as has each watch. `errors`: the latest that went
     wrong with a connection by nobody's fault but ours."""
 
@@ -247,14 +254,14 @@ class Server(ThreadingHTTPServer):
     allow_reuse_address = False
     request_queue_size = 128
 
-    def __init__(self, api: Answering, port: int = 0, silence_s: float = SILENCE_S) -> None:
+    def __init__(self, api: RequestHandler, port: int = 0, silence_s: float = SILENCE_S) -> None:
         """Port 0: any free one. Raises OSError: it is taken."""
         self.errors: deque[Exception] = deque(maxlen=10)
         self._lock = Lock()
         self._open: dict[socket.socket, Thread] = {}
         self._ending = False
 
-        class Connection(Handler):
+        class Connection(_Handler):
             timeout = silence_s
 
         super().__init__((LOOPBACK, port), Connection)
@@ -328,9 +335,9 @@ class Server(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving(api: Answering, port: int = 0, silence_s: float = SILENCE_S) -> Iterator[Server]:
+def serving(api: RequestHandler, port: int = 0, silence_s: float = SILENCE_S) -> Iterator[SimulatedApiServer]:
     """A server in a thread of its own, until the block ends."""
-    with Server(api, port, silence_s) as server:
+    with SimulatedApiServer(api, port, silence_s) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
         try:
@@ -343,10 +350,10 @@ def serving(api: Answering, port: int = 0, silence_s: float = SILENCE_S) -> Iter
 # How the cluster's virtual time passes while somebody uses it.
 
 
-class Clockwork(Protocol):
+class TimeDriver(Protocol):
     """Brings the agenda up to date before every look at the cluster."""
 
-    def advance(self, agenda: Agenda) -> None: ...
+    def advance(self, agenda: VirtualTime) -> None: ...
 
     def real_s(self, virtual_s: float) -> float:
         """How long a piece of virtual time takes on the wall."""
@@ -360,7 +367,7 @@ class Scaled:
         self._speed = speed
         self._begun: tuple[float, float] | None = None
 
-    def advance(self, agenda: Agenda) -> None:
+    def advance(self, agenda: VirtualTime) -> None:
         now = self._monotonic()
         if self._begun is None:
             self._begun = now, agenda.seconds
@@ -371,10 +378,10 @@ class Scaled:
         return virtual_s / self._speed
 
 
-class ByHand:
+class ManualTime:
     """Only what somebody else lets happen: for tests, and for runs that take no time."""
 
-    def advance(self, agenda: Agenda) -> None:
+    def advance(self, agenda: VirtualTime) -> None:
         """Nothing is due but what is due now."""
         agenda.run_until(agenda.seconds)
 

@@ -8,7 +8,7 @@ from typing import Any
 from kubectl_eksdoc.embedded.api.catalogue import PLAIN, known
 from kubectl_eksdoc.embedded.eviction_status import status_of
 from kubectl_eksdoc.embedded.serving import changes, validation
-from kubectl_eksdoc.embedded.serving.access import User
+from kubectl_eksdoc.embedded.serving.access import ServedUser
 from kubectl_eksdoc.embedded.serving.bodies import (
     LONGEST_GRACE_S,
     body_of,
@@ -17,34 +17,34 @@ from kubectl_eksdoc.embedded.serving.bodies import (
     deletion_status,
     object_of,
 )
-from kubectl_eksdoc.embedded.serving.changes import Schemas, Writer
+from kubectl_eksdoc.embedded.serving.changes import FieldWriter, Schemas
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import page_of
-from kubectl_eksdoc.embedded.serving.showing import Shown, Told, form_of, in_form
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request, Target
-from kubectl_eksdoc.embedded.serving.validation import Asked, Policies, causes_of, check_unconditional, valid
-from kubectl_eksdoc.embedded.serving.watching import Event
+from kubectl_eksdoc.embedded.serving.showing import ShownEvents, ShownVersions, form_of, in_form
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest, ServedTarget
+from kubectl_eksdoc.embedded.serving.validation import AdmissionRequest, Policies, causes_of, check_unconditional, valid
+from kubectl_eksdoc.embedded.serving.watching import WatchEvent
 from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults, without_empty_metadata
 from kubectl_eksdoc.kubernetes.api.shapes import EVICTION, SCALE
 from kubectl_eksdoc.kubernetes.api.statuses import (
+    ApiRefusal,
+    ApiStatus,
     Details,
-    Named,
-    Refusal,
-    Status,
+    NamedResource,
     bad_request,
     invalid,
     modified,
     not_found,
 )
 from kubectl_eksdoc.kubernetes.api.workload_validation import negative
-from kubectl_eksdoc.kubernetes.evictions import Answer, EvictionRequest
+from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.kinds import NAMESPACES
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.pod_admission import admitted, first_status
 from kubectl_eksdoc.simulator.registry import PODS, Deleted
-from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.store import StoredItem
 
 Ports = Callable[[Doc, str, str], "Reply | None"]
 """What a pod says on one of its ports to a path; None where nobody listens."""
@@ -59,7 +59,7 @@ def nobody_listens(pod: Doc, port: str, path: str) -> Reply | None:
     return None
 
 
-class Objects:
+class ObjectEndpoints:
     """Answers for the objects of one control plane."""
 
     def __init__(
@@ -73,13 +73,13 @@ class Objects:
         self._plane = plane
         self._watch_cache = watch_cache
         self._registry = plane.registry
-        self._shown = Shown()
+        self._shown = ShownVersions()
         self._schemas = Schemas(plane.store)
         self.policies = policies
         self.logs = logs or PodLogs()
         self.ports = ports
 
-    def answer(self, verb: str, request: Request, target: Target) -> Reply:
+    def answer(self, verb: str, request: ServedRequest, target: ServedTarget) -> Reply:
         """
         Raises:
             Refusal, TooOldToContinue: in the server's words.
@@ -96,29 +96,29 @@ class Objects:
         }
         return answers[verb](request, target)
 
-    def reply(self, request: Request, target: Target, item: Item, code: int = 200) -> Reply:
+    def reply(self, request: ServedRequest, target: ServedTarget, item: StoredItem, code: int = 200) -> Reply:
         form, served = form_of(request), target.served
         if form == PLAIN:
             return Reply(code, self._shown.whole(item, served))
         now, include = self._plane.agenda.now, request.word("includeObject")
         return Reply(code, encode(in_form(form, served, [item.doc], None, now, include)))
 
-    def told(self, request: Request, target: Target) -> Callable[[Event], bytes]:
+    def told(self, request: ServedRequest, target: ServedTarget) -> Callable[[WatchEvent], bytes]:
         """How this client wants what one watch tells of; the columns of its tables come with the first."""
-        return Told(request, target.served, self._shown, self._plane.agenda)
+        return ShownEvents(request, target.served, self._shown, self._plane.agenda)
 
-    def writer(self, request: Request, target: Target) -> Writer:
+    def writer(self, request: ServedRequest, target: ServedTarget) -> FieldWriter:
         has_status = target.served.subresource("status") is not None
-        return Writer(changes.manager_of(request), self._registry.now, target.subresource, has_status)
+        return FieldWriter(changes.manager_of(request), self._registry.now, target.subresource, has_status)
 
-    def unstored(self, request: Request, target: Target) -> Doc:
+    def unstored(self, request: ServedRequest, target: ServedTarget) -> Doc:
         """The object in the body of a request that only asks something."""
         return self._owned(request, target, None, object_of(request, target))
 
-    def _get(self, request: Request, target: Target) -> Reply:
+    def _get(self, request: ServedRequest, target: ServedTarget) -> Reply:
         return self.reply(request, target, self._registry.get(target.resource, target.key))
 
-    def _list(self, request: Request, target: Target) -> Reply:
+    def _list(self, request: ServedRequest, target: ServedTarget) -> Reply:
         page, form, served = (
             page_of(self._plane.store, request, target, self._watch_cache),
             form_of(request),
@@ -129,18 +129,18 @@ class Objects:
         docs, now = [item.doc for item in page.items], self._plane.agenda.now
         return Reply(200, encode(in_form(form, served, docs, page.metadata, now, request.word("includeObject"))))
 
-    def _create(self, request: Request, target: Target) -> Reply:
+    def _create(self, request: ServedRequest, target: ServedTarget) -> Reply:
         doc = object_of(request, target)
         if at(doc, "metadata", "resourceVersion"):
-            raise Refusal(Status(500, "", "resourceVersion should not be set on objects to be created"))
+            raise ApiRefusal(ApiStatus(500, "", "resourceVersion should not be set on objects to be created"))
         doc = valid(target, None, with_defaults(doc))
         name = str(at(doc, "metadata", "name") or "")
         return self._add(request, target, name, self._owned(request, target, None, doc))
 
-    def _add(self, request: Request, target: Target, name: str, doc: Doc) -> Reply:
+    def _add(self, request: ServedRequest, target: ServedTarget, name: str, doc: Doc) -> Reply:
         """A new object. What admission adds to it belongs to nobody."""
         self._registry.check_namespace(target.resource, target.key[0], name)
-        self.policies.check(Asked("CREATE", target, name, doc))
+        self.policies.check(AdmissionRequest("CREATE", target, name, doc))
         doc = begun(doc)
         if target.resource == PODS:
             spec = admitted(doc["spec"], self._plane.store)
@@ -149,7 +149,7 @@ class Objects:
         made = self._registry.create(target.resource, doc, target.key[0], dry_run=request.dry_run)
         return self.reply(request, target, made, 201)
 
-    def _update(self, request: Request, target: Target) -> Reply:
+    def _update(self, request: ServedRequest, target: ServedTarget) -> Reply:
         doc = object_of(request, target)
         live = self._plane.store.get(target.resource, target.key)
         if live is None:
@@ -158,7 +158,7 @@ class Objects:
             check_unconditional(target)
         return self.reply(request, target, self._write(request, target, live, doc))
 
-    def _patch(self, request: Request, target: Target) -> Reply:
+    def _patch(self, request: ServedRequest, target: ServedTarget) -> Reply:
         if changes.content_type(request) in changes.APPLY:
             return self._apply(request, target)
         patch = self._patch_in(request)
@@ -166,11 +166,11 @@ class Objects:
         doc = changes.patched(request, target, live.doc, self._schemas.of(target.served), patch)
         return self.reply(request, target, self._write(request, target, live, doc))
 
-    def _patch_in(self, request: Request) -> Any:
-        plain = Request(request.method, request.path, request.query, {}, request.body)
+    def _patch_in(self, request: ServedRequest) -> Any:
+        plain = ServedRequest(request.method, request.path, request.query, {}, request.body)
         return body_of(plain)
 
-    def _apply(self, request: Request, target: Target) -> Reply:
+    def _apply(self, request: ServedRequest, target: ServedTarget) -> Reply:
         config = body_of(request)
         if not isinstance(config, dict):
             config = {}
@@ -182,12 +182,12 @@ class Objects:
         if live is None:
             return self._add(request, target, target.name, doc)
         status = target.subresource == "status"
-        self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
+        self.policies.check(AdmissionRequest("UPDATE", target, target.name, doc, live.doc))
         if not status:
             doc = carried(live.doc, doc)
         return self.reply(request, target, self._registry.update(live, doc, status=status, dry_run=request.dry_run))
 
-    def _write(self, request: Request, target: Target, live: Item, doc: Doc) -> Item:
+    def _write(self, request: ServedRequest, target: ServedTarget, live: StoredItem, doc: Doc) -> StoredItem:
         """Over what is there, if the document does not name another version."""
         asked = at(doc, "metadata", "resourceVersion")
         if asked not in (None, "", str(live.version)):
@@ -195,37 +195,37 @@ class Objects:
         status = target.subresource == "status"
         doc = without_empty_metadata(doc)
         doc = valid(target, live.doc, doc if status else with_defaults(doc))
-        self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
+        self.policies.check(AdmissionRequest("UPDATE", target, target.name, doc, live.doc))
         doc = self._owned(request, target, live.doc, doc)
         if not status:
             doc = carried(live.doc, doc)
         return self._registry.update(live, doc, status=status, dry_run=request.dry_run)
 
-    def _owned(self, request: Request, target: Target, live: Doc | None, doc: Doc) -> Doc:
+    def _owned(self, request: ServedRequest, target: ServedTarget, live: Doc | None, doc: Doc) -> Doc:
         return changes.owned(live, doc, self.writer(request, target), self._schemas.of(target.served))
 
-    def _delete(self, request: Request, target: Target) -> Reply:
+    def _delete(self, request: ServedRequest, target: ServedTarget) -> Reply:
         options = delete_options(request)
         item = self._registry.get(target.resource, target.key)
         if target.resource == NAMESPACES.full_name and target.name in KEPT_NAMESPACES:
             said = f'namespaces "{target.name}" is forbidden: this namespace may not be deleted'
-            raise Refusal(Status(403, "Forbidden", said, Details(target.name, "", "namespaces")))
-        self.policies.check(Asked("DELETE", target, target.name, None, item.doc))
+            raise ApiRefusal(ApiStatus(403, "Forbidden", said, Details(target.name, "", "namespaces")))
+        self.policies.check(AdmissionRequest("DELETE", target, target.name, None, item.doc))
         deleted = self._registry.delete(item, options)
         return self._deleted(request, target, deleted)
 
-    def _deleted(self, request: Request, target: Target, deleted: Deleted) -> Reply:
+    def _deleted(self, request: ServedRequest, target: ServedTarget, deleted: Deleted) -> Reply:
         traits = self._registry.traits[target.resource]
         if traits.returned or not deleted.gone:
             return self.reply(request, target, deleted.item)
         return Reply(200, encode(deletion_status(deleted, traits.named)))
 
-    def _delete_collection(self, request: Request, target: Target) -> Reply:
+    def _delete_collection(self, request: ServedRequest, target: ServedTarget) -> Reply:
         options, page = delete_options(request), page_of(self._plane.store, request, target, self._watch_cache)
         for item in page.items:
             try:
                 self._registry.delete(item, options)
-            except Refusal:
+            except ApiRefusal:
                 continue  # it is gone, or another precondition of it does not hold
         return Reply(200, self._shown.listed(page.items, target.served, page.metadata))
 
@@ -233,10 +233,12 @@ class Objects:
 # Subresources that are no part of the object as it is stored: evictions, scales, logs, bindings, reviews.
 
 
-_Answering = Callable[[ControlPlane, Objects, Request, Target], Reply]
+_Answering = Callable[[ControlPlane, ObjectEndpoints, ServedRequest, ServedTarget], Reply]
 
 
-def answer(plane: ControlPlane, objects: Objects, request: Request, target: Target, user: User) -> Reply:
+def answer(
+    plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, target: ServedTarget, user: ServedUser
+) -> Reply:
     """
     Raises:
         Refusal: in the server's words.
@@ -244,15 +246,15 @@ def answer(plane: ControlPlane, objects: Objects, request: Request, target: Targ
     known(plane.registry, target.served)
     answering = _ANSWERS.get(target.subresource)
     if answering is None:
-        raise Refusal(Status(501, "", f"the embedded server does not answer {target.subresource}"))
+        raise ApiRefusal(ApiStatus(501, "", f"the embedded server does not answer {target.subresource}"))
     return answering(plane, objects, request, target)
 
 
-def _evict(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
+def _evict(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, target: ServedTarget) -> Reply:
     body = body_of(request) or {}
     check_shape(EVICTION, body, "Eviction")
     plane.evictions.check_namespace(target.namespace, target.name)
-    objects.policies.check(Asked("CREATE", target, target.name, body))
+    objects.policies.check(AdmissionRequest("CREATE", target, target.name, body))
     options = body.get("deleteOptions") or {}
     conditions = options.get("preconditions") or {}
     asked = EvictionRequest(
@@ -273,16 +275,16 @@ def _evict(plane: ControlPlane, objects: Objects, request: Request, target: Targ
     return _of_eviction(given, target)
 
 
-def _of_eviction(given: Answer, target: Target) -> Reply:
+def _of_eviction(given: EvictionAnswer, target: ServedTarget) -> Reply:
     headers = {"Retry-After": str(given.retry_after)} if given.retry_after else {}
     return Reply(given.code, encode(status_of(given, target.name).doc()), headers=headers)
 
 
-def _scale(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
+def _scale(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, target: ServedTarget) -> Reply:
     item = plane.registry.get(target.resource, target.key)
     if request.method == "GET":
         return Reply(200, encode(_scale_of(item.doc)))
-    body = body_of(Request(request.method, request.path, request.query, {}, request.body))
+    body = body_of(ServedRequest(request.method, request.path, request.query, {}, request.body))
     check_shape(SCALE, body or {}, "Scale")
     wanted = at(body or {}, "spec", "replicas")
     if wanted is None:
@@ -291,7 +293,7 @@ def _scale(plane: ControlPlane, objects: Objects, request: Request, target: Targ
     if asked not in (None, "", str(item.version)):
         raise modified(plane.registry.traits[target.resource].named, target.name)
     if causes := causes_of(negative({"spec": {"replicas": wanted}}, ("spec", "replicas"))):
-        raise invalid(Named("scales", "autoscaling", "Scale"), target.name, causes)
+        raise invalid(NamedResource("scales", "autoscaling", "Scale"), target.name, causes)
     written = plane.registry.update(item, with_value(item.doc, ("spec", "replicas"), wanted), dry_run=request.dry_run)
     return Reply(200, encode(_scale_of(written.doc)))
 
@@ -312,12 +314,12 @@ def _scale_of(doc: Doc) -> Doc:
     }
 
 
-def _log(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
+def _log(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, target: ServedTarget) -> Reply:
     item = plane.registry.get(target.resource, target.key)
     return objects.logs.answer(item.doc, _container_of(item.doc, request.word("container")), request)
 
 
-def _exec(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
+def _exec(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, target: ServedTarget) -> Reply:
     """What is said before a connection is upgraded; the upgrade itself is not answered here."""
     item = plane.registry.get(target.resource, target.key)
     _container_of(item.doc, request.word("container"))
@@ -325,10 +327,10 @@ def _exec(plane: ControlPlane, objects: Objects, request: Request, target: Targe
         raise bad_request(f"pod {target.name} does not have a host assigned")
     if not request.headers.get("upgrade"):
         raise bad_request("Upgrade request required")
-    raise Refusal(Status(501, "", f"the embedded server does not answer {target.subresource}"))
+    raise ApiRefusal(ApiStatus(501, "", f"the embedded server does not answer {target.subresource}"))
 
 
-def _proxy(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
+def _proxy(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, target: ServedTarget) -> Reply:
     """``pods/NAME:PORT/proxy/PATH``. Sources: pkg/registry/core/pod/rest/subresources.go (ProxyREST),
     pkg/registry/core/pod/strategy.go (ResourceLocation)."""
     name, _, port = target.name.partition(":")
@@ -339,7 +341,7 @@ def _proxy(plane: ControlPlane, objects: Objects, request: Request, target: Targ
         return found
     where = f"{at(item.doc, 'status', 'podIP') or ''}:{port or 80}"
     said = f"error trying to reach service: dial tcp {where}: connect: connection refused"
-    raise Refusal(Status(503, "ServiceUnavailable", said))
+    raise ApiRefusal(ApiStatus(503, "ServiceUnavailable", said))
 
 
 def _container_of(pod: Doc, asked: str) -> str:

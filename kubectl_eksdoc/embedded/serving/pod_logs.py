@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Named, bad_request, invalid
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
+from kubectl_eksdoc.kubernetes.api.statuses import NamedResource, StatusCause, bad_request, invalid
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_OPTIONS = Named("", "", "PodLogOptions")
+_OPTIONS = NamedResource("", "", "PodLogOptions")
 _STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 _NO_IMAGE = {
     "ErrImagePull": "image can't be pulled",
@@ -63,7 +63,7 @@ class PodLogs:
         """All that the container has printed; `previous`: the one that ran before, and ended."""
         self._held[namespace, pod, container, previous] = text
 
-    def answer(self, pod: Doc, container: str, request: Request) -> Reply:
+    def answer(self, pod: Doc, container: str, request: ServedRequest) -> Reply:
         """
         Raises:
             Refusal: 400, there is no log; 422, an option cannot be.
@@ -88,7 +88,7 @@ class PodLogs:
         return Reply(200, "".join(kept).encode()[:limit], "text/plain")
 
 
-def _number(request: Request, name: str, least: int) -> int | None:
+def _number(request: ServedRequest, name: str, least: int) -> int | None:
     given = request.word(name)
     if not given:
         return None
@@ -98,7 +98,7 @@ def _number(request: Request, name: str, least: int) -> int | None:
         raise bad_request(f'strconv.ParseInt: parsing "{given}": invalid syntax') from error
     if number < least:
         why = f"must be greater than or equal to {least}" if not least else f"must be greater than {least - 1}"
-        cause = Cause("FieldValueInvalid", f"Invalid value: {number}: {why}", name)
+        cause = StatusCause("FieldValueInvalid", f"Invalid value: {number}: {why}", name)
         raise invalid(_OPTIONS, "", (cause,))
     return number
 

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.embedded.serving.go_json import syntax_error
-from kubectl_eksdoc.embedded.serving.targets import Request, Target
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Refusal, Status, bad_request, expired
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, StatusCause, bad_request, expired
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.selectors import InvalidSelector, Selector, parse
-from kubectl_eksdoc.simulator.store import Expired, Item, Store, path_of
+from kubectl_eksdoc.simulator.store import ResourceVersionExpired, Store, StoredItem, path_of
 
 # Continue tokens: where a list in pages goes on, and of which version.
 #
@@ -31,7 +31,7 @@ ANY_VERSION = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class _Token:
     """`start` is the path (see `store.path_of`) of the last object of the page before, below what is listed: of a list
     of one namespace it is a name."""
 
@@ -39,14 +39,14 @@ class Token:
     start: str
 
 
-def encode(token: Token, rooted: bool) -> str:
+def encode(token: _Token, rooted: bool) -> str:
     """`rooted`: as a watch cache writes it, with a slash in front; etcd's own has none."""
     start = f"{'/' if rooted else ''}{token.start}\0"
     text = json.dumps({"v": _FORMAT, "rv": token.version, "start": start}, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decode(text: str) -> Token:
+def decode(text: str) -> _Token:
     """
     Raises:
         Refusal: 400, it is none of ours.
@@ -62,7 +62,7 @@ def decode(text: str) -> Token:
         raise bad_request(f"invalid continue token: continue key is not valid: {wrong}")
     if form != _FORMAT or not isinstance(version, int) or not isinstance(start, str) or version == 0:
         raise bad_request("invalid continue token: continue key is not valid: server does not recognize it")
-    return Token(version, start.rstrip("\0").removeprefix("/"))
+    return _Token(version, start.rstrip("\0").removeprefix("/"))
 
 
 # Which objects a request means: label selectors for every kind, field selectors for those that have some.
@@ -107,7 +107,7 @@ _TERM = re.compile(r"([^=!]+)(==|!=|=)(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FieldSelection:
     """`equal` and `other`: fields by path with the value they must have, and must not have."""
 
     labels: Selector | None = None
@@ -118,7 +118,7 @@ class Choice:
     def everything(self) -> bool:
         return self.labels is None and not self.equal and not self.other
 
-    def named(self, name: str) -> Choice:
+    def named(self, name: str) -> FieldSelection:
         """Of these, the one of that name."""
         return replace(self, equal=(*self.equal, (_NAMES["metadata.name"], name)))
 
@@ -130,7 +130,7 @@ class Choice:
         )
 
 
-def chosen(resource: str, labels: str, fields: str, known: Callable[[str], bool] | None = None) -> Choice:
+def chosen(resource: str, labels: str, fields: str, known: Callable[[str], bool] | None = None) -> FieldSelection:
     """What the two query parameters mean for a resource; `known` says which other fields it can be selected by.
 
     Raises:
@@ -150,7 +150,7 @@ def chosen(resource: str, labels: str, fields: str, known: Callable[[str], bool]
         if field not in _NAMES and field not in _FIELDS.get(resource, ()) and not (known and known(field)):
             raise bad_request(f"field label not supported: {field}")
         (other if operator == "!=" else equal).append((tuple(field.split(".")), value))
-    return Choice(selector, tuple(equal), tuple(other))
+    return FieldSelection(selector, tuple(equal), tuple(other))
 
 
 def _text(value: object) -> str:
@@ -180,10 +180,10 @@ class TooOldToContinue(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class _Page:
     """A list or a part of one. `token` is "" at the end; `remaining` None where it is not told (with selectors)."""
 
-    items: tuple[Item, ...]
+    items: tuple[StoredItem, ...]
     version: int
     token: str = ""
     remaining: int | None = None
@@ -198,7 +198,7 @@ class Page:
         return made
 
 
-def choice_of(request: Request, target: Target) -> Choice:
+def choice_of(request: ServedRequest, target: ServedTarget) -> FieldSelection:
     """
     Raises:
         Refusal: 400, a selector cannot be read.
@@ -207,7 +207,7 @@ def choice_of(request: Request, target: Target) -> Choice:
     return choice.named(target.name) if target.name else choice
 
 
-def page_of(store: Store, request: Request, target: Target, watch_cache: bool = True) -> Page:
+def page_of(store: Store, request: ServedRequest, target: ServedTarget, watch_cache: bool = True) -> _Page:
     """
     Raises:
         Refusal: 400, 410 and 504.
@@ -226,17 +226,17 @@ def page_of(store: Store, request: Request, target: Target, watch_cache: bool = 
     items = _as_of(store, target, version, token)
     taken, left = _taken(items, choice, limit)
     if not left:
-        return Page(tuple(taken), version)
-    following = Token(version, path_of(taken[-1].key).removeprefix(_listed(target)))
-    return Page(tuple(taken), version, encode(following, watch_cache), left if choice.everything else None)
+        return _Page(tuple(taken), version)
+    following = _Token(version, path_of(taken[-1].key).removeprefix(_listed(target)))
+    return _Page(tuple(taken), version, encode(following, watch_cache), left if choice.everything else None)
 
 
-def _taken(items: Iterable[Item], choice: Choice, limit: int) -> tuple[list[Item], int]:
+def _taken(items: Iterable[StoredItem], choice: FieldSelection, limit: int) -> tuple[list[StoredItem], int]:
     """The first `limit` of them that are chosen (0: all), and how many are left to look at."""
     items = list(items)
     if not limit:
         return [item for item in items if choice.takes(item.doc)], 0
-    taken: list[Item] = []
+    taken: list[StoredItem] = []
     for seen, item in enumerate(items):
         if len(taken) == limit:
             rest = items[seen:]
@@ -246,7 +246,7 @@ def _taken(items: Iterable[Item], choice: Choice, limit: int) -> tuple[list[Item
     return taken, 0
 
 
-def _as_of(store: Store, target: Target, version: int, token: Token | None) -> list[Item]:
+def _as_of(store: Store, target: ServedTarget, version: int, token: _Token | None) -> list[StoredItem]:
     namespace = _namespace(target)
     if version > store.version:
         raise _too_large(version, store.version)
@@ -255,34 +255,34 @@ def _as_of(store: Store, target: Target, version: int, token: Token | None) -> l
         return list(store.list(target.resource, namespace, after))
     try:
         found = store.as_of(target.resource, version).values()
-    except Expired as error:
+    except ResourceVersionExpired as error:
         if token is None:
             raise expired("The resourceVersion for the provided list is too old.") from error
-        raise TooOldToContinue(encode(Token(ANY_VERSION, token.start), rooted=False)) from error
+        raise TooOldToContinue(encode(_Token(ANY_VERSION, token.start), rooted=False)) from error
     there = {path_of(item.key): item for item in found if not namespace or item.key[0] == namespace}
     return [there[path] for path in sorted(there) if path > after]
 
 
-def _namespace(target: Target) -> str:
+def _namespace(target: ServedTarget) -> str:
     """That a list is of, "" for all."""
     return target.namespace if target.served.namespaced else ""
 
 
-def _listed(target: Target) -> str:
+def _listed(target: ServedTarget) -> str:
     """What all paths in a list begin with."""
     if target.served.namespaced and not target.namespace:
         return ""
     return f"{_namespace(target)}/"
 
 
-def _too_large(version: int, current: int) -> Refusal:
+def _too_large(version: int, current: int) -> ApiRefusal:
     """A version that is not there yet (apiserver pkg/storage/errors.go, NewTooLargeResourceVersionError)."""
     text = f"Timeout: Too large resource version: {version}, current: {current}"
-    cause = Cause("ResourceVersionTooLarge", "Too large resource version")
-    return Refusal(Status(504, "Timeout", text, Details(causes=(cause,), retry_after_s=1)))
+    cause = StatusCause("ResourceVersionTooLarge", "Too large resource version")
+    return ApiRefusal(ApiStatus(504, "Timeout", text, Details(causes=(cause,), retry_after_s=1)))
 
 
-def number(request: Request, name: str) -> int:
+def number(request: ServedRequest, name: str) -> int:
     """A query parameter that is a number; 0 without one.
 
     Raises:

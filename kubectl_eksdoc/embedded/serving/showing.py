@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from kubectl_eksdoc.embedded.api.catalogue import PARTIAL, PARTIAL_LIST, PLAIN, TABLE, Form, choose
+from kubectl_eksdoc.embedded.api.catalogue import PARTIAL, PARTIAL_LIST, PLAIN, TABLE, AnswerForm, choose
 from kubectl_eksdoc.embedded.api.resources import Served
 from kubectl_eksdoc.embedded.api.tables.table import IncludeObject, partial, partial_list, table
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.watching import Event
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.embedded.serving.watching import WatchEvent
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
-from kubectl_eksdoc.simulator.controllers import Agenda
-from kubectl_eksdoc.simulator.store import Item, Key
+from kubectl_eksdoc.simulator.controllers import VirtualTime
+from kubectl_eksdoc.simulator.store import Key, StoredItem
 
 _TYPE = ("kind", "apiVersion")
 
 
-def form_of(request: Request) -> Form:
+def form_of(request: ServedRequest) -> AnswerForm:
     """How the client wants objects and lists; plain where it wants what is not spoken here, as protobuf."""
     offered = (TABLE, PARTIAL, PARTIAL_LIST)
     return choose(request.headers.get("accept", ""), offered) or PLAIN
 
 
-class Shown:
+class ShownVersions:
     """The bytes of the latest version of every object that was shown, without its kind."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, Key], tuple[Item, bytes]] = {}
+        self._known: dict[tuple[str, Key], tuple[StoredItem, bytes]] = {}
 
-    def inner(self, item: Item) -> bytes:
+    def inner(self, item: StoredItem) -> bytes:
         """The members of the object's JSON, without braces, kind and apiVersion."""
         name = item.resource, item.key
         held = self._known.get(name)
@@ -41,12 +41,12 @@ class Shown:
             self._known[name] = item, made
         return made
 
-    def whole(self, item: Item, served: Served) -> bytes:
+    def whole(self, item: StoredItem, served: Served) -> bytes:
         """The object; of a resource in several versions, in the one that was asked for."""
         head = encode({"kind": served.kind, "apiVersion": served.api_version})[:-1]
         return b"%b,%b}" % (head, self.inner(item))
 
-    def listed(self, items: Iterable[Item], served: Served, metadata: Doc) -> bytes:
+    def listed(self, items: Iterable[StoredItem], served: Served, metadata: Doc) -> bytes:
         """A list. Objects of built-in kinds are listed without their kind, custom ones with it."""
         body = b",".join(
             [self.whole(item, served) for item in items]
@@ -57,13 +57,13 @@ class Shown:
         return b'%b,"items":[%b]}' % (head[:-1], body)
 
 
-class Told:
+class ShownEvents:
     """The bytes of what one watch tells of, event by event: only the first table names its columns.
 
     Source: apiserver pkg/endpoints/handlers/response.go (watchEmbeddedEncoder, doTransformObject).
     """
 
-    def __init__(self, request: Request, served: Served, shown: Shown, agenda: Agenda) -> None:
+    def __init__(self, request: ServedRequest, served: Served, shown: ShownVersions, agenda: VirtualTime) -> None:
         self._form = form_of(request)
         self._include = request.word("includeObject")
         self._served = served
@@ -71,7 +71,7 @@ class Told:
         self._agenda = agenda
         self._headers = True
 
-    def __call__(self, event: Event) -> bytes:
+    def __call__(self, event: WatchEvent) -> bytes:
         if self._form != PLAIN and event.type != "ERROR":
             return encode(self._in_form(event.item.doc if event.item is not None else event.doc or {}))
         return encode(event.doc) if event.item is None else self._shown.whole(event.item, self._served)
@@ -82,7 +82,7 @@ class Told:
 
 
 def in_form(
-    form: Form,
+    form: AnswerForm,
     served: Served,
     docs: Sequence[Doc],
     metadata: Doc | None,

@@ -9,7 +9,7 @@ from typing import Protocol
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.resources import Served
 from kubectl_eksdoc.embedded.serving.access import Action
-from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.objects.single import encode
 
 # Requests and replies, whatever carries them.
@@ -21,7 +21,7 @@ _NO = ("0", "f", "false")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ServedRequest:
     """`path` is without query and decoded; `query` has of each name its values; header names are lower case."""
 
     method: str
@@ -61,14 +61,14 @@ class ConnectionLost(Exception):
     """The client gets no answer: its connection is closed without one."""
 
 
-class Unanswered(Exception):
+class NoAnswer(Exception):
     """The client gets no answer, and its connection stays open as long as it waits."""
 
 
-class Answering(Protocol):
+class RequestHandler(Protocol):
     """Whoever takes requests: the API, or something that stands in front of it."""
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         """
         Raises:
             ConnectionLost
@@ -76,7 +76,7 @@ class Answering(Protocol):
         """
 
 
-def status_reply(status: Status) -> Reply:
+def status_reply(status: ApiStatus) -> Reply:
     """A Status as an answer."""
     headers = {}
     if status.details is not None and status.details.retry_after_s:
@@ -91,7 +91,7 @@ _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ServedTarget:
     """A resource, one of its objects, or a subresource of one."""
 
     served: Served
@@ -110,7 +110,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class PathWords:
     """A path in words, whether or not such a resource is served; `rest` is what stands behind the namespace."""
 
     group: str
@@ -135,7 +135,7 @@ class Words:
         return len(self.rest) > 3 and self.subresource != "proxy"
 
 
-def words_of(path: str) -> Words | None:
+def words_of(path: str) -> PathWords | None:
     """None where the path is no resource's."""
     parts = [part for part in path.split("/") if part]
     if parts[:1] == ["api"] and len(parts) > 2:
@@ -149,10 +149,10 @@ def words_of(path: str) -> Words | None:
         namespace = rest[1]
         if len(rest) > 2 and rest[2] not in _OF_A_NAMESPACE:
             rest = rest[2:]
-    return Words(group, version, namespace, rest)
+    return PathWords(group, version, namespace, rest)
 
 
-def target_of(path: str, catalogue: Catalogue) -> Target | None:
+def target_of(path: str, catalogue: Catalogue) -> ServedTarget | None:
     """None where the path is no resource's, or one that is not served."""
     said = words_of(path)
     served = catalogue.find(said.group, said.version, said.plural) if said is not None else None
@@ -160,10 +160,10 @@ def target_of(path: str, catalogue: Catalogue) -> Target | None:
         return None
     if said.subresource and served.subresource(said.subresource) is None:
         return None
-    return Target(served, said.namespace, said.name, said.subresource)
+    return ServedTarget(served, said.namespace, said.name, said.subresource)
 
 
-def verb_of(request: Request, name: str) -> str:
+def verb_of(request: ServedRequest, name: str) -> str:
     """As RBAC has it; `name` of the object, "" of a collection."""
     if request.method in _VERBS:
         return _VERBS[request.method]
@@ -174,14 +174,14 @@ def verb_of(request: Request, name: str) -> str:
     return "watch" if request.flag("watch") else "list"
 
 
-def names_enough(verb: str, target: Target) -> bool:
+def names_enough(verb: str, target: ServedTarget) -> bool:
     """A new object is made in its collection; other writes name theirs in the path."""
     if verb == "create":
         return not target.name
     return bool(target.name) or verb not in ("update", "patch")
 
 
-def action_of(request: Request, target: Target) -> Action:
+def action_of(request: ServedRequest, target: ServedTarget) -> Action:
     return Action(
         verb_of(request, target.name),
         target.served.group,

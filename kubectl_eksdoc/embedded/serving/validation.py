@@ -15,23 +15,31 @@ from typing import Any
 
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
-from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.embedded.serving.targets import ServedTarget
 from kubectl_eksdoc.kubernetes import budgets
 from kubectl_eksdoc.kubernetes.api import pod_validation, shapes, statuses, workload_validation
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
+from kubectl_eksdoc.kubernetes.api.statuses import (
+    ApiRefusal,
+    ApiStatus,
+    Details,
+    NamedResource,
+    StatusCause,
+    bad_request,
+    invalid,
+)
 from kubectl_eksdoc.kubernetes.api.workload_validation import Problem
 from kubectl_eksdoc.kubernetes.budgets import BudgetSpec, FieldError
 from kubectl_eksdoc.kubernetes.pod_security import refusal
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.objects.single import Facts, NoSuchObject, encode
+from kubectl_eksdoc.objects.single import FactDecoder, NoSuchObject, encode
 from kubectl_eksdoc.simulator.registry import NAMESPACES
-from kubectl_eksdoc.simulator.store import Item, Store
+from kubectl_eksdoc.simulator.store import Store, StoredItem
 
 BUDGETS = "poddisruptionbudgets.policy"
 
 
-def valid(target: Target, live: Doc | None, doc: Doc) -> Doc:
+def valid(target: ServedTarget, live: Doc | None, doc: Doc) -> Doc:
     """The object as it may be written over `live` (None: it is new).
 
     Raises:
@@ -59,7 +67,7 @@ _CONDITIONAL = (
 """Kinds that are only ever replaced in a version that is known, besides all custom ones (AllowUnconditionalUpdate)."""
 
 
-def check_unconditional(target: Target) -> None:
+def check_unconditional(target: ServedTarget) -> None:
     """Whether an update may name no version: where holders of a lease compete, none does.
 
     Raises:
@@ -67,9 +75,9 @@ def check_unconditional(target: Target) -> None:
     """
     if target.resource in _CONDITIONAL or target.served.custom:
         # The storage layer knows the resource, and takes it for the kind (store.go, Update).
-        named = Named(target.served.plural, target.served.group, target.served.plural)
+        named = NamedResource(target.served.plural, target.served.group, target.served.plural)
         text = "Invalid value: 0: must be specified for an update"
-        raise invalid(named, target.name, (Cause("FieldValueInvalid", text, "metadata.resourceVersion"),))
+        raise invalid(named, target.name, (StatusCause("FieldValueInvalid", text, "metadata.resourceVersion"),))
 
 
 def problems(resource: str, live: Doc | None, doc: Doc) -> tuple[Problem, ...]:
@@ -79,7 +87,7 @@ def problems(resource: str, live: Doc | None, doc: Doc) -> tuple[Problem, ...]:
     return workload_validation.problems(resource, live, doc)
 
 
-def _check_readable(target: Target, doc: Doc) -> None:
+def _check_readable(target: ServedTarget, doc: Doc) -> None:
     """What cannot be read as one of its kind would be in everybody's way for ever, even when it is deleted.
 
     Raises:
@@ -98,13 +106,13 @@ def _check_readable(target: Target, doc: Doc) -> None:
 
 
 @cache
-def _facts() -> Facts:
-    return Facts()
+def _facts() -> FactDecoder:
+    return FactDecoder()
 
 
-def causes_of(problems: Iterable[Problem]) -> tuple[Cause, ...]:
+def causes_of(problems: Iterable[Problem]) -> tuple[StatusCause, ...]:
     """Of a 422, one for each."""
-    return tuple(Cause(each.reason, each.worded(_json(each.found)), each.field) for each in problems)
+    return tuple(StatusCause(each.reason, each.worded(_json(each.found)), each.field) for each in problems)
 
 
 def _json(value: object) -> str:
@@ -118,7 +126,7 @@ _WITHOUT_RULE = ".rbac.authorization.k8s.io"
 """Names of roles and bindings are only parts of paths."""
 
 
-def _check_name(target: Target, doc: Doc) -> None:
+def _check_name(target: ServedTarget, doc: Doc) -> None:
     """A name is a DNS subdomain, of some kinds a label (apimachinery pkg/util/validation/validation.go)."""
     name = str(at(doc, "metadata", "name") or "")
     if not name or target.resource.endswith(_WITHOUT_RULE):
@@ -131,7 +139,7 @@ def _check_name(target: Target, doc: Doc) -> None:
         said = f"must be no more than {longest} bytes"
     elif form.fullmatch(name):
         return
-    cause = Cause("FieldValueInvalid", f"Invalid value: {json.dumps(name)}: {said}", "metadata.name")
+    cause = StatusCause("FieldValueInvalid", f"Invalid value: {json.dumps(name)}: {said}", "metadata.name")
     raise invalid(_named(target), name, (cause,))
 
 
@@ -147,11 +155,11 @@ _NO_SUBDOMAIN = (
 )
 
 
-def _check_required(target: Target, doc: Doc) -> None:
+def _check_required(target: ServedTarget, doc: Doc) -> None:
     if target.subresource == "status":
         return
     if fields := lacking(target.resource, doc):
-        causes = tuple(Cause("FieldValueRequired", "Required value", field) for field in fields)
+        causes = tuple(StatusCause("FieldValueRequired", "Required value", field) for field in fields)
         raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
 
 
@@ -172,11 +180,11 @@ _REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-def _named(target: Target) -> Named:
-    return Named(target.served.plural, target.served.group, target.served.kind)
+def _named(target: ServedTarget) -> NamedResource:
+    return NamedResource(target.served.plural, target.served.group, target.served.kind)
 
 
-def _check_budget(target: Target, doc: Doc) -> None:
+def _check_budget(target: ServedTarget, doc: Doc) -> None:
     spec = at(doc, "spec") or {}
     found = budgets.problems(
         BudgetSpec(
@@ -186,7 +194,7 @@ def _check_budget(target: Target, doc: Doc) -> None:
         )
     )
     if found:
-        causes = tuple(Cause(each.reason, _said(each, spec), each.field) for each in found)
+        causes = tuple(StatusCause(each.reason, _said(each, spec), each.field) for each in found)
         raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
 
 
@@ -217,7 +225,7 @@ def _said(error: FieldError, spec: Doc) -> str:
 
 ENFORCED = "pod-security.kubernetes.io/enforce"
 
-_PODS = Named("pods", "", "Pod")
+_PODS = NamedResource("pods", "", "Pod")
 
 
 def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
@@ -293,11 +301,11 @@ Raises:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AdmissionRequest:
     """`operation`: CREATE, UPDATE or DELETE; `doc` None: of a deletion."""
 
     operation: str
-    target: Target
+    target: ServedTarget
     name: str
     doc: Doc | None
     before: Doc | None = None
@@ -310,7 +318,7 @@ class Policies:
         self._store = store
         self._holds = holds
 
-    def check(self, asked: Asked) -> None:
+    def check(self, asked: AdmissionRequest) -> None:
         """
         Raises:
             Refusal: a bound policy denies it.
@@ -322,12 +330,12 @@ class Policies:
             if policy is not None and _matches(policy.doc, asked):
                 self._apply(policy, binding, asked)
 
-    def _apply(self, policy: Item, binding: Item, asked: Asked) -> None:
+    def _apply(self, policy: StoredItem, binding: StoredItem, asked: AdmissionRequest) -> None:
         for reason, why in self._denials(policy.doc, asked):
             text = f"ValidatingAdmissionPolicy '{policy.key[1]}' with binding '{binding.key[1]}' denied request: {why}"
             raise _denied(asked, reason, text)
 
-    def _denials(self, policy: Doc, asked: Asked) -> Iterator[tuple[str, str]]:
+    def _denials(self, policy: Doc, asked: AdmissionRequest) -> Iterator[tuple[str, str]]:
         """Reason and text of each validation that does not hold."""
         variables = {"object": asked.doc, "oldObject": asked.before}
         for validation in at(policy, "spec", "validations") or ():
@@ -341,14 +349,14 @@ class Policies:
                     yield "Invalid", f"expression '{expression}' resulted in error: {fails}"
 
 
-def _denied(asked: Asked, reason: str, text: str) -> Refusal:
+def _denied(asked: AdmissionRequest, reason: str, text: str) -> ApiRefusal:
     served = asked.target.served
     subject = f'{asked.target.resource} "{asked.name}"'
-    details = Details(asked.name, served.group, served.plural, causes=(Cause("", text),))
-    return Refusal(Status(_CODES.get(reason, 422), reason, f"{subject} is forbidden: {text}", details))
+    details = Details(asked.name, served.group, served.plural, causes=(StatusCause("", text),))
+    return ApiRefusal(ApiStatus(_CODES.get(reason, 422), reason, f"{subject} is forbidden: {text}", details))
 
 
-def _matches(policy: Doc, asked: Asked) -> bool:
+def _matches(policy: Doc, asked: AdmissionRequest) -> bool:
     served = asked.target.served
     resource = served.plural + (f"/{asked.target.subresource}" if asked.target.subresource else "")
     return any(

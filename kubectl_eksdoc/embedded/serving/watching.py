@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kubectl_eksdoc.embedded.serving.handler import Clockwork
-from kubectl_eksdoc.embedded.serving.reading import Choice, choice_of, number
-from kubectl_eksdoc.embedded.serving.targets import Request, Target
+from kubectl_eksdoc.embedded.serving.handler import TimeDriver
+from kubectl_eksdoc.embedded.serving.reading import FieldSelection, choice_of, number
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
 from kubectl_eksdoc.kubernetes.api.statuses import expired
 from kubectl_eksdoc.kubernetes.api.types.blank import blank_of
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.controllers import Agenda
-from kubectl_eksdoc.simulator.store import Change, Expired, Item, Store, What
+from kubectl_eksdoc.simulator.controllers import VirtualTime
+from kubectl_eksdoc.simulator.store import ResourceVersionExpired, Store, StoreChange, StoreChangeKind, StoredItem
 
 BOOKMARK_S = 60.0
 """Seconds between bookmarks, which tell a client without news from where it may go on."""
@@ -33,34 +33,34 @@ LONGEST_S = 7 * 86400.0
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
-class Event(NamedTuple):
+class WatchEvent(NamedTuple):
     """`item` None: a bookmark or an error, whose object is `doc`."""
 
     type: str
-    item: Item | None
+    item: StoredItem | None
     doc: Doc | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class _Asked:
     """`version` None: from now on, after what is there. `initial`: what is there comes first, and a bookmark then."""
 
-    target: Target
-    choice: Choice
+    target: ServedTarget
+    choice: FieldSelection
     version: int | None
     initial: bool
     bookmarks: bool
     seconds: float
 
 
-def asked(request: Request, target: Target) -> Asked:
+def asked(request: ServedRequest, target: ServedTarget) -> _Asked:
     """
     Raises:
         Refusal: 400.
     """
     version = number(request, "resourceVersion")
     initial = request.flag("sendInitialEvents")
-    return Asked(
+    return _Asked(
         target=target,
         choice=choice_of(request, target),
         version=None if initial else version or None,
@@ -76,7 +76,7 @@ class Bookmarks:
     Source: apiserver pkg/storage/cacher/cache_watcher.go (nextBookmarkTime).
     """
 
-    def __init__(self, now_s: float, what: Asked) -> None:
+    def __init__(self, now_s: float, what: _Asked) -> None:
         self._wanted = what.bookmarks
         self._last_s = now_s + what.seconds - BEFORE_END_S
         self._next_s = self._following(now_s)
@@ -92,13 +92,13 @@ class Bookmarks:
         return min(now_s + BOOKMARK_S, self._last_s) if now_s < self._last_s else now_s + BOOKMARK_S
 
 
-class Watch:
+class ServedWatch:
     """One client's watch. Mutable: `news` gives what has happened since it was asked last.
 
     With a watch cache it goes on from wherever changes are kept, without one from where etcd is not compacted.
     """
 
-    def __init__(self, store: Store, what: Asked, watch_cache: bool = True) -> None:
+    def __init__(self, store: Store, what: _Asked, watch_cache: bool = True) -> None:
         self._store = store
         self._asked = what
         self._watch_cache = watch_cache
@@ -107,7 +107,7 @@ class Watch:
         self._version = store.version if what.version is None else what.version
         self.ended = False
 
-    def news(self) -> Iterator[Event]:
+    def news(self) -> Iterator[WatchEvent]:
         """What happened; an error ends it."""
         if not self._begun:
             self._begun = True
@@ -117,23 +117,23 @@ class Watch:
             yield from self._first()
         yield from self._changes()
 
-    def bookmark(self) -> Event:
+    def bookmark(self) -> WatchEvent:
         """From where to go on."""
         return self._bookmark({})
 
-    def _first(self) -> Iterator[Event]:
+    def _first(self) -> Iterator[WatchEvent]:
         if self._asked.version is not None:
             return
         for item in self._store.list(self._asked.target.resource, self._namespace):
             if self._asked.choice.takes(item.doc):
-                yield Event("ADDED", item)
+                yield WatchEvent("ADDED", item)
         if self._asked.initial and self._asked.bookmarks:
             yield self._bookmark({"annotations": {INITIAL_EVENTS_END: "true"}})
 
-    def _changes(self) -> Iterator[Event]:
+    def _changes(self) -> Iterator[WatchEvent]:
         try:
             changes = list(self._store.since(self._asked.target.resource, self._version))
-        except Expired:
+        except ResourceVersionExpired:
             oldest = self._store.oldest(self._asked.target.resource)
             yield self._too_old(f"too old resource version: {self._version} ({oldest})")
             return
@@ -144,40 +144,40 @@ class Watch:
                 yield event
         self._version = max(self._version, self._store.version)
 
-    def _seen(self, change: Change) -> Event | None:
+    def _seen(self, change: StoreChange) -> WatchEvent | None:
         """An object that comes into view is added, and one that goes out of it is deleted, whatever else it is."""
         if self._namespace and change.item.key[0] != self._namespace:
             return None
         takes = self._asked.choice.takes
         was = change.before is not None and takes(change.before.doc)
-        now = change.what is not What.DELETED and takes(change.item.doc)
+        now = change.what is not StoreChangeKind.DELETED and takes(change.item.doc)
         if now:
-            return Event("MODIFIED" if was else "ADDED", change.item)
+            return WatchEvent("MODIFIED" if was else "ADDED", change.item)
         if not was:
             return None
-        return Event("DELETED", _last_seen(change))
+        return WatchEvent("DELETED", _last_seen(change))
 
-    def _too_old(self, text: str) -> Event:
+    def _too_old(self, text: str) -> WatchEvent:
         self.ended = True
-        return Event("ERROR", None, expired(text).status.doc())
+        return WatchEvent("ERROR", None, expired(text).status.doc())
 
-    def _bookmark(self, more: Doc) -> Event:
+    def _bookmark(self, more: Doc) -> WatchEvent:
         """An object of the kind that holds nothing but a version."""
         served = self._asked.target.served
         blank = blank_of(served.api_version, served.kind)
         meta = {"resourceVersion": str(self._version), **more}
-        return Event(
+        return WatchEvent(
             "BOOKMARK", None, {"kind": served.kind, "apiVersion": served.api_version, **blank, "metadata": meta}
         )
 
 
-def _last_seen(change: Change) -> Item:
+def _last_seen(change: StoreChange) -> StoredItem:
     """What a client that loses sight of the object is told: as it was, at the version of the change."""
-    if change.what is What.DELETED or change.before is None:
+    if change.what is StoreChangeKind.DELETED or change.before is None:
         return change.item
     before = change.before
     meta = {**before.doc["metadata"], "resourceVersion": str(change.version)}
-    return Item(before.resource, before.key, change.version, {**before.doc, "metadata": meta})
+    return StoredItem(before.resource, before.key, change.version, {**before.doc, "metadata": meta})
 
 
 # The answers to watches: lines of events, as they happen, until the watch's time is over.
@@ -189,7 +189,7 @@ def _last_seen(change: Change) -> Item:
 LOOK_S = 0.05
 """A watch looks for news at least so often while virtual time passes by itself."""
 
-Shown = Callable[[Event], bytes]
+Shown = Callable[[WatchEvent], bytes]
 """The JSON of what an event tells of, as this client wants it."""
 
 
@@ -197,18 +197,18 @@ Shown = Callable[[Event], bytes]
 class Streaming:
     """`changed` guards the cluster and is notified of its changes; `advance` lets time pass there."""
 
-    agenda: Agenda
-    clockwork: Clockwork
+    agenda: VirtualTime
+    clockwork: TimeDriver
     changed: threading.Condition
     advance: Callable[[], None]
     monotonic: Callable[[], float]
 
-    def lines(self, watch: Watch, what: Asked, shown: Shown) -> Iterator[bytes]:
+    def lines(self, watch: ServedWatch, what: _Asked, shown: Shown) -> Iterator[bytes]:
         """To be called under the lock: what there is to tell at once is looked up at once. The rest is looked up
         when the stream is asked for it, and the lock is held only while it is."""
         return self._following(watch, what, shown, _lines(watch, shown))
 
-    def _following(self, watch: Watch, what: Asked, shown: Shown, first: bytes) -> Iterator[bytes]:
+    def _following(self, watch: ServedWatch, what: _Asked, shown: Shown, first: bytes) -> Iterator[bytes]:
         yield first
         now_s = self.monotonic()
         bookmarks, end_s = Bookmarks(now_s, what), now_s + what.seconds
@@ -228,9 +228,9 @@ class Streaming:
         return max(0.001, min(LOOK_S, left_s, until_s))
 
 
-def _lines(watch: Watch, shown: Shown) -> bytes:
+def _lines(watch: ServedWatch, shown: Shown) -> bytes:
     return b"".join([_line(event, shown) for event in watch.news()])
 
 
-def _line(event: Event, shown: Shown) -> bytes:
+def _line(event: WatchEvent, shown: Shown) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (event.type.encode(), shown(event))

@@ -14,21 +14,21 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Scribe, changes_something
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.journal import JournalWriter, changes_something
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.measured import held_for_s
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
-from kubectl_eksdoc.drain.run.record import Record, Waiting
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.record import PendingPod, Record
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.replanning import Replanning
-from kubectl_eksdoc.drain.run.standing import Reason, Standing, coming, reasons, standing
+from kubectl_eksdoc.drain.run.standing import Reason, RunProgress, coming, reasons, standing
 from kubectl_eksdoc.errors import JournalError, LockInDoubt
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
-from kubectl_eksdoc.flows.run.outage import Outage
-from kubectl_eksdoc.kubernetes.api.statuses import Lost
-from kubectl_eksdoc.kubernetes.news import Answered, News
+from kubectl_eksdoc.flows.run.outage import ApiOutage
+from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
+from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Delete, Errand, Evict, Hook, Restart
-from kubectl_eksdoc.model.journal import DONE, Entry, Intent, Noted, Phase
+from kubectl_eksdoc.model.journal import DONE, Entry, JournalIntent, JournalNote, RunPhase
 
 LOOK_S = 1.0
 """So often it is looked whether somebody wishes something else."""
@@ -48,7 +48,7 @@ SHORTEST_S = 0.001
 """It waits at least so long, however little is left by its reckoning: fractions must not keep it busy."""
 
 
-class Wish(Enum):
+class RunWish(Enum):
     """What the user wants of a run now."""
 
     GO_ON = "go-on"
@@ -58,11 +58,11 @@ class Wish(Enum):
     LEAVE = "leave"  # end at once: what is under way comes to its end by itself
 
 
-class Wished(NamedTuple):
+class RunWishState(NamedTuple):
     """`who`: "" for whoever sits at this machine. `why`: where nobody wishes it, what has happened, a clause. `alone`:
     nodes that are to be left alone from now on."""
 
-    what: Wish = Wish.GO_ON
+    what: RunWish = RunWish.GO_ON
     who: str = ""
     why: str = ""
     alone: frozenset[str] = frozenset()
@@ -74,24 +74,24 @@ class Wished(NamedTuple):
     @property
     def stops(self) -> str:
         """Why it ends; "" if it does not."""
-        return (self.why or f"{self.by} stopped it") if self.what in (Wish.STOP, Wish.LEAVE) else ""
+        return (self.why or f"{self.by} stopped it") if self.what in (RunWish.STOP, RunWish.LEAVE) else ""
 
 
-class Clock(Protocol):
+class DrainClock(Protocol):
     def monotonic(self) -> float: ...
 
     def now(self) -> datetime: ...
 
 
-_NOTED: Mapping[Happened, Noted] = {
-    Happened.DONE: Noted.NODE_DONE,
-    Happened.LEFT_ALONE: Noted.LEFT_ALONE,
-    Happened.LOST: Noted.LOST,
+_NOTED: Mapping[Happened, JournalNote] = {
+    Happened.DONE: JournalNote.NODE_DONE,
+    Happened.LEFT_ALONE: JournalNote.LEFT_ALONE,
+    Happened.LOST: JournalNote.LOST,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class DrainRunEnd:
     """`stopped`: why it asked for nothing more, "" if it did not stop; `record`: what was planned and what happened."""
 
     stopped: str
@@ -129,13 +129,13 @@ class Draining:
         field: Field,
         journal: Journal,
         lock: DrainLock,
-        clock: Clock,
-        scribe: Scribe,
-        listen: Callable[[Sequence[Moment]], object],
-        wish: Callable[[], Wished] = Wished,
-        show: Callable[[Standing], object] = lambda standing: None,
+        clock: DrainClock,
+        scribe: JournalWriter,
+        listen: Callable[[Sequence[RunMoment]], object],
+        wish: Callable[[], RunWishState] = RunWishState,
+        show: Callable[[RunProgress], object] = lambda standing: None,
         replanning: Replanning | None = None,
-        away_s: float = Limits().away_s,
+        away_s: float = RunLimits().away_s,
         explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None,
     ) -> None:
         """`show` is told where it stands, every second at least. `away_s`: so long the lock may be in doubt. `explain`
@@ -154,19 +154,21 @@ class Draining:
         self._remaining = Remaining(engine.plan)
         self._soaks_s = engine.soaks_left_s(0.0)
         self._shown_s, self._told_s = -SHOW_S, -TELL_S
-        self._phase = Phase.RUNNING
+        self._phase = RunPhase.RUNNING
         self._replanning = replanning
         self._begun_s = clock.monotonic()
-        self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by kind of act and UID of node or pod
+        self._intents: dict[
+            tuple[type, str], JournalIntent
+        ] = {}  # those not answered, by kind of act and UID of node or pod
         self._entries: list[Entry] = []  # to be written with the next ones
         self._unbegun: deque[Errand] = deque()  # what the engine asked for, and the field was not asked for yet
-        self._untold: list[Moment] = []
-        self._ended: Ended | None = None
+        self._untold: list[RunMoment] = []
+        self._ended: DrainRunEnd | None = None
         self._paused = self._leaves = False
         self._alone: frozenset[str] = frozenset()
-        self._outage = Outage(lock, field, away_s, self._hear, self._ends_waiting)
+        self._outage = ApiOutage(lock, field, away_s, self._hear, self._ends_waiting)
 
-    def to_the_end(self) -> Ended:
+    def to_the_end(self) -> DrainRunEnd:
         """Drain until nothing is left to do, or it must stop.
 
         Raises:
@@ -185,11 +187,11 @@ class Draining:
                 if ended is not None:
                     return ended
 
-    def left(self, why: str) -> Ended:
+    def left(self, why: str) -> DrainRunEnd:
         """What is known where an error ended it."""
-        return Ended(why, self._record())
+        return DrainRunEnd(why, self._record())
 
-    def _go_on(self) -> Ended | None:
+    def _go_on(self) -> DrainRunEnd | None:
         """One round; not None: it was the last. Raises: as `to_the_end`; LockInDoubt."""
         self._heed()
         if self._replanning is not None:
@@ -213,7 +215,7 @@ class Draining:
         return False
 
     def _sit_out(self, doubt: LockInDoubt) -> None:
-        """Raises: as `Outage.sit_out`."""
+        """Raises: as `ApiOutage.sit_out`."""
         self._engine.hold(self._outage.said(doubt), self._now_s, self._now_s - self._lock.doubted_s)
         self._collect()
         self._listen_now()  # it cannot be written down now
@@ -222,7 +224,7 @@ class Draining:
         unbegun, self._unbegun = self._unbegun, deque()
         for act in unbegun:
             if changes_something(act):
-                self._hear(Answered(act, Lost(f"it was not sent: {doubt.message}")))
+                self._hear(RequestAnswered(act, LostAnswer(f"it was not sent: {doubt.message}")))
             else:
                 self._unbegun.append(act)  # begun in the next round, which hears of another doubt
 
@@ -246,19 +248,19 @@ class Draining:
         for node in sorted(wished.alone - self._alone):
             self._engine.leave_alone(node, f"{wished.by} wanted it left alone", self._now_s)
         self._alone |= wished.alone
-        self._engine.finish_wave(f"{wished.by} stopped it after a wave" if wish is Wish.FINISH_WAVE else "")
-        if wish is Wish.STOP and self._engine.drained:
+        self._engine.finish_wave(f"{wished.by} stopped it after a wave" if wish is RunWish.FINISH_WAVE else "")
+        if wish is RunWish.STOP and self._engine.drained:
             self._engine.wait_no_longer()  # there is nothing else to stop
         elif wished.stops and not self._engine.stopped:
             self._engine.stop(wished.stops, self._now_s)
-            self._phase = Phase.ABORTED
+            self._phase = RunPhase.ABORTED
             self._told_s = -TELL_S
-            self._entries.append(self._scribe.note(Noted.ABORTED, self._clock.now(), who, why))
-        self._leaves = wish is Wish.LEAVE
-        if self._paused is not (wish is Wish.PAUSE) and not self._engine.stopped:
-            self._paused = wish is Wish.PAUSE
-            self._phase = Phase.PAUSED if self._paused else Phase.RUNNING
-            noted = Noted.PAUSED if self._paused else Noted.RESUMED
+            self._entries.append(self._scribe.note(JournalNote.ABORTED, self._clock.now(), who, why))
+        self._leaves = wish is RunWish.LEAVE
+        if self._paused is not (wish is RunWish.PAUSE) and not self._engine.stopped:
+            self._paused = wish is RunWish.PAUSE
+            self._phase = RunPhase.PAUSED if self._paused else RunPhase.RUNNING
+            noted = JournalNote.PAUSED if self._paused else JournalNote.RESUMED
             paused = f"{wished.by} paused it" if self._paused else ""  # whoever reads the journal must know why
             self._entries.append(self._scribe.note(noted, self._clock.now(), who, paused))
             self._told_s = -TELL_S
@@ -283,7 +285,7 @@ class Draining:
             self._field.do(self._unbegun.popleft())
 
     def _hear(self, news: News) -> None:
-        if isinstance(news, Answered):
+        if isinstance(news, RequestAnswered):
             intent = self._intents.pop(_key(news.act), None)
             if intent is not None:
                 self._entries.append(self._scribe.result(intent, news.answer, self._clock.now()))
@@ -343,20 +345,20 @@ class Draining:
             self._explained_s = now_s
             self._explain(reasons(self._engine, now_s), now_s - self._happened_s)
 
-    def _end(self) -> Ended:
+    def _end(self) -> DrainRunEnd:
         self._show(standing(self._engine, self._remaining, self._now_s))
         if self._ended is None:
-            self._ended = Ended(self._engine.stopped, self._record())
+            self._ended = DrainRunEnd(self._engine.stopped, self._record())
             self._note_stops()
             self._note_times(self._ended.record)
-            self._entries.append(self._scribe.note(Noted.ENDED, self._clock.now(), why=self._ended.said))
+            self._entries.append(self._scribe.note(JournalNote.ENDED, self._clock.now(), why=self._ended.said))
         self._keep()
-        self._journal.tell(Phase.ENDED, self._ended.said)
+        self._journal.tell(RunPhase.ENDED, self._ended.said)
         return self._ended
 
     def _record(self) -> Record:
         engine = self._engine
-        waiting = tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending)
+        waiting = tuple(PendingPod(pod.key, pod.not_ready_because) for pod in engine.pending)
         not_ready = tuple(coming(engine))
         now_s = self._now_s
         paused_s = engine.paused_s(now_s)

@@ -9,11 +9,11 @@ from enum import Enum
 
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.account import NotedRun, noted_runs
-from kubectl_eksdoc.drain.run.journal import Journaled, Scribe, only_in, replay
+from kubectl_eksdoc.drain.run.journal import Journaled, JournalWriter, only_in, replay
 from kubectl_eksdoc.errors import Forbidden, JournalError, LockLost
-from kubectl_eksdoc.flows.ports import DrainLock, JournalHere, JournalThere, Runs
+from kubectl_eksdoc.flows.ports import DrainLock, JournalHere, JournalThere, RunStore
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import Begun, Entries, Entry, Held, Noted, Phase, RunSummary
+from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, JournalNote, RunPhase, RunStarted, RunSummary
 
 ADOPTIONS = 3
 """So often a run is opened again when who led before was still writing."""
@@ -32,7 +32,7 @@ class RunJournal:
         self.stands = False
         """Whether the run is there, and ours: from now on there is something to go on with."""
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: RunStarted) -> None:
         """
         Raises:
             UsageError: the journal's namespace is not there.
@@ -50,7 +50,7 @@ class RunJournal:
         machine has of it, which may be nothing. Raises: as `begin`."""
         self._lock.must_be_held()
         entries = self._open_here(run).entries().entries
-        begun = next((entry for entry in entries if isinstance(entry, Begun)), None)
+        begun = next((entry for entry in entries if isinstance(entry, RunStarted)), None)
         self._there.put_back(run, self._lock.holder, begun)
         return self.adopt(run, at)
 
@@ -80,7 +80,7 @@ class RunJournal:
     def _taken_over(self, run: str, here: JournalHere, at: datetime) -> Journaled:
         self._lock.must_be_held()
         theirs, ours = self._there.open(run), here.entries()
-        note = Scribe(replay(theirs, ours).next_number).note(Noted.ADOPTED, at, self._lock.holder)
+        note = JournalWriter(replay(theirs, ours).next_number).note(JournalNote.ADOPTED, at, self._lock.holder)
         stands = replay(theirs, ours, Entries((note,)))
         self._there.adopt(self._lock.holder, [*only_in(ours, theirs), note], stands.phase)
         here.append([*only_in(theirs, ours), note])
@@ -97,7 +97,7 @@ class RunJournal:
         self._owed = ()
         self._lock.must_be_held()
 
-    def tell(self, phase: Phase, said: str = "") -> None:
+    def tell(self, phase: RunPhase, said: str = "") -> None:
         self._lock.must_be_held()
         self._there.tell(phase, said)
 
@@ -105,7 +105,7 @@ class RunJournal:
 # Runs that nodes name in their notes, looked for where their journals should be: there, over, or removed.
 
 
-RunsIn = Callable[[str], Runs]
+RunsIn = Callable[[str], RunStore]
 """The runs that are kept in a namespace."""
 
 
@@ -127,7 +127,7 @@ class FoundRun:
     @property
     def over(self) -> bool:
         """Whether it surely is."""
-        return self.there is not None and self.there.phase == Phase.ENDED.value
+        return self.there is not None and self.there.phase == RunPhase.ENDED.value
 
     @property
     def gone(self) -> bool:
@@ -141,7 +141,7 @@ def found_runs(noted: Iterable[NotedRun], here: str, runs_in: RunsIn) -> tuple[F
     Raises:
         Unreachable, Unauthorized
     """
-    known: dict[str, tuple[dict[str, RunSummary], Held | None, str]] = {}
+    known: dict[str, tuple[dict[str, RunSummary], HeldLock | None, str]] = {}
     found = []
     for each in noted:
         namespace = each.journal or here
@@ -168,12 +168,12 @@ def in_the_way(cluster: Cluster, plan: DrainPlan, own: str, here: str, runs_in: 
             yield found
 
 
-def _kept_in(runs: Runs) -> tuple[dict[str, RunSummary], Held | None, str]:
+def _kept_in(runs: RunStore) -> tuple[dict[str, RunSummary], HeldLock | None, str]:
     """The runs, the lock (None: it must not be read), and why they cannot be told."""
     try:
         listed = {run.run: run for run in runs.all()}
     except Forbidden as error:
-        return {}, Held(), error.message
+        return {}, HeldLock(), error.message
     try:
         return listed, runs.lock(), ""
     except Forbidden:
@@ -188,24 +188,26 @@ ANSWERS_S = 90.0
 
 LOOK_S = 1.0
 
-_REACHED: Mapping[Phase, tuple[Phase, ...]] = {
-    Phase.PAUSED: (Phase.PAUSED, Phase.ABORTED, Phase.ENDED),
-    Phase.RUNNING: (Phase.RUNNING,),
-    Phase.ABORTED: (Phase.ABORTED, Phase.ENDED),  # what it has asked for may take long to settle
+_REACHED: Mapping[RunPhase, tuple[RunPhase, ...]] = {
+    RunPhase.PAUSED: (RunPhase.PAUSED, RunPhase.ABORTED, RunPhase.ENDED),
+    RunPhase.RUNNING: (RunPhase.RUNNING,),
+    RunPhase.ABORTED: (RunPhase.ABORTED, RunPhase.ENDED),  # what it has asked for may take long to settle
 }
 """Of what is asked for, where the run stands when that is heard."""
 
 
-class Heard(Enum):
+class WishSource(Enum):
     SO = "so"  # it is as was asked
     NOBODY = "nobody"  # nobody leads it, so that nothing is done
     SILENT = "silent"  # somebody renews the lock, and does not do what was asked
 
 
-def ask_leader(runs: Runs, run: RunSummary, wanted: Phase, who: str, sleep: Callable[[float], object]) -> Heard:
+def ask_leader(
+    runs: RunStore, run: RunSummary, wanted: RunPhase, who: str, sleep: Callable[[float], object]
+) -> WishSource:
     """
     Raises:
-        as `Runs`.
+        as `RunStore`.
     """
     before = runs.lock()
     runs.ask(run.run, wanted, who)
@@ -214,24 +216,24 @@ def ask_leader(runs: Runs, run: RunSummary, wanted: Phase, who: str, sleep: Call
         there = next((each for each in runs.all() if each.run == run.run), None)
         led, stands = there is not None and leads(held, there), _stands(there)
         if stands in _REACHED[wanted] and (stands.value != run.phase or (led and _is_alive(before, held))):
-            return Heard.SO
+            return WishSource.SO
         if not led:
-            return Heard.NOBODY
+            return WishSource.NOBODY
         sleep(LOOK_S)
-    return Heard.SILENT
+    return WishSource.SILENT
 
 
-def _is_alive(before: Held, now: Held) -> bool:
+def _is_alive(before: HeldLock, now: HeldLock) -> bool:
     """A run that stood so before it was asked says nothing by standing so: its leader may have gone."""
     return now.renewed != before.renewed
 
 
-def leads(held: Held, run: RunSummary) -> bool:
+def leads(held: HeldLock, run: RunSummary) -> bool:
     """Whether who holds the lock leads this very run, and not another one."""
     return held.led and held.holder == run.leader
 
 
-def _stands(run: RunSummary | None) -> Phase:
+def _stands(run: RunSummary | None) -> RunPhase:
     """A word of a newer version is taken for one that is under way."""
-    found = run.phase if run is not None else Phase.ENDED.value
-    return Phase(found) if found in {each.value for each in Phase} else Phase.RUNNING
+    found = run.phase if run is not None else RunPhase.ENDED.value
+    return RunPhase(found) if found in {each.value for each in RunPhase} else RunPhase.RUNNING

@@ -19,7 +19,7 @@ LOOK_S = 1.0
 _LISTS: frozenset[type] = frozenset((AllNodes, AllPods, AllBudgets))
 
 
-class Outage:
+class ApiOutage:
     """`longest_s`: so long the lock may be in doubt. `hear` takes what is told, `ends` says why it is to end, "" if
     it is not, and is asked every second."""
 

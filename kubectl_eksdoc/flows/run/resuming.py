@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.drain.landing.new_nodes import cordoned
-from kubectl_eksdoc.drain.outcome import Target, TargetVerdict
+from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import AUTO, DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.journal import Journaled
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.others import OthersNode, drained_by_others
 from kubectl_eksdoc.drain.run.patience import in_waves
 from kubectl_eksdoc.drain.run.replanning import WAITED_FOR
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.flows.ports import Field
-from kubectl_eksdoc.flows.run.draining import Clock
+from kubectl_eksdoc.flows.run.draining import DrainClock
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import Noted, Outcome, Verb
+from kubectl_eksdoc.model.journal import IntentOutcome, JournalNote, Verb
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.session.ports import ClusterReader
@@ -32,7 +32,7 @@ def engine_again(
     cluster: Cluster,
     journaled: Journaled,
     policy: DrainPolicy,
-    limits: Limits = Limits(),
+    limits: RunLimits = RunLimits(),
     hooks: frozenset[str] = frozenset(),
     run: str = "",
 ) -> Engine:
@@ -48,7 +48,7 @@ def engine_again(
     plan = rest_of(cluster, journaled, policy)
     known = {target.node.uid for target in plan.targets}
     skipped = tuple(_skipped(node) for node in _skipped_nodes(cluster, journaled) if node.uid not in known)
-    engine = Engine(plan, Seen(cluster), limits, hooks, run, skipped)
+    engine = Engine(plan, ObservedState(cluster), limits, hooks, run, skipped)
     for target in plan.targets:
         if not target.order:
             engine.skip(target.node.name, "; ".join(target.why), 0.0)
@@ -63,7 +63,7 @@ def _replacing(cluster: Cluster, journaled: Journaled) -> Iterator[Pod]:
     """The pods that were made for those that this run has evicted, as far as names tell: a pod's begins with its
     owner's, and of the pods of an owner that are on no target, as many as were evicted of it, the latest are new."""
     there = {pod.uid for pod in cluster.pods}
-    intents = (change.intent for change in journaled.changes if change.outcome is not Outcome.REFUSED)
+    intents = (change.intent for change in journaled.changes if change.outcome is not IntentOutcome.REFUSED)
     gone = {each.uid: each for each in intents if each.kind == "Pod" and each.uid not in there}
     evicted = Counter((each.namespace, each.name.rpartition("-")[0]) for each in gone.values())
     targets = {aim.node for aim in journaled.begun.aims} if journaled.begun is not None else set()
@@ -78,7 +78,7 @@ def _replacing(cluster: Cluster, journaled: Journaled) -> Iterator[Pod]:
 def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> DrainPlan:
     """The plan of what is left of a run; where nodes go in waves, those that were begun keep their numbers."""
     aims = journaled.begun.aims if journaled.begun is not None else ()
-    over = {node for node, how in journaled.nodes.items() if how is not Noted.LEFT_ALONE}
+    over = {node for node, how in journaled.nodes.items() if how is not JournalNote.LEFT_ALONE}
     left = {aim.uid for aim in aims if aim.node not in over}
     order = tuple(aim.node for aim in aims)  # it was decided when the run began
     skipped = {node.uid for node in _skipped_nodes(cluster, journaled)}  # nothing is scheduled onto them
@@ -97,12 +97,12 @@ def _skipped_nodes(cluster: Cluster, journaled: Journaled) -> tuple[Node, ...]:
     return tuple(node for node in cluster.nodes if node.uid in uids)
 
 
-def _skipped(node: Node) -> Target:
+def _skipped(node: Node) -> DrainTarget:
     why = ("it was not to be drained when the run began",)
-    return Target(node, TargetVerdict.SKIPPED, 0, 0, 0, 0, why, cordon_only=True)
+    return DrainTarget(node, TargetVerdict.SKIPPED, 0, 0, 0, 0, why, cordon_only=True)
 
 
-def _numbered(plan: DrainPlan, before: int) -> tuple[Target, ...]:
+def _numbered(plan: DrainPlan, before: int) -> tuple[DrainTarget, ...]:
     """What is one wave as a whole stays the first one."""
     if not before or not (in_waves(plan) or plan.in_generations):
         return plan.targets
@@ -128,7 +128,7 @@ Show = Callable[[Cluster, Sequence[OthersNode]], object]
 
 
 def attach(
-    reader: ClusterReader, field: Field, clock: Clock, names: frozenset[str], show: Show, leave: Callable[[], bool]
+    reader: ClusterReader, field: Field, clock: DrainClock, names: frozenset[str], show: Show, leave: Callable[[], bool]
 ) -> tuple[OthersNode, ...]:
     """Until every node is empty, or `leave` says so; `names` none: all nodes that somebody drains. How it stands then.
 
@@ -136,7 +136,7 @@ def attach(
         ClusterError: the cluster cannot be read or watched.
     """
     facts = reader.read(kinds.ALL)
-    seen, begun_s = Seen(facts), clock.monotonic()
+    seen, begun_s = ObservedState(facts), clock.monotonic()
     shown: list[object] | None = None
     while True:
         there = seen.now(facts, clock.monotonic() - begun_s)

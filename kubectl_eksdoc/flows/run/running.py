@@ -11,28 +11,28 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.answers import Next, act_for, meaning
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Scribe, aims_of, skipped_by
-from kubectl_eksdoc.drain.run.limits import Limits
-from kubectl_eksdoc.drain.run.moments import Moment
+from kubectl_eksdoc.drain.run.journal import JournalWriter, aims_of, skipped_by
+from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.moments import RunMoment
 from kubectl_eksdoc.drain.run.replanning import Replanning
-from kubectl_eksdoc.drain.run.seen import Seen
-from kubectl_eksdoc.drain.run.standing import Reason, Standing
+from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.errors import ClusterError, Drifted, Stopped
-from kubectl_eksdoc.flows.ports import DrainLock, Field, Trial
-from kubectl_eksdoc.flows.run.draining import Clock, Draining, Ended, Wished
+from kubectl_eksdoc.flows.ports import DrainLock, DryRunField, Field
+from kubectl_eksdoc.flows.run.draining import DrainClock, Draining, DrainRunEnd, RunWishState
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.flows.run.resuming import engine_again
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Cordon, OfPod
-from kubectl_eksdoc.model.baseline import Promise
+from kubectl_eksdoc.model.baseline import ReadPlan
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import ROLLED_BACK, Noted, Phase
+from kubectl_eksdoc.model.journal import ROLLED_BACK, JournalNote, RunPhase
 from kubectl_eksdoc.session.ports import ClusterReader
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunEnvironment:
     """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now, `show`
     sees where it stands, `explain` is told every minute in which nothing happens why, `left` what was done if an error
     ends it; `hooks`: which of
@@ -42,19 +42,19 @@ class Running:
     field: Field
     journal: RunJournal
     lock: DrainLock
-    clock: Clock
-    listen: Callable[[Sequence[Moment]], object]
-    wish: Callable[[], Wished] = Wished
-    limits: Limits = Limits()
-    show: Callable[[Standing], object] = lambda standing: None
+    clock: DrainClock
+    listen: Callable[[Sequence[RunMoment]], object]
+    wish: Callable[[], RunWishState] = RunWishState
+    limits: RunLimits = RunLimits()
+    show: Callable[[RunProgress], object] = lambda standing: None
     hooks: frozenset[str] = frozenset()
     check: Callable[[Cluster, DrainPlan], object] = lambda cluster, plan: None
     explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None
-    left: Callable[[Cluster, Ended], object] = lambda cluster, ended: None
+    left: Callable[[Cluster, DrainRunEnd], object] = lambda cluster, ended: None
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunHeader:
     """What is noted of a new run: its id, the digest of its plan, the tool's version, who runs it on which host, and
     the words of a command line that plans it again."""
 
@@ -66,14 +66,14 @@ class Told:
     asked: tuple[str, ...]
 
 
-def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) -> Ended:
+def run_plan(cluster: Cluster, plan: DrainPlan, told: RunHeader, running: RunEnvironment) -> DrainRunEnd:
     """Drain what the plan drains.
 
     Raises:
-        as `Draining.to_the_end`, `RunJournal.begin` and `Running.check`.
+        as `Draining.to_the_end`, `RunJournal.begin` and `RunEnvironment.check`.
     """
     running.check(cluster, plan)
-    scribe = Scribe()
+    scribe = JournalWriter()
     begun = scribe.begun(
         told.run,
         running.clock.now(),
@@ -89,11 +89,13 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
         cluster=cluster.identity.uid,
     )
     running.journal.begin(begun)
-    return _drain(Engine(plan, Seen(cluster), running.limits, running.hooks, told.run), cluster, scribe, running)
+    return _drain(
+        Engine(plan, ObservedState(cluster), running.limits, running.hooks, told.run), cluster, scribe, running
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class ResumedIntent:
     """What whoever goes on with a run means, by what was shown: its `policy`; the UIDs that were `typed` back of pods
     that go past their budgets, since what has such a name by now may be another one; the number of the next entry of
     the journal as it was shown, and what was promised of the rest. None: nothing was shown."""
@@ -101,21 +103,23 @@ class Meant:
     policy: DrainPolicy
     typed: frozenset[str] = frozenset()
     shown: int | None = None
-    promise: Promise | None = None
+    promise: ReadPlan | None = None
 
 
-def go_on(run: str, reader: ClusterReader, meant: Meant, running: Running) -> tuple[Cluster, Ended]:
+def go_on(
+    run: str, reader: ClusterReader, meant: ResumedIntent, running: RunEnvironment
+) -> tuple[Cluster, DrainRunEnd]:
     """Adopt a run that somebody began, and bring it to its end; the cluster, as it was read once the run was ours.
 
     Raises:
         Drifted: it is not any more what was shown; nothing was done.
-        as `Draining.to_the_end`, `RunJournal.adopt` and `Running.check`; ClusterError: it cannot be read.
+        as `Draining.to_the_end`, `RunJournal.adopt` and `RunEnvironment.check`; ClusterError: it cannot be read.
     """
     journaled = running.journal.adopt(run, running.clock.now())
-    scribe = Scribe(journaled.next_number)
+    scribe = JournalWriter(journaled.next_number)
     if journaled.rolled_back:
-        running.journal.write([scribe.note(Noted.ENDED, running.clock.now(), why=ROLLED_BACK)])
-        running.journal.tell(Phase.ENDED, ROLLED_BACK)
+        running.journal.write([scribe.note(JournalNote.ENDED, running.clock.now(), why=ROLLED_BACK)])
+        running.journal.tell(RunPhase.ENDED, ROLLED_BACK)
         raise Drifted(f"run {run} was rolled back meanwhile", "Nothing was done. Begin a new run.")
     if meant.shown is not None and journaled.next_number > meant.shown + 1:  # one is that we lead it
         raise Drifted(f"another process handled run {run} since it was shown", f"Nothing was done. {_AGAIN}")
@@ -125,24 +129,24 @@ def go_on(run: str, reader: ClusterReader, meant: Meant, running: Running) -> tu
     if meant.promise is not None:
         check_drift(meant.promise, engine.plan, f"the rest of run {run} was shown", _AGAIN)
     if journaled.paused or journaled.aborted:
-        running.journal.write([scribe.note(Noted.RESUMED, running.clock.now())])
+        running.journal.write([scribe.note(JournalNote.RESUMED, running.clock.now())])
     now = running.clock.now()
     aims = [aim for aim in aims_of(engine.plan) if aim.wave != journaled.waves.get(aim.node)]
     if aims:
-        running.journal.write([scribe.note(Noted.WAVE, now, aim.node, str(aim.wave)) for aim in aims])
+        running.journal.write([scribe.note(JournalNote.WAVE, now, aim.node, str(aim.wave)) for aim in aims])
     return cluster, _drain(engine, cluster, scribe, running)
 
 
 _AGAIN = "Resume it again, and read what it says now."
 
 
-def _still_meant(meant: Meant, cluster: Cluster) -> DrainPolicy:
+def _still_meant(meant: ResumedIntent, cluster: Cluster) -> DrainPolicy:
     """Without the names that belong to other pods by now."""
     names = frozenset(pod.key for pod in cluster.pods if pod.uid in meant.typed)
     return replace(meant.policy, delete_past_budget=meant.policy.delete_past_budget & names)
 
 
-def _drain(engine: Engine, cluster: Cluster, scribe: Scribe, running: Running) -> Ended:
+def _drain(engine: Engine, cluster: Cluster, scribe: JournalWriter, running: RunEnvironment) -> DrainRunEnd:
     made = Draining(
         engine,
         running.field,
@@ -173,28 +177,28 @@ MOST = 200
 """So many evictions are asked for at the most."""
 
 
-class Refused(NamedTuple):
+class _Refused(NamedTuple):
     """`subject`: a node, or a pod (ns/name)."""
 
     subject: str
     why: str
 
 
-class Tried(NamedTuple):
+class DryRunResult(NamedTuple):
     """`asked`: so many questions; `refused`: those of them that the server would not do."""
 
     asked: int
-    refused: tuple[Refused, ...]
+    refused: tuple[_Refused, ...]
 
 
-def try_first(plan: DrainPlan, trial: Trial) -> Tried:
+def try_first(plan: DrainPlan, trial: DryRunField) -> DryRunResult:
     """All cordons and the first round, but for pods that may end by themselves first."""
     refused, asked = [], 0
     for subject, act in _first(plan):
         asked += 1
         if why := _refusal(act, trial.would(act)):
-            refused.append(Refused(subject, why))
-    return Tried(asked, tuple(refused))
+            refused.append(_Refused(subject, why))
+    return DryRunResult(asked, tuple(refused))
 
 
 def _first(plan: DrainPlan) -> Iterator[tuple[str, Cordon | OfPod]]:
@@ -206,9 +210,9 @@ def _first(plan: DrainPlan) -> Iterator[tuple[str, Cordon | OfPod]]:
         yield eviction.pod.key, act_for(eviction, plan.policy.grace_seconds)
 
 
-def _refusal(act: Cordon | OfPod, answer: Status | Lost) -> str:
+def _refusal(act: Cordon | OfPod, answer: ApiStatus | LostAnswer) -> str:
     """Empty if it would be done, or there is nothing to do any more."""
-    if isinstance(answer, Lost):
+    if isinstance(answer, LostAnswer):
         return answer.said
     if not isinstance(act, Cordon):
         reading = meaning(act, answer)

@@ -38,7 +38,7 @@ class BadArchive(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ArchiveLimits:
     """What is taken for a dump and not for a bomb.
 
     `ratio` is unpacked bytes per packed byte, looked at from `ratio_from` bytes on: deflate can reach 1032,
@@ -51,7 +51,7 @@ class Bounds:
     entries: int = 100_000
 
 
-BOUNDS = Bounds()
+BOUNDS = ArchiveLimits()
 DAMAGE = (tarfile.TarError, EOFError, ValueError, LookupError, OverflowError, RecursionError)
 """What tarfile raises of headers that contradict themselves; RecursionError: of thousands, one behind the other."""
 LARGEST_WHOLE = 256 << 20
@@ -62,7 +62,7 @@ class Readable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArchivePart:
     """One JSON text. `stem` is its file name without folder and ending; `again` is None where it can be read only once;
     `entry` is its path in the archive or below the folder, "" of a file by itself.
 
@@ -77,7 +77,7 @@ class Part:
     entry: str = ""
 
 
-def parts(path: str, bounds: Bounds = BOUNDS) -> Iterator[Part]:
+def parts(path: str, bounds: ArchiveLimits = BOUNDS) -> Iterator[ArchivePart]:
     """Everything in `path` that is called *.json or *.json.gz, or `path` itself; "-" is stdin.
 
     Raises:
@@ -100,10 +100,10 @@ def parts(path: str, bounds: Bounds = BOUNDS) -> Iterator[Part]:
                 _drain(stream)
         else:
             again = (lambda: _file_chunks(path, bounds)) if repeatable else None
-            yield Part(name, "" if path == "-" else _stem(path), lambda: _chunks(_Joined(head, stream)), again)
+            yield ArchivePart(name, "" if path == "-" else _stem(path), lambda: _chunks(_Joined(head, stream)), again)
 
 
-def whole(part: Part, called: str = "") -> bytes:
+def whole(part: ArchivePart, called: str = "") -> bytes:
     """All of it at once. Raises BadArchive: it is larger than anything this tool writes so."""
     read = bytearray()
     for chunk in part.chunks():
@@ -113,7 +113,7 @@ def whole(part: Part, called: str = "") -> bytes:
     return bytes(read)
 
 
-def _of_folder(path: str, bounds: Bounds) -> Iterator[Part]:
+def _of_folder(path: str, bounds: ArchiveLimits) -> Iterator[ArchivePart]:
     """Regular files only: a named pipe would be waited on for ever."""
 
     def refuse(error: OSError) -> None:
@@ -127,16 +127,16 @@ def _of_folder(path: str, bounds: Bounds) -> Iterator[Part]:
                 yield _file_part(full, os.path.relpath(full, path), bounds)
 
 
-def _file_part(full: str, entry: str, bounds: Bounds) -> Part:
-    return Part(full, _stem(full), lambda: _file_chunks(full, bounds), lambda: _file_chunks(full, bounds), entry)
+def _file_part(full: str, entry: str, bounds: ArchiveLimits) -> ArchivePart:
+    return ArchivePart(full, _stem(full), lambda: _file_chunks(full, bounds), lambda: _file_chunks(full, bounds), entry)
 
 
-def _file_chunks(path: str, bounds: Bounds) -> Iterator[bytes]:
+def _file_chunks(path: str, bounds: ArchiveLimits) -> Iterator[bytes]:
     with open(path, "rb", buffering=0) as raw:
         yield from _chunks(_unpacked(raw, bounds)[0])
 
 
-def _tar_opener(path: str, bounds: Bounds) -> Callable[[int], Iterator[bytes]]:
+def _tar_opener(path: str, bounds: ArchiveLimits) -> Callable[[int], Iterator[bytes]]:
     """Reads the entry with that number once more, from the start of the archive."""
 
     def open_entry(index: int) -> Iterator[bytes]:
@@ -150,13 +150,13 @@ def _tar_opener(path: str, bounds: Bounds) -> Callable[[int], Iterator[bytes]]:
 
 
 def _of_tar(
-    stream: Readable, name: str, opener: Callable[[int], Iterator[bytes]] | None, bounds: Bounds
-) -> Iterator[Part]:
+    stream: Readable, name: str, opener: Callable[[int], Iterator[bytes]] | None, bounds: ArchiveLimits
+) -> Iterator[ArchivePart]:
     """The JSON entries of a tar that is read from front to back."""
     number = 0
     source: Any = stream
     try:
-        with tarfile.open(fileobj=source, mode="r|", bufsize=CHUNK, tarinfo=Header) as archive:
+        with tarfile.open(fileobj=source, mode="r|", bufsize=CHUNK, tarinfo=TarHeader) as archive:
             for count, entry in enumerate(archive, 1):
                 if count > bounds.entries:
                     raise BadArchive(f"it has more than {bounds.entries:,} entries")
@@ -176,8 +176,8 @@ def _tar_part(
     name: str,
     number: int,
     opener: Callable[[int], Iterator[bytes]] | None,
-    bounds: Bounds,
-) -> Part:
+    bounds: ArchiveLimits,
+) -> ArchivePart:
     def chunks() -> Iterator[bytes]:
         file = archive.extractfile(entry)
         if file is None:
@@ -188,10 +188,10 @@ def _tar_part(
             raise BadArchive(f"the tar archive is cut short or damaged ({error})") from error
 
     again = None if opener is None else lambda: opener(number)
-    return Part(name, _stem(entry.name), chunks, again, entry.name)
+    return ArchivePart(name, _stem(entry.name), chunks, again, entry.name)
 
 
-class Header(tarfile.TarInfo):
+class TarHeader(tarfile.TarInfo):
     """tarfile ends quietly at a damaged header after the first; an archive cut there must not look complete."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
@@ -202,7 +202,7 @@ class Header(tarfile.TarInfo):
         return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
 
     @classmethod
-    def fromtarfile(cls, archive: tarfile.TarFile) -> Header:
+    def fromtarfile(cls, archive: tarfile.TarFile) -> TarHeader:
         try:
             return super().fromtarfile(archive)
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
@@ -227,7 +227,7 @@ class _Counted:
 class Gunzip:
     """Unpacks gzip, within bounds."""
 
-    def __init__(self, packed: Readable, bounds: Bounds) -> None:
+    def __init__(self, packed: Readable, bounds: ArchiveLimits) -> None:
         self._bounds = bounds
         self._packed = _Counted(packed)
         inner: Any = self._packed
@@ -258,7 +258,7 @@ class _Joined:
         return self._head.read(size) or self._rest.read(size)
 
 
-def _unpacked(raw: Readable, bounds: Bounds) -> tuple[Readable, bool]:
+def _unpacked(raw: Readable, bounds: ArchiveLimits) -> tuple[Readable, bool]:
     """`raw` without its gzip, if it has one: told by its first bytes, whatever the name says."""
     head = _exactly(raw, len(_GZIP))
     joined = _Joined(head, raw)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.archive import BOUNDS, BadArchive, Bounds, Part, parts, whole
+from kubectl_eksdoc.host.archives.archive import BOUNDS, ArchiveLimits, ArchivePart, BadArchive, parts, whole
 from kubectl_eksdoc.host.archives.snapshot_file import LISTS, MANIFEST, folder
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Source
@@ -16,9 +16,9 @@ from kubectl_eksdoc.model.kinds import NODES, PODS, ReadState, Resource
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.objects import journal_lines
 from kubectl_eksdoc.objects.collector import BadObject, Collector
-from kubectl_eksdoc.objects.intake import Intake, KindComesLater
+from kubectl_eksdoc.objects.intake import DumpIntake, KindComesLater
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.objects.stream import BadStream, Header, Item, ListStream, Trouble
+from kubectl_eksdoc.objects.stream import BadStream, ListHeader, ListStream, StreamItem, StreamTrouble
 
 # Reads a snapshot that this tool has made: whole pages, and what it says of itself.
 
@@ -73,7 +73,7 @@ def file_in(path: str, scene: str, stem: str) -> bytes | None:
     return None
 
 
-class KeptReader:
+class SnapshotFileReader:
     """A `session.ports.ClusterReader` over one scene of such a snapshot. `progress` is told a resource's plural and its
     objects so far; `raw` gets the objects."""
 
@@ -84,7 +84,7 @@ class KeptReader:
         told: Scene,
         progress: Callable[[str, int], None] | None = None,
         raw: RawObjects | None = None,
-        bounds: Bounds = BOUNDS,
+        bounds: ArchiveLimits = BOUNDS,
     ) -> None:
         self._path, self._scene, self._told = path, scene, told
         self._progress = progress or (lambda _plural, _count: None)
@@ -132,7 +132,7 @@ def _why(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 
-def _folder_of(part: Part) -> str:
+def _folder_of(part: ArchivePart) -> str:
     """As it was written, with a slash at its end: tar puts ``./`` in front of what it is given as a folder."""
     above, slash, _ = part.entry.removeprefix("./").rpartition("/")
     return above + slash
@@ -147,7 +147,7 @@ STEM = "aws-answers"
 _PATH = "Check the path and its permissions."
 
 
-def aws_answers(path: str, bounds: Bounds = BOUNDS) -> bytes | None:
+def aws_answers(path: str, bounds: ArchiveLimits = BOUNDS) -> bytes | None:
     """None where there are none; standard input is read once, by whoever reads the cluster.
 
     Raises:
@@ -177,12 +177,14 @@ _DUMP_HINT = f"A dump is made by (add {_CUSTOM} to the kinds where the cluster h
 LONGEST = 1000
 """Characters of a message: a name in a dump can be of any length."""
 _HINTS = {
-    Trouble.EMPTY: "Was the dump's command interrupted? " + _DUMP_HINT,
-    Trouble.CUT: "The dump is incomplete; make it again. " + _DUMP_HINT,
-    Trouble.MALFORMED: _DUMP_HINT,
-    Trouble.ENCODING: "Windows PowerShell's > writes UTF-16: use `| Out-File -Encoding utf8`; unpack other archives.",
-    Trouble.NOT_A_LIST: "Lists are read, as kubectl prints them for a whole kind. " + _DUMP_HINT,
-    Trouble.TOO_LARGE: "No Kubernetes object is that large. " + _DUMP_HINT,
+    StreamTrouble.EMPTY: "Was the dump's command interrupted? " + _DUMP_HINT,
+    StreamTrouble.CUT: "The dump is incomplete; make it again. " + _DUMP_HINT,
+    StreamTrouble.MALFORMED: _DUMP_HINT,
+    StreamTrouble.ENCODING: (
+        "Windows PowerShell's > writes UTF-16: use `| Out-File -Encoding utf8`; unpack other archives."
+    ),
+    StreamTrouble.NOT_A_LIST: "Lists are read, as kubectl prints them for a whole kind. " + _DUMP_HINT,
+    StreamTrouble.TOO_LARGE: "No Kubernetes object is that large. " + _DUMP_HINT,
 }
 
 
@@ -201,7 +203,7 @@ class SnapshotReader:
         self,
         path: str,
         progress: Callable[[str, int], None] | None = None,
-        bounds: Bounds = BOUNDS,
+        bounds: ArchiveLimits = BOUNDS,
         raw: RawObjects | None = None,
     ) -> None:
         self._raw = raw
@@ -215,7 +217,7 @@ class SnapshotReader:
         Raises:
             SnapshotError: it cannot be opened, is not what kubectl prints, or has no nodes or no pods.
         """
-        intake = Intake(resources, self._progress, self._raw)
+        intake = DumpIntake(resources, self._progress, self._raw)
         skipped: list[str] = []
         lists = 0
         try:
@@ -236,15 +238,15 @@ class SnapshotReader:
         cluster = intake.cluster()
         return replace(cluster, notes=cluster.notes + tuple(map(_printable, skipped)))
 
-    def _part(self, part: Part, intake: Intake, skipped: list[str]) -> int:
+    def _part(self, part: ArchivePart, intake: DumpIntake, skipped: list[str]) -> int:
         """Take the Lists of one part; how many there were."""
         try:
             return _take(part, intake)
         except BadStream as error:
-            if error.trouble is Trouble.NOT_A_LIST and self._may_be_skipped(part, error, intake):
+            if error.trouble is StreamTrouble.NOT_A_LIST and self._may_be_skipped(part, error, intake):
                 skipped.append(f"{part.name} was skipped: it is {error.what}, not a List")
                 return 0
-            what = f"it is {error.what}, not a List" if error.trouble is Trouble.NOT_A_LIST else error.what
+            what = f"it is {error.what}, not a List" if error.trouble is StreamTrouble.NOT_A_LIST else error.what
             raise _error(f"cannot read the snapshot {part.name}: {what}", _HINTS[error.trouble]) from error
         except BadObject as error:
             raise _error(f"cannot use the snapshot: {error}", "Make the dump again, in one go.") from error
@@ -253,11 +255,11 @@ class SnapshotReader:
         except OSError as error:
             raise _unopened(part.name, error) from error
 
-    def _may_be_skipped(self, part: Part, error: BadStream, intake: Intake) -> bool:
+    def _may_be_skipped(self, part: ArchivePart, error: BadStream, intake: DumpIntake) -> bool:
         """Other JSON may lie in a folder, but not an object of a kind whose list is asked for."""
         return part.name not in (self._path, "standard input") and bool(error.kind) and not intake.asks_for(error.kind)
 
-    def _demand(self, intake: Intake, resources: Sequence[Resource]) -> None:
+    def _demand(self, intake: DumpIntake, resources: Sequence[Resource]) -> None:
         for resource in (kinds.NODES, kinds.PODS):
             if resource not in resources:
                 continue
@@ -268,7 +270,7 @@ class SnapshotReader:
                 raise _error(f"the snapshot {self._path} is incomplete: {detail}", _DUMP_HINT)
 
 
-def _take(part: Part, intake: Intake) -> int:
+def _take(part: ArchivePart, intake: DumpIntake) -> int:
     """Lists may name their kind after their items, as sorted keys do; such a part is read again, kinds known."""
     done = _Done()
     try:
@@ -279,7 +281,7 @@ def _take(part: Part, intake: Intake) -> int:
                 f"cannot read the snapshot {part.name}: a List in it names its kind only after its items",
                 "Save it to a file and pass its path.",
             ) from None
-    known = [each for each in ListStream(part.again()) if isinstance(each, Header)]
+    known = [each for each in ListStream(part.again()) if isinstance(each, ListHeader)]
     return _feed(part, part.again(), intake, known, done)
 
 
@@ -291,11 +293,13 @@ class _Done:
         self.items = 0
 
 
-def _feed(part: Part, chunks: Iterator[bytes], intake: Intake, known: list[Header] | None, done: _Done) -> int:
+def _feed(
+    part: ArchivePart, chunks: Iterator[bytes], intake: DumpIntake, known: list[ListHeader] | None, done: _Done
+) -> int:
     """Hand every item behind `done` to `intake`; the number of Lists in the part."""
     lists = items = 0
     for each in ListStream(chunks):
-        if isinstance(each, Item):
+        if isinstance(each, StreamItem):
             items += 1
             if (lists, items) > (done.lists, done.items):
                 intake.item(each, part.name, part.stem, known[lists] if known else None)

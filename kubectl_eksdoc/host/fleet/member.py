@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.documents import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import Answered, Figure, Member, Outcome, Said, Unanswered
+from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
 
 ANSWERS = (0, 1, 5)
 """Exit codes with which there is an answer."""
@@ -47,16 +47,16 @@ def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
     """`status`: as `subprocess` has it; `complaint`: the end of its stderr; `kind`: of the document that it prints."""
     reason, hint = _complained(complaint)
     if status in REFUSALS:
-        return Unanswered(status, reason or f"its process ended with exit code {status} and said nothing", hint)
+        return UnjudgedMember(status, reason or f"its process ended with exit code {status} and said nothing", hint)
     if status not in ANSWERS:
         how = f"was killed by signal {-status}" if status < 0 else f"ended with exit code {status}"
         hint = _SHORT_OF_MEMORY if status == _KILLED else hint
-        return Unanswered(_BUG, f"its process {how}{f': {reason}' if reason else ''}", hint)
+        return UnjudgedMember(_BUG, f"its process {how}{f': {reason}' if reason else ''}", hint)
     document = _document(printed)
     whole = isinstance(document.get("findings"), list)  # without them nothing is known, and least that all is well
     if document.get("kind") != kind or document.get("apiVersion") != API_VERSION or not whole:
-        return Unanswered(_BUG, f"its process ended with exit code {status} and printed no {kind}", reason)
-    return Answered(
+        return UnjudgedMember(_BUG, f"its process ended with exit code {status} and printed no {kind}", reason)
+    return JudgedMember(
         status,
         Identity(
             **{field: text_at(document, "metadata", "cluster", name) for field, name in _NAMES.items()},
@@ -104,11 +104,11 @@ def _moment(text: str) -> str:
     return text if _MOMENT.match(text) else ""
 
 
-def _said(finding: Doc) -> Said:
+def _said(finding: Doc) -> MemberFinding:
     names = [text_at(finding, "subject", key) for key in ("namespace", "name")]
     subject = f"{text_at(finding, 'subject', 'kind')} {'/'.join(filter(None, names))}".strip()
     severity, status = text_at(finding, "severity"), text_at(finding, "status")
-    return Said(
+    return MemberFinding(
         text_at(finding, "code"),
         text_at(finding, "title"),
         Severity(severity) if severity in _SEVERITIES else Severity.INFO,
@@ -130,16 +130,16 @@ def _objects(of: Any, *path: str) -> Iterator[Doc]:
     return (each for each in found if isinstance(each, dict)) if isinstance(found, list) else iter(())
 
 
-def _no_figures(document: Doc) -> Iterator[Figure]:
+def _no_figures(document: Doc) -> Iterator[FleetFigure]:
     return iter(())
 
 
-def _of_check(document: Doc) -> Iterator[Figure]:
+def _of_check(document: Doc) -> Iterator[FleetFigure]:
     """Where its way leads: without --target each goes to its own next version."""
-    yield Figure("TARGET", text_at(document, "way", "target") or "-")
+    yield FleetFigure("TARGET", text_at(document, "way", "target") or "-")
 
 
-def _of_addons(document: Doc) -> Iterator[Figure]:
+def _of_addons(document: Doc) -> Iterator[FleetFigure]:
     """The add-ons whose fields somebody has set and an update puts at risk, with how many. What nobody could look at
     may have more."""
     risks = {
@@ -147,12 +147,12 @@ def _of_addons(document: Doc) -> Iterator[Figure]:
         for each in _objects(document, "addons")
     }
     changing = [f"{name} ({count})" for name, count in sorted(risks.items()) if name and count]
-    yield Figure("ADD-ONS", str(len(risks)))
+    yield FleetFigure("ADD-ONS", str(len(risks)))
     unread = any(text_at(each, "code") == "addon-object-unread" for each in _objects(document, "findings"))
-    yield Figure("AT RISK", ", ".join([*changing, *(["?"] if unread else [])]) or "-")
+    yield FleetFigure("AT RISK", ", ".join([*changing, *(["?"] if unread else [])]) or "-")
 
 
-def _of_metadata(document: Doc) -> Iterator[Figure]:
+def _of_metadata(document: Doc) -> Iterator[FleetFigure]:
     """Nodes whose pods are cut off from a service that is there, of all; pods that are broken, and that will be. Where
     that is not known of some nodes, a figure alone would say that all is well."""
     nodes = cut_off = unknown = unknown_next = broken = will_break = 0
@@ -166,12 +166,12 @@ def _of_metadata(document: Doc) -> Iterator[Figure]:
         unknown_next += text_at(group, "next", "verdict") == _UNKNOWN
         broken += sum(1 for _ in _objects(group, "pods", "brokenNow"))
         will_break += sum(1 for _ in _objects(group, "pods", "willBreak"))
-    yield Figure("CUT OFF", f"{cut_off} of {nodes}{f', {unknown} unknown' if unknown else ''}")
-    yield Figure("BROKEN", f"{broken} ?" if unknown else str(broken))
-    yield Figure("WILL BREAK", f"{will_break} ?" if unknown_next else str(will_break))
+    yield FleetFigure("CUT OFF", f"{cut_off} of {nodes}{f', {unknown} unknown' if unknown else ''}")
+    yield FleetFigure("BROKEN", f"{broken} ?" if unknown else str(broken))
+    yield FleetFigure("WILL BREAK", f"{will_break} ?" if unknown_next else str(will_break))
 
 
-_FIGURES: Mapping[str, Callable[[Doc], Iterator[Figure]]] = {
+_FIGURES: Mapping[str, Callable[[Doc], Iterator[FleetFigure]]] = {
     UPGRADE_CHECK: _of_check,
     ADDON_DIFF: _of_addons,
     IMDS_PROBE: _of_metadata,
@@ -255,7 +255,7 @@ def own_program() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MemberProcess:
     """What the processes are begun with: `program`, and behind it the words for a member; the environment of each.
     `kind`: of the document that is expected."""
 
@@ -269,7 +269,7 @@ class Asked:
 class MemberProcesses:
     """The port `flows.fleet.Members`. For one thread."""
 
-    def __init__(self, asked: Asked, largest: int = LARGEST_ANSWER) -> None:
+    def __init__(self, asked: MemberProcess, largest: int = LARGEST_ANSWER) -> None:
         self._asked = asked
         self._largest = largest
         self._closing = threading.Event()
@@ -312,16 +312,16 @@ class MemberProcesses:
         try:
             found = process.run(self._closing)
         except OSError as error:
-            found = Unanswered(_MEMBER_PROCESS_BUG, f"its process cannot be begun: {error.strerror or error}")
+            found = UnjudgedMember(_MEMBER_PROCESS_BUG, f"its process cannot be begun: {error.strerror or error}")
         except Exception as error:  # whatever it is: it is about this member alone
-            found = Unanswered(_MEMBER_PROCESS_BUG, f"its answer cannot be read: {type(error).__name__}: {error}")
+            found = UnjudgedMember(_MEMBER_PROCESS_BUG, f"its answer cannot be read: {type(error).__name__}: {error}")
         self._ended.put((member, found))
 
 
 class _Process:
     """Mutable: the process of one member, in a thread of its own."""
 
-    def __init__(self, member: Member, asked: Asked, largest: int) -> None:
+    def __init__(self, member: Member, asked: MemberProcess, largest: int) -> None:
         self._member = member
         self._asked = asked
         self._largest = largest
@@ -335,7 +335,7 @@ class _Process:
             OSError: there is no process to be had.
         """
         if closing.is_set():
-            return Unanswered(_CLUSTER, "it was not asked any more")
+            return UnjudgedMember(_CLUSTER, "it was not asked any more")
         process = self._begun()
         self._process = process
         try:
@@ -378,7 +378,9 @@ class _Process:
             bufsize=0,
         )
 
-    def _wait(self, process: subprocess.Popen[bytes], until_s: float, closing: threading.Event) -> Unanswered | None:
+    def _wait(
+        self, process: subprocess.Popen[bytes], until_s: float, closing: threading.Event
+    ) -> UnjudgedMember | None:
         """Until it has ended; or it is ended, and why. However much it prints meanwhile, it is read."""
         while True:
             try:
@@ -390,9 +392,9 @@ class _Process:
                 endings.end(process)
                 return cut
 
-    def _cut(self, until_s: float, closing: threading.Event) -> Unanswered | None:
+    def _cut(self, until_s: float, closing: threading.Event) -> UnjudgedMember | None:
         if closing.is_set():
-            return Unanswered(_CLUSTER, "it was left alone before it had answered")
+            return UnjudgedMember(_CLUSTER, "it was left alone before it had answered")
         if self._too_much.is_set():
             return self._too_large
         if monotonic() < until_s:
@@ -400,11 +402,11 @@ class _Process:
         said = self._complaint.strip().rpartition("\n")[2]
         longest = in_words(self._asked.timeout_s)
         reason = f"no answer within {longest}"
-        return Unanswered(_CLUSTER, f"{reason}: {said}" if said else reason, "Give it longer: --fleet-timeout.")
+        return UnjudgedMember(_CLUSTER, f"{reason}: {said}" if said else reason, "Give it longer: --fleet-timeout.")
 
     @property
-    def _too_large(self) -> Unanswered:
-        return Unanswered(_MEMBER_PROCESS_BUG, f"its answer is larger than {self._largest >> 20} MiB")
+    def _too_large(self) -> UnjudgedMember:
+        return UnjudgedMember(_MEMBER_PROCESS_BUG, f"its answer is larger than {self._largest >> 20} MiB")
 
     @property
     def _complaint(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kubectl_eksdoc.amazon.metadata_service import Reach, verdict
-from kubectl_eksdoc.imds_probe.fixes.fix import INSTANCE_OPTIONS, NODE_CLASS, Blast, Fix, On, complaints
+from kubectl_eksdoc.imds_probe.fixes.fix import INSTANCE_OPTIONS, NODE_CLASS, BlastRadius, Fix, RuleScope, complaints
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, class_name, instance_of
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class ClusterPlace:
     """Whose cluster it is, for commands; "" for what is not known."""
 
     cluster: str = ""
@@ -54,7 +54,7 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class GroupNodes:
     """`alike` is a part of a group; `nodes` are its own, `members` all of the same owner and name. `whole`: all of the
     cluster, as `facts` may be of a part of it. `pods`: by node, how many must go elsewhere when it goes. `hops`: so
     many are needed."""
@@ -62,7 +62,7 @@ class Behind:
     alike: NodesAlike
     facts: MetadataFacts
     whole: Cluster
-    where: Where
+    where: ClusterPlace
     hops: int
     nodes: tuple[Node, ...]
     members: tuple[Node, ...]
@@ -134,14 +134,14 @@ def behind(
     pods: Mapping[str, int],
     vpc: str = "",
     profile: str = "",
-) -> Behind:
+) -> GroupNodes:
     """`pods` as `leaving` counts them; `vpc`: the cluster's, as EKS tells it."""
     who, names = whole.identity, set(alike.nodes)
-    return Behind(
+    return GroupNodes(
         alike,
         facts,
         whole,
-        Where(who.cluster or _UNNAMED, who.region, who.account, vpc, who.context, profile),
+        ClusterPlace(who.cluster or _UNNAMED, who.region, who.account, vpc, who.context, profile),
         hops,
         tuple(node for node in whole.nodes if node.name in names),
         tuple(node for node in whole.nodes if (node.owner, node.group) == (alike.owner, alike.name)),
@@ -170,14 +170,14 @@ def _known(held: Mapping[K, T | Absent | Unknown], key: K) -> T | None:
 # ``applied``).
 
 
-def on_instances(of: Behind) -> Fix | None:
+def on_instances(of: GroupNodes) -> Fix | None:
     """None where no instance is known that a pod does not reach."""
     each = tuple(_needed(of))
     if not each:
         return None
     count = len(each)
     left = len(of.nodes) - count
-    cautions = list(complaints(On.INSTANCES, On.CHANGES))
+    cautions = list(complaints(RuleScope.INSTANCES, RuleScope.CHANGES))
     if left:
         cautions.insert(
             0, f"of {left} more {'node' if left == 1 else 'nodes'} the instance is not known, or not in force"
@@ -189,26 +189,26 @@ def on_instances(of: Behind) -> Fix | None:
         "as they run: no node is replaced and no pod restarted",
         tuple(_modify(of, one.instance, one.hop_limit, None if one.before.endpoint else True) for one in each),
         tuple(_modify(of, one.instance, one.before.hop_limit, None if one.before.endpoint else False) for one in each),
-        Blast(instances=count, how="EC2 applies it within seconds"),
+        BlastRadius(instances=count, how="EC2 applies it within seconds"),
         _lasts(of),
         tuple(cautions),
         OnInstances(each),
     )
 
 
-def _needed(of: Behind) -> Iterator[SetOptions]:
+def _needed(of: GroupNodes) -> Iterator[SetOptions]:
     for node, instance, options in of.instances:
         if verdict(options, of.hops).reach in (Reach.CUT_OFF, Reach.V1_ONLY):
             yield SetOptions(node.name, instance.id, options, max(of.hops, options.hop_limit))
 
 
-def _modify(of: Behind, instance: str, hop_limit: int, endpoint: bool | None) -> str:
+def _modify(of: GroupNodes, instance: str, hop_limit: int, endpoint: bool | None) -> str:
     switch = () if endpoint is None else ("--http-endpoint", "enabled" if endpoint else "disabled")
     words = ("aws", "ec2", "modify-instance-metadata-options", "--instance-id", instance)
     return shell(*words, "--http-put-response-hop-limit", str(hop_limit), *switch, *of.where.in_region)
 
 
-def _lasts(of: Behind) -> str:
+def _lasts(of: GroupNodes) -> str:
     """The next instance does not know of it."""
     later, options = of.alike.later, of.alike.next.options
     if later.reach is Reach.REACHABLE:
@@ -227,7 +227,7 @@ def _lasts(of: Behind) -> str:
 KIND = "ec2nodeclass"
 
 
-def on_class(of: Behind) -> Fix | None:
+def on_class(of: GroupNodes) -> Fix | None:
     """None where their class is not known, or they have several."""
     said, name = of.class_said, of.node_class
     if said is None or not name:
@@ -244,7 +244,7 @@ def on_class(of: Behind) -> Fix | None:
         f"Give EC2NodeClass {name} a hop limit of {of.hops}",
         (patch(KIND, name, "", _spec(str(act.hop_limit), "enabled" if switch else ""), *where),),
         (patch(KIND, name, "", _spec(back, "disabled" if switch else ""), *where),),
-        Blast(
+        BlastRadius(
             len(nodes),
             of.pods_on(nodes),
             how=f"every node of the class drifts, and Karpenter begins to replace them at once, in "
@@ -258,7 +258,7 @@ def on_class(of: Behind) -> Fix | None:
                 "you want (Karpenter v1), and the rollback drifts every node again"
             ),
             "what made the class (Helm, Argo CD, Terraform) puts it back: set spec.metadataOptions there as well",
-            *complaints(On.INSTANCES, On.LAUNCHES),
+            *complaints(RuleScope.INSTANCES, RuleScope.LAUNCHES),
         ),
         act,
     )

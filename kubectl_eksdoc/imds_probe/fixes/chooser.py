@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect
-from kubectl_eksdoc.imds_probe.fixes.behind import Behind, behind, leaving, on_class, on_instances
+from kubectl_eksdoc.imds_probe.fixes.behind import GroupNodes, behind, leaving, on_class, on_instances
 from kubectl_eksdoc.imds_probe.fixes.fix import (
     CARRIED_OUT,
     CONTROLLER_FLAGS,
     NAMES,
     OWN_ROLE,
     RESTART_PODS,
-    Choice,
     Fix,
+    FixOptions,
 )
 from kubectl_eksdoc.imds_probe.fixes.on_groups import NO_TEMPLATE, new_group, new_group_by_eksctl, replaced
 from kubectl_eksdoc.imds_probe.fixes.on_pods import on_pods
@@ -47,14 +47,14 @@ def choices(
     whole: Cluster | None = None,
     pods: Mapping[str, int] | None = None,
     profile: str = "",
-) -> Choice:
+) -> FixOptions:
     """`hops` are needed; `affected` those on these nodes; `vpc`: the id of the cluster's, "" where it is not known.
     `profile`: that of awscli by which AWS was asked, so that commands ask the same account.
     `whole`: all of the cluster, where the facts are of a part of it; `pods` of it by `leaving`, where they are counted
     already. Where every pod reaches the service, now and later, there is nothing to choose.
     """
     if not {alike.here.reach, alike.later.reach} & {*_CUT}:
-        return Choice()
+        return FixOptions()
     whole = whole or facts.cluster
     of = behind(alike, facts, hops, whole, leaving(whole.pods) if pods is None else pods, vpc, profile)
     found = [*on_pods(of, affected)]
@@ -75,12 +75,12 @@ def choices(
     in_order = sorted(
         found, key=lambda fix: (meant and fix.name not in _ON_PODS, *fix.blast.size, NAMES.index(fix.name))
     )
-    return Choice(tuple(in_order), tuple(cannot))
+    return FixOptions(tuple(in_order), tuple(cannot))
 
 
 def offered(
     plan: MetadataPlan, whole: Cluster, vpc: str = "", profile: str = "", every: bool = False
-) -> tuple[tuple[NodesAlike, Choice], ...]:
+) -> tuple[tuple[NodesAlike, FixOptions], ...]:
     """For each group of the plan, in its order. A hop limit of 1 is what AWS recommends: nodes are changed only for
     pods that may need it and have no role that should give it, unless `every` group was asked about by name; where
     that limit is meant, only for those that do need it."""
@@ -88,11 +88,11 @@ def offered(
     found = []
     for group in plan.groups:
         helped = every or any(_by_node(each, meant) for each in group.affected)
-        choice = Choice()
+        choice = FixOptions()
         if helped or any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
             choice = choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile)
         if not helped:
-            choice = Choice(tuple(fix for fix in choice.fixes if fix.name in _ON_PODS))
+            choice = FixOptions(tuple(fix for fix in choice.fixes if fix.name in _ON_PODS))
         found.append((group.alike, choice))
     return tuple(found)
 
@@ -107,7 +107,7 @@ def _by_node(affected: AffectedPod, sure: bool) -> bool:
     return affected.effect in effects and affected.asks and not affected.own_role
 
 
-def _on_nodes(of: Behind) -> Iterator[Fix | str]:
+def _on_nodes(of: GroupNodes) -> Iterator[Fix | str]:
     """A text is why there is no such way."""
     if of.alike.here.reach in _CUT:
         running = on_instances(of)
@@ -122,7 +122,7 @@ def _on_nodes(of: Behind) -> Iterator[Fix | str]:
         yield from _on_scaling_group(of)
 
 
-def _on_group(of: Behind) -> Iterator[Fix | str]:
+def _on_group(of: GroupNodes) -> Iterator[Fix | str]:
     group = of.group
     if group is None:
         yield f"whether node group {of.alike.name} has a launch template of its own is not known: {_why(of)}"
@@ -142,7 +142,7 @@ def _on_group(of: Behind) -> Iterator[Fix | str]:
 _ONE_OR_TWO = "eksctl knows one hop or two, and no more: make the node group from a launch template of your own"
 
 
-def _on_scaling_group(of: Behind) -> Iterator[Fix | str]:
+def _on_scaling_group(of: GroupNodes) -> Iterator[Fix | str]:
     if of.alike.owner is NodeOwner.EKSCTL:
         yield new_group_by_eksctl(of, of.eksctl or of.alike.name) or _ONE_OR_TWO
         return
@@ -172,24 +172,24 @@ def _on_scaling_group(of: Behind) -> Iterator[Fix | str]:
     )
 
 
-def _why(of: Behind) -> str:
+def _why(of: GroupNodes) -> str:
     """Of what is not known, as far as that was told."""
     options = of.alike.next.options
     return options.why if isinstance(options, Unknown) else "it was not read"
 
 
-def _nothing_known(of: Behind) -> str:
+def _nothing_known(of: GroupNodes) -> str:
     return f"nothing is known that would change it: {_why(of)}"
 
 
 # The one fix that somebody names, of all that exist: what is done, or why it is not one thing that can be done.
 
 
-Offered = Sequence[tuple[NodesAlike, Choice]]
+Offered = Sequence[tuple[NodesAlike, FixOptions]]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectedFix:
     """`fixes` are alike in all but whose nodes they are of, and `act` is all of them together. `groups`: the names of
     the nodes' groups, "" for those that have none."""
 
@@ -205,14 +205,14 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class NotChosen:
+class UnselectedFix:
     """Why, a clause, and what to do, a sentence."""
 
     why: str
     hint: str
 
 
-def chosen(offered: Offered, name: str) -> Chosen | NotChosen:
+def chosen(offered: Offered, name: str) -> SelectedFix | UnselectedFix:
     """Of all groups that are looked at. Instances of several groups are one fix; templates and classes are not."""
     found = [(alike.name, fix) for alike, choice in offered for fix in choice.fixes if fix.name == name]
     if not found:
@@ -225,16 +225,16 @@ def chosen(offered: Offered, name: str) -> Chosen | NotChosen:
         return _by_others(name)
     if all(isinstance(act, OnInstances) for act in acts):
         each = tuple(one for act in acts if isinstance(act, OnInstances) for one in act.each)
-        return Chosen(name, OnInstances(tuple(sorted(each, key=lambda one: one.node))), fixes, groups)
+        return SelectedFix(name, OnInstances(tuple(sorted(each, key=lambda one: one.node))), fixes, groups)
     if len(acts) > 1:
         names = ", ".join(sorted(_of(act) for act in acts))
-        return NotChosen(f"{name} is of several: {names}", "Name one group: --nodegroup NAME.")
-    return Chosen(name, acts[0], fixes, groups)
+        return UnselectedFix(f"{name} is of several: {names}", "Name one group: --nodegroup NAME.")
+    return SelectedFix(name, acts[0], fixes, groups)
 
 
-def _by_others(name: str) -> NotChosen:
+def _by_others(name: str) -> UnselectedFix:
     hint = f"Without --apply, -o wide has its commands; this tool carries out {', '.join(CARRIED_OUT)}."
-    return NotChosen(f"{name} is done by the owners of these nodes or pods", hint)
+    return UnselectedFix(f"{name} is done by the owners of these nodes or pods", hint)
 
 
 def _of(act: Act) -> str:
@@ -247,16 +247,16 @@ def _of(act: Act) -> str:
             return "instances"
 
 
-def _none(offered: Offered, name: str) -> NotChosen:
+def _none(offered: Offered, name: str) -> UnselectedFix:
     there = _names(offered)
     why = [each for _, choice in offered for each in choice.cannot]
     if not there:
         unaffected = "No pod there is known to be affected; name the groups that are to be changed all the same"
         hint = "; ".join(dict.fromkeys(why)) or unaffected
-        return NotChosen("there is nothing to fix on these nodes", f"{hint}.")
+        return UnselectedFix("there is nothing to fix on these nodes", f"{hint}.")
     known = maybe(name, there)
     reasons = f" {'; '.join(dict.fromkeys(why))}." if why and name in NAMES else ""  # a slip of the pen needs none
-    return NotChosen(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
+    return UnselectedFix(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
 
 
 def _names(offered: Offered) -> list[str]:

@@ -35,7 +35,7 @@ CARRIED_OUT = (INSTANCE_OPTIONS, NODE_CLASS, TEMPLATE_VERSION)
 
 
 @dataclass(frozen=True, slots=True)
-class Blast:
+class BlastRadius:
     """How far it reaches: `nodes` are replaced, `pods` are evicted or restarted, `instances` are changed as they run.
     `how`: by whom and how fast, a clause."""
 
@@ -61,7 +61,7 @@ class Fix:
     does: str
     commands: tuple[str, ...]
     back: tuple[str, ...]
-    blast: Blast
+    blast: BlastRadius
     lasts: str = ""
     cautions: tuple[str, ...] = ()
     act: Act | None = None
@@ -72,7 +72,7 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FixOptions:
     """All that exists for some nodes, the smallest blast radius first. `cannot`: ways that people take for one and why
     they are none here, or why there is no way at all; each a clause."""
 
@@ -88,7 +88,7 @@ class Choice:
 # Those that look at tokens alone are named, too: whoever hears of IMDS rules thinks of them first, and they stay quiet.
 
 
-class On(Enum):
+class RuleScope(Enum):
     """What a rule looks at."""
 
     INSTANCES = "instances"
@@ -98,44 +98,44 @@ class On(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class FixRemark:
     """`says` is a clause. `confidence`: how sure it is that the rule is so today."""
 
     rule: str
-    on: tuple[On, ...]
+    on: tuple[RuleScope, ...]
     says: str
     source: str
     confidence: str = "high"
 
 
 COMPLAINTS = (
-    Complaint(
+    FixRemark(
         "AWS Config ec2-token-hop-limit-check",
-        (On.INSTANCES,),
+        (RuleScope.INSTANCES,),
         "finds instances with more hops than its tokenHopLimit (1 unless set) NON_COMPLIANT",
         "AWS Config developer guide, ec2-token-hop-limit-check",
     ),
-    Complaint(
+    FixRemark(
         "hardeneks, rule check_access_to_instance_profile",
-        (On.INSTANCES,),
+        (RuleScope.INSTANCES,),
         "flags every node whose hop limit is not 1",
         "aws-samples/hardeneks, cluster_wide/security/iam.py",
     ),
-    Complaint(
+    FixRemark(
         "Checkov CKV_AWS_341",
-        (On.TEMPLATES,),
+        (RuleScope.TEMPLATES,),
         "fails launch templates in code that say more than one hop",
         "Checkov, policy index",
     ),
-    Complaint(
+    FixRemark(
         "a service control policy on ec2:MetadataHttpPutResponseHopLimit",
-        (On.LAUNCHES,),
+        (RuleScope.LAUNCHES,),
         "refuses every launch with more hops than it allows, so that no node would come; see whether there is one",
         "EC2 user guide, example policies (MaxImdsHopLimit)",
     ),
-    Complaint(
+    FixRemark(
         "a policy that denies ec2:ModifyInstanceMetadataOptions",
-        (On.CHANGES,),
+        (RuleScope.CHANGES,),
         "refuses the call for all but those whom it names",
         "EC2 user guide, example policies (limit who can modify the instance metadata options)",
     ),
@@ -154,7 +154,7 @@ WIDER = (
 )
 
 
-def complaints(*on: On) -> Iterator[str]:
+def complaints(*on: RuleScope) -> Iterator[str]:
     """Clauses, for what is done to these."""
     for each in COMPLAINTS:
         if not set(on).isdisjoint(each.on):

@@ -8,8 +8,8 @@ schema, ``disablePodIMDS``, and pkg/cfn/builder/nodegroup.go (two hops without i
 from __future__ import annotations
 
 from kubectl_eksdoc.amazon.metadata_service import POD, REQUIRED
-from kubectl_eksdoc.imds_probe.fixes.behind import Behind
-from kubectl_eksdoc.imds_probe.fixes.fix import NEW_GROUP, REPLACE_NODES, Blast, Fix, On, complaints
+from kubectl_eksdoc.imds_probe.fixes.behind import GroupNodes
+from kubectl_eksdoc.imds_probe.fixes.fix import NEW_GROUP, REPLACE_NODES, BlastRadius, Fix, RuleScope, complaints
 from kubectl_eksdoc.imds_probe.fixes.on_templates import template_data
 from kubectl_eksdoc.model.aws.machines import NodeGroup, SaidOptions
 from kubectl_eksdoc.model.commands import file_of, shell
@@ -24,7 +24,7 @@ _KEPT = ("subnets", "nodeRole", "instanceTypes", "labels", "taints", "scalingCon
 _PINNED = ("amiType", "capacityType", "version", "releaseVersion")
 
 
-def replaced(of: Behind) -> Fix:
+def replaced(of: GroupNodes) -> Fix:
     """The next node has it by itself: those that run are drained and ended."""
     named = ("--nodegroup", of.alike.name) if of.alike.name else of.alike.nodes
     return Fix(
@@ -33,13 +33,13 @@ def replaced(of: Behind) -> Fix:
         f"Replace these nodes: the next one is in order already, as {of.alike.next.by} says",
         (shell("kubectl", "eksdoc", "drain", "run", *named, *of.where.in_context),),
         (),
-        Blast(len(of.nodes), of.pods_on(of.nodes), how="each is drained and ended, at your pace"),
+        BlastRadius(len(of.nodes), of.pods_on(of.nodes), how="each is drained and ended, at your pace"),
         "it holds for every node to come",
-        ("drain run ends no node: its last page says how they leave", *complaints(On.INSTANCES)),
+        ("drain run ends no node: its last page says how they leave", *complaints(RuleScope.INSTANCES)),
     )
 
 
-def new_group(of: Behind, group: NodeGroup) -> Fix:
+def new_group(of: GroupNodes, group: NodeGroup) -> Fix:
     """Beside one without a template of its owner's."""
     name = f"{group.name}-imds"
     file = file_of(name).removesuffix(".yaml") + ".json"
@@ -68,7 +68,7 @@ def new_group(of: Behind, group: NodeGroup) -> Fix:
             shell("aws", "eks", "wait", "nodegroup-deleted", *which, name, *region),
             shell("aws", "ec2", "delete-launch-template", "--launch-template-name", name, *region),
         ),
-        Blast(
+        BlastRadius(
             len(of.members),
             of.pods_on(of.members),
             how=f"every node of {group.name} is drained and ended, at your pace; both groups run meanwhile",
@@ -80,12 +80,12 @@ def new_group(of: Behind, group: NodeGroup) -> Fix:
             "whatever made the old group (Terraform, CloudFormation, eksctl) must make the new one, or its next apply "
             "brings the old one back: terraform-aws-modules/eks takes it as metadata_options (its "
             "http_put_response_hop_limit is 1 from v21 on, and was 2 before)",
-            *complaints(On.INSTANCES, On.TEMPLATES, On.LAUNCHES),
+            *complaints(RuleScope.INSTANCES, RuleScope.TEMPLATES, RuleScope.LAUNCHES),
         ),
     )
 
 
-def new_group_by_eksctl(of: Behind, name: str) -> Fix | None:
+def new_group_by_eksctl(of: GroupNodes, name: str) -> Fix | None:
     """eksctl knows one hop or two, and changes no group that is there."""
     if of.hops > POD:
         return None
@@ -102,7 +102,7 @@ def new_group_by_eksctl(of: Behind, name: str) -> Fix | None:
             shell("eksctl", "delete", "nodegroup", *cluster, "--name", name, *region),
         ),
         (shell("eksctl", "delete", "nodegroup", *cluster, "--name", new, *region),),
-        Blast(
+        BlastRadius(
             len(of.members),
             of.pods_on(of.members),
             how=f"every node of {name} is drained and ended, at your pace; both groups run meanwhile",
@@ -110,6 +110,6 @@ def new_group_by_eksctl(of: Behind, name: str) -> Fix | None:
         "it holds for every node to come",
         (
             "what is changed by hand in the template of its CloudFormation stack is gone with eksctl's next update",
-            *complaints(On.INSTANCES, On.TEMPLATES, On.LAUNCHES),
+            *complaints(RuleScope.INSTANCES, RuleScope.TEMPLATES, RuleScope.LAUNCHES),
         ),
     )

@@ -10,9 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.imds_probe.affected import AGAIN, AffectedPod, Effect
-from kubectl_eksdoc.imds_probe.fixes.behind import Behind, Where
-from kubectl_eksdoc.imds_probe.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, Blast, Fix
-from kubectl_eksdoc.imds_probe.programs import Given, Need, Started, needs_of, program_of, program_of_image
+from kubectl_eksdoc.imds_probe.fixes.behind import ClusterPlace, GroupNodes
+from kubectl_eksdoc.imds_probe.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, BlastRadius, Fix
+from kubectl_eksdoc.imds_probe.programs import (
+    ContainerCommand,
+    ImdsNeed,
+    ProgramSettings,
+    needs_of,
+    program_of,
+    program_of_image,
+)
 from kubectl_eksdoc.model.commands import kubectl, resource_word, shell
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.nodes import NodeOwner
@@ -35,11 +42,11 @@ class _Workload:
     kind: str
     name: str
 
-    def rollout(self, verb: str, where: Where) -> str:
+    def rollout(self, verb: str, where: ClusterPlace) -> str:
         return kubectl(f"rollout {verb}", self.kind, self.name, self.namespace, *where.in_context)
 
 
-def on_pods(of: Behind, affected: Sequence[AffectedPod]) -> Iterator[Fix]:
+def on_pods(of: GroupNodes, affected: Sequence[AffectedPod]) -> Iterator[Fix]:
     """Of those that are broken or will break; of the others nobody knows what they need."""
     sure = [each for each in affected if each.effect in (Effect.BROKEN, Effect.WILL_BREAK)]
     if not sure:
@@ -65,13 +72,13 @@ def _workloads(pods: Iterable[Pod]) -> list[_Workload]:
     return sorted({each for each in map(_workload, pods) if each is not None})
 
 
-def _count(of: Behind, workloads: Iterable[_Workload]) -> int:
+def _count(of: GroupNodes, workloads: Iterable[_Workload]) -> int:
     """All their pods restart, on whatever nodes they are."""
     wanted = set(workloads)
     return sum(not pod.finished and _workload(pod) in wanted for pod in of.whole.pods)
 
 
-def _again(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
+def _again(of: GroupNodes, sure: Sequence[AffectedPod]) -> Fix | None:
     """They have a role since they started, and only a new pod gets it."""
     workloads = _workloads(each.pod for each in sure if each.way_out == AGAIN)
     if not workloads:
@@ -82,12 +89,12 @@ def _again(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
         ("Recreate these pods: their service accounts have got a role by EKS Pod Identity since they started"),
         tuple(each.rollout("restart", of.where) for each in workloads),
         (),
-        Blast(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
+        BlastRadius(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
         "it holds",
     )
 
 
-def _role(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
+def _role(of: GroupNodes, sure: Sequence[AffectedPod]) -> Fix | None:
     pods = [each.pod for each in sure if each.pod.calls.role is RoleBy.NOBODY and each.way_out != AGAIN]
     accounts = sorted({(pod.namespace, pod.calls.service_account or "default") for pod in pods})
     if not accounts:
@@ -108,7 +115,7 @@ def _role(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
         ),
         (*setup, *forth, *(each.rollout("restart", of.where) for each in workloads)),
         tuple(_taken_back(of.where, *account) for account in accounts),
-        Blast(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
+        BlastRadius(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
         "it holds, whatever their nodes have",
         (
             (
@@ -125,7 +132,7 @@ def _role(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
 
 
 def _by_irsa(
-    of: Behind, pods: Sequence[Pod], accounts: Sequence[tuple[str, str]], workloads: Sequence[_Workload]
+    of: GroupNodes, pods: Sequence[Pod], accounts: Sequence[tuple[str, str]], workloads: Sequence[_Workload]
 ) -> Fix:
     """Where there is no Pod Identity: its agent is a DaemonSet, and Fargate runs none (EKS user guide, EKS Pod Identity
     restrictions). eksctl, as the role's trust policy names the cluster's OIDC provider."""
@@ -141,13 +148,13 @@ def _by_irsa(
         ),
         (shell(*provider, "--approve"), *forth, *restarts),
         (*(_annotate(of.where, *account) + " eks.amazonaws.com/role-arn-" for account in accounts), *restarts),
-        Blast(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
+        BlastRadius(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
         "it holds, whatever their nodes have",
         ("put the ARN of the policy that the program needs into POLICY_ARN first", *_cannot_restart(pods)),
     )
 
 
-def _annotated(where: Where, namespace: str, account: str) -> tuple[str, str]:
+def _annotated(where: ClusterPlace, namespace: str, account: str) -> tuple[str, str]:
     name = _role_name(where, namespace, account)
     made = ("--cluster", where.cluster, *where.in_region, "--namespace", namespace, "--name", account)
     role = shell("eksctl", "create", "iamserviceaccount", *made, "--role-name", name, "--role-only", "--approve")
@@ -158,7 +165,7 @@ def _annotated(where: Where, namespace: str, account: str) -> tuple[str, str]:
     )
 
 
-def _annotate(where: Where, namespace: str, account: str) -> str:
+def _annotate(where: ClusterPlace, namespace: str, account: str) -> str:
     return kubectl("annotate", "serviceaccount", account, namespace, *where.in_context)
 
 
@@ -168,20 +175,20 @@ def _cannot_restart(pods: Iterable[Pod]) -> Iterator[str]:
         yield f"their creator must recreate these: {', '.join(left[:5])}{' …' if len(left) > 5 else ''}"
 
 
-def _agent(where: Where) -> str:
+def _agent(where: ClusterPlace) -> str:
     words = ("aws", "eks", "create-addon", "--cluster-name", where.cluster, "--addon-name", _AGENT)
     return shell(*words, *where.in_region)
 
 
-def _role_name(where: Where, namespace: str, account: str) -> str:
+def _role_name(where: ClusterPlace, namespace: str, account: str) -> str:
     return f"{where.cluster}-{namespace}-{account}"[:_LONGEST_ROLE]
 
 
-def _which(where: Where, namespace: str, account: str) -> tuple[str, ...]:
+def _which(where: ClusterPlace, namespace: str, account: str) -> tuple[str, ...]:
     return "--cluster-name", where.cluster, "--namespace", namespace, "--service-account", account, *where.in_region
 
 
-def _associated(where: Where, namespace: str, account: str) -> tuple[str, str]:
+def _associated(where: ClusterPlace, namespace: str, account: str) -> tuple[str, str]:
     name = _role_name(where, namespace, account)
     create = shell("aws", "iam", "create-role", "--role-name", name, "--assume-role-policy-document", _TRUST)
     role = f"$({create} {shell('--query', 'Role.Arn', '--output', 'text')})"
@@ -189,7 +196,7 @@ def _associated(where: Where, namespace: str, account: str) -> tuple[str, str]:
     return f"ROLE={role}", f'{shell(*words)} --role-arn "$ROLE"'
 
 
-def _taken_back(where: Where, namespace: str, account: str) -> str:
+def _taken_back(where: ClusterPlace, namespace: str, account: str) -> str:
     """The role stays: it may have policies by then."""
     words = ("aws", "eks", "list-pod-identity-associations", *_which(where, namespace, account))
     ident = f"$({shell(*words, '--query', 'associations[0].associationId', '--output', 'text')})"
@@ -197,7 +204,7 @@ def _taken_back(where: Where, namespace: str, account: str) -> str:
     return f'{shell(*delete)} --association-id "{ident}"'
 
 
-def _started(of: Behind) -> dict[str, Started]:
+def _started(of: GroupNodes) -> dict[str, ContainerCommand]:
     """By what made the pods: what was read of one of them holds for all."""
     looked = ((_maker(pod), of.facts.inside.get(pod.key)) for pod in of.whole.pods)
     return {maker: each.started for maker, each in looked if each is not None and each.started is not None}
@@ -207,7 +214,7 @@ def _maker(pod: Pod) -> str:
     return pod.owner.uid if pod.owner is not None else pod.key
 
 
-def _flags(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
+def _flags(of: GroupNodes, sure: Sequence[AffectedPod]) -> Fix | None:
     """For programs that are known, what they look for and were not given."""
     started = _started(of)
     lines: dict[_Workload, str] = {}
@@ -231,13 +238,13 @@ def _flags(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
         "that it does not ask the metadata service for it",
         tuple(lines[each] for each in workloads),
         tuple(each.rollout("undo", of.where) for each in workloads),
-        Blast(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
+        BlastRadius(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
         "it holds until what made the workload (Helm, Argo CD, an EKS add-on) applies it again: set it there as well",
         ("credentials are not given by it: what has no role of its own still needs one",),
     )
 
 
-def _lacks(each: AffectedPod, started: Started | None) -> tuple[Need, ...]:
+def _lacks(each: AffectedPod, started: ContainerCommand | None) -> tuple[ImdsNeed, ...]:
     """What can be told it and surely was not; where nobody knows with what it was started, all that it could need, if
     it is seen to be broken."""
     program = program_of(each.pod)
@@ -248,7 +255,7 @@ def _lacks(each: AffectedPod, started: Started | None) -> tuple[Need, ...]:
     return tuple(need for need in found if program.given.of(need))
 
 
-def _set(workload: _Workload, pod: Pod, needs: Sequence[Need], given: Given, where: Where) -> str:
+def _set(workload: _Workload, pod: Pod, needs: Sequence[ImdsNeed], given: ProgramSettings, where: ClusterPlace) -> str:
     """One line, as one rollout can be taken back by name and several cannot; "" where a value is not known."""
     variables = {_REGION: where.region}
     flags = {"--aws-region": where.region, "--aws-vpc-id": where.vpc}
@@ -268,7 +275,7 @@ def _given(names: Sequence[str], values: Mapping[str, str]) -> str:
     return next((f"{name}={values[name]}" for name in names if values.get(name)), "")
 
 
-def _arguments(workload: _Workload, pod: Pod, arguments: Sequence[str], where: Where) -> str:
+def _arguments(workload: _Workload, pod: Pod, arguments: Sequence[str], where: ClusterPlace) -> str:
     """To its first container, if that is the one: else the API server refuses the whole patch."""
     image = next(each for each in pod.calls.images if program_of_image(each) is not None)
     first = "/spec/template/spec/containers/0"

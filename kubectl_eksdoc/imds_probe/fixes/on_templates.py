@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.imds_probe.fixes.behind import Behind
-from kubectl_eksdoc.imds_probe.fixes.fix import TEMPLATE_VERSION, Blast, Fix, On, complaints
+from kubectl_eksdoc.imds_probe.fixes.behind import GroupNodes
+from kubectl_eksdoc.imds_probe.fixes.fix import TEMPLATE_VERSION, BlastRadius, Fix, RuleScope, complaints
 from kubectl_eksdoc.model.aws.machines import (
     MetadataOptions,
     NodeGroup,
@@ -35,7 +35,7 @@ _AS_CODE = (
 _SNAPSHOTS = "snapshots that its block devices are made of are not inherited from the source version: check them"
 
 
-def on_group_template(of: Behind, group: NodeGroup, template: TemplateVersion) -> Fix | str:
+def on_group_template(of: GroupNodes, group: NodeGroup, template: TemplateVersion) -> Fix | str:
     """Of a managed node group with a template of its owner's. Text: why not."""
     if not (_own_ami(group, template) or group.release):
         return (
@@ -57,7 +57,7 @@ def on_group_template(of: Behind, group: NodeGroup, template: TemplateVersion) -
         f"node group {group.name} to it",
         (_create(of, template, act.after), _with_template(update, act) + _VERSION, _wait(of, group)),
         (f"{_with_template(update, act)}{act.source}", _wait(of, group), _delete(of, template)),
-        Blast(
+        BlastRadius(
             len(of.members),
             of.pods_on(of.members),
             how=f"EKS replaces every node of {group.name}{rolls}, and evicts their pods by their budgets; what cannot "
@@ -68,7 +68,7 @@ def on_group_template(of: Behind, group: NodeGroup, template: TemplateVersion) -
             f"the AMI {pinned}; the rollback replaces every node again",
             _SNAPSHOTS,
             _AS_CODE,
-            *complaints(On.INSTANCES, On.TEMPLATES, On.LAUNCHES),
+            *complaints(RuleScope.INSTANCES, RuleScope.TEMPLATES, RuleScope.LAUNCHES),
         ),
         act,
     )
@@ -79,7 +79,7 @@ def _own_ami(group: NodeGroup, template: TemplateVersion) -> bool:
     return bool(template.image) or group.ami_type == "CUSTOM"
 
 
-def _act(of: Behind, group: NodeGroup, template: TemplateVersion) -> OnTemplate:
+def _act(of: GroupNodes, group: NodeGroup, template: TemplateVersion) -> OnTemplate:
     own = _own_ami(group, template)
     return OnTemplate(
         group.name,
@@ -94,13 +94,13 @@ def _act(of: Behind, group: NodeGroup, template: TemplateVersion) -> OnTemplate:
     )
 
 
-def _is_off(of: Behind, template: TemplateVersion) -> bool:
+def _is_off(of: GroupNodes, template: TemplateVersion) -> bool:
     """What it launches has its endpoint disabled: by itself, or by the account's default where it says nothing."""
     options = of.alike.next.options
     return template.options.endpoint is False or (isinstance(options, MetadataOptions) and not options.endpoint)
 
 
-def on_scaling_template(of: Behind, group: ScalingGroup, ref: TemplateRef, template: TemplateVersion) -> Fix | None:
+def on_scaling_template(of: GroupNodes, group: ScalingGroup, ref: TemplateRef, template: TemplateVersion) -> Fix | None:
     """Of an auto scaling group that somebody runs themselves: its running nodes stay as they are."""
     hops = max(of.hops, template.options.hop_limit or 0)
     on = True if _is_off(of, template) else template.options.endpoint
@@ -116,19 +116,21 @@ def on_scaling_template(of: Behind, group: ScalingGroup, ref: TemplateRef, templ
         f"scaling group {group.name} launches next",
         (_create(of, template, said), *forth),
         (*back, _delete(of, template)),
-        Blast(how="running nodes stay as they are until each is drained and ended; an instance refresh drains nothing"),
+        BlastRadius(
+            how="running nodes stay as they are until each is drained and ended; an instance refresh drains nothing"
+        ),
         "it holds for every node to come",
         (
             "other launches from $Latest or $Default of this template get it, too",
             _SNAPSHOTS,
             _AS_CODE,
-            *complaints(On.TEMPLATES, On.LAUNCHES),
+            *complaints(RuleScope.TEMPLATES, RuleScope.LAUNCHES),
         ),
     )
 
 
 def _used(
-    of: Behind, group: ScalingGroup, ref: TemplateRef, template: TemplateVersion
+    of: GroupNodes, group: ScalingGroup, ref: TemplateRef, template: TemplateVersion
 ) -> tuple[Sequence[str], Sequence[str]] | None:
     """How the group comes to launch from the new version, and from the old one again; None: no line does it."""
     if ref.version == "$Latest":
@@ -144,7 +146,7 @@ def _used(
     return (update + _VERSION,), (f"{update}{template.number}",)
 
 
-def _create(of: Behind, template: TemplateVersion, said: SaidOptions) -> str:
+def _create(of: GroupNodes, template: TemplateVersion, said: SaidOptions) -> str:
     words = ("aws", "ec2", "create-launch-template-version", "--launch-template-id", template.id)
     data = ("--source-version", str(template.number), "--launch-template-data", template_data(said))
     number = ("--query", "LaunchTemplateVersion.VersionNumber", "--output", "text", *of.where.in_region)
@@ -165,7 +167,7 @@ def template_data(said: SaidOptions) -> str:
     return f'{{"MetadataOptions":{{{inner}}}}}'
 
 
-def _update(of: Behind, act: OnTemplate) -> tuple[str, ...]:
+def _update(of: GroupNodes, act: OnTemplate) -> tuple[str, ...]:
     words = (
         "aws",
         "eks",
@@ -184,11 +186,11 @@ def _with_template(update: tuple[str, ...], act: OnTemplate) -> str:
     return shell(*update, "--launch-template", f"id={act.id},version=")
 
 
-def _wait(of: Behind, group: NodeGroup) -> str:
+def _wait(of: GroupNodes, group: NodeGroup) -> str:
     words = ("aws", "eks", "wait", "nodegroup-active", "--cluster-name", of.where.cluster)
     return shell(*words, "--nodegroup-name", group.name, *of.where.in_region)
 
 
-def _delete(of: Behind, template: TemplateVersion) -> str:
+def _delete(of: GroupNodes, template: TemplateVersion) -> str:
     words = ("aws", "ec2", "delete-launch-template-versions", "--launch-template-id", template.id)
     return shell(*words, *of.where.in_region) + f" --versions {_VERSION}"

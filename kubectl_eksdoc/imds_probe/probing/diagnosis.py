@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.amazon.metadata_service import NESTED, REQUIRED, Reach
-from kubectl_eksdoc.imds_probe.probing.outcomes import Outcome, Way, outcome
+from kubectl_eksdoc.imds_probe.probing.outcomes import ProbeOutcome, RequestResult, outcome
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.metadata import Family, Report, Seen
+from kubectl_eksdoc.model.metadata import AddressFamily, FamilyAnswer, ProbeReport
 
 
 class Cause(str, Enum):
@@ -38,7 +38,7 @@ class Cause(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class ProbeDiagnosis:
     """`why` in a clause; `doubt`: what speaks against it or was not seen, "" for nothing."""
 
     reach: Reach
@@ -47,7 +47,7 @@ class Diagnosis:
     doubt: str = ""
 
 
-Answers = Report | Unknown
+Answers = ProbeReport | Unknown
 
 _LIMITED = (
     "the hop limit is too low for pods: the answer that carries the token is lost on its way, other answers are not"
@@ -57,90 +57,94 @@ _NOT_ON_NODE = "the node itself was not asked"
 
 
 def diagnosis(
-    own: Answers, host: Answers, options: MetadataOptions | None = None, family: Family = Family.V4
-) -> Diagnosis:
+    own: Answers, host: Answers, options: MetadataOptions | None = None, family: AddressFamily = AddressFamily.V4
+) -> ProbeDiagnosis:
     """Of a pod on a network of its own, `own`, beside one on its node's network, `host`. `options`: what EC2 says that
     the instance has; None where that is not known."""
     if isinstance(own, Unknown):
-        return Diagnosis(Reach.UNKNOWN, Cause.UNKNOWN, own.why)
+        return ProbeDiagnosis(Reach.UNKNOWN, Cause.UNKNOWN, own.why)
     here = outcome(own.of(family))
-    there = Outcome(Way.UNKNOWN, host.why) if isinstance(host, Unknown) else outcome(host.of(family))
+    there = ProbeOutcome(RequestResult.UNKNOWN, host.why) if isinstance(host, Unknown) else outcome(host.of(family))
     found = _DECIDED[here.way](here, there)
     return _held_against(found, here, _strangers(own.of(family), host, family), options)
 
 
-def _reached(here: Outcome, there: Outcome) -> Diagnosis:
-    return Diagnosis(Reach.REACHABLE, Cause.NONE, "a token is issued, and the request with it")
+def _reached(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
+    return ProbeDiagnosis(Reach.REACHABLE, Cause.NONE, "a token is issued, and the request with it")
 
 
-def _lost(here: Outcome, there: Outcome) -> Diagnosis:
+def _lost(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
     """The PUT got no answer, the GET without a token did."""
     reach = Reach.V1_ONLY if here.v1 else Reach.CUT_OFF
-    if there.way is Way.LOST:
+    if there.way is RequestResult.LOST:
         why = "not even the node itself gets a token, which no hop limit does"
-        return Diagnosis(reach, Cause.UNKNOWN, why)
+        return ProbeDiagnosis(reach, Cause.UNKNOWN, why)
     doubts = []
-    if there.way is Way.UNKNOWN:
+    if there.way is RequestResult.UNKNOWN:
         doubts.append(_not_on_node(there))
-    elif there.way is not Way.REACHED:
+    elif there.way is not RequestResult.REACHED:
         doubts.append(f"on the node itself {there.said}")
     if here.broken:
         doubts.append("the connection was broken off and not silent, as a proxy would do it, too")
-    return Diagnosis(reach, Cause.HOP_LIMIT, _LIMITED, "; ".join(doubts))
+    return ProbeDiagnosis(reach, Cause.HOP_LIMIT, _LIMITED, "; ".join(doubts))
 
 
-def _silent(here: Outcome, there: Outcome) -> Diagnosis:
+def _silent(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
     """Nothing was answered, which no hop limit does: it does not bound the answer to a GET."""
-    if there.way in (Way.REACHED, Way.LOST):
+    if there.way in (RequestResult.REACHED, RequestResult.LOST):
         why = f"{here.said}, and the node itself is answered: {_IN_THE_WAY}"
-        return Diagnosis(Reach.CUT_OFF, Cause.BLOCKED, why)
-    if there.way is Way.SILENT:
+        return ProbeDiagnosis(Reach.CUT_OFF, Cause.BLOCKED, why)
+    if there.way is RequestResult.SILENT:
         why = f"{here.said}, and on the node itself {there.said}"
-        return Diagnosis(Reach.CUT_OFF, Cause.NODE, why, "a rule on the node, or no service there at all")
-    if there.way is Way.FORBIDDEN:
+        return ProbeDiagnosis(Reach.CUT_OFF, Cause.NODE, why, "a rule on the node, or no service there at all")
+    if there.way is RequestResult.FORBIDDEN:
         why = "the endpoint is disabled: the node itself is answered with 403"
-        return Diagnosis(Reach.CUT_OFF, Cause.DISABLED, why, f"and also, from the pod {here.said}")
+        return ProbeDiagnosis(Reach.CUT_OFF, Cause.DISABLED, why, f"and also, from the pod {here.said}")
     why = f"{here.said}, which no hop limit does"
-    return Diagnosis(Reach.CUT_OFF, Cause.UNKNOWN, why, _not_on_node(there))
+    return ProbeDiagnosis(Reach.CUT_OFF, Cause.UNKNOWN, why, _not_on_node(there))
 
 
-def _forbidden(here: Outcome, there: Outcome) -> Diagnosis:
-    if there.way is Way.FORBIDDEN:
-        return Diagnosis(Reach.CUT_OFF, Cause.DISABLED, "the endpoint is disabled: everything is answered with 403")
-    if there.way is Way.REACHED:
+def _forbidden(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
+    if there.way is RequestResult.FORBIDDEN:
+        return ProbeDiagnosis(
+            Reach.CUT_OFF, Cause.DISABLED, "the endpoint is disabled: everything is answered with 403"
+        )
+    if there.way is RequestResult.REACHED:
         why = "every request is answered with 403, and not so on the node itself: something in between does that"
-        return Diagnosis(Reach.CUT_OFF, Cause.IN_BETWEEN, why)
+        return ProbeDiagnosis(Reach.CUT_OFF, Cause.IN_BETWEEN, why)
     why = "every request is answered with 403: the endpoint is disabled"
-    return Diagnosis(Reach.CUT_OFF, Cause.DISABLED, why, f"or a proxy does that: {_not_on_node(there)}")
+    return ProbeDiagnosis(Reach.CUT_OFF, Cause.DISABLED, why, f"or a proxy does that: {_not_on_node(there)}")
 
 
-def _refused(here: Outcome, there: Outcome) -> Diagnosis:
+def _refused(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
     """The PUT was answered with something that is no token."""
     reach = Reach.V1_ONLY if here.v1 else Reach.CUT_OFF
-    if there.way is Way.REACHED:
-        return Diagnosis(reach, Cause.IN_BETWEEN, f"{here.said}, and on the node itself it is given")
-    return Diagnosis(Reach.UNKNOWN, Cause.UNKNOWN, here.said, _not_on_node(there))
+    if there.way is RequestResult.REACHED:
+        return ProbeDiagnosis(reach, Cause.IN_BETWEEN, f"{here.said}, and on the node itself it is given")
+    return ProbeDiagnosis(Reach.UNKNOWN, Cause.UNKNOWN, here.said, _not_on_node(there))
 
 
-def _odd(here: Outcome, there: Outcome) -> Diagnosis:
-    return Diagnosis(Reach.UNKNOWN, Cause.UNKNOWN, here.said)
+def _odd(here: ProbeOutcome, there: ProbeOutcome) -> ProbeDiagnosis:
+    return ProbeDiagnosis(Reach.UNKNOWN, Cause.UNKNOWN, here.said)
 
 
 _DECIDED = {
-    Way.REACHED: _reached,
-    Way.LOST: _lost,
-    Way.SILENT: _silent,
-    Way.FORBIDDEN: _forbidden,
-    Way.REFUSED: _refused,
-    Way.UNKNOWN: _odd,
+    RequestResult.REACHED: _reached,
+    RequestResult.LOST: _lost,
+    RequestResult.SILENT: _silent,
+    RequestResult.FORBIDDEN: _forbidden,
+    RequestResult.REFUSED: _refused,
+    RequestResult.UNKNOWN: _odd,
 }
 
 
-def _not_on_node(there: Outcome) -> str:
-    return f"{_NOT_ON_NODE} ({there.said})" if there.way is Way.UNKNOWN else f"on the node itself {there.said}"
+def _not_on_node(there: ProbeOutcome) -> str:
+    return (
+        f"{_NOT_ON_NODE} ({there.said})" if there.way is RequestResult.UNKNOWN else f"on the node itself {there.said}"
+    )
 
 
-def _strangers(own: Seen, host: Answers, family: Family) -> str:
+def _strangers(own: FamilyAnswer, host: Answers, family: AddressFamily) -> str:
     """Both must have been told of one instance, where both were told any."""
     theirs = "" if isinstance(host, Unknown) else host.of(family).instance
     if own.instance and theirs and own.instance != theirs:
@@ -148,12 +152,14 @@ def _strangers(own: Seen, host: Answers, family: Family) -> str:
     return ""
 
 
-def _held_against(found: Diagnosis, here: Outcome, strangers: str, options: MetadataOptions | None) -> Diagnosis:
+def _held_against(
+    found: ProbeDiagnosis, here: ProbeOutcome, strangers: str, options: MetadataOptions | None
+) -> ProbeDiagnosis:
     """What was measured stands; what EC2 says of the instance makes a conclusion sure, or doubtful."""
     doubts = [found.doubt, strangers]
     cause, why = found.cause, found.why
     if options is None or found.reach is Reach.UNKNOWN:
-        return Diagnosis(found.reach, cause, why, _joined(doubts))
+        return ProbeDiagnosis(found.reach, cause, why, _joined(doubts))
     if options.pending:
         doubts.append("EC2 is changing its options")
     elif cause is Cause.HOP_LIMIT and options.hop_limit >= NESTED:
@@ -161,7 +167,7 @@ def _held_against(found: Diagnosis, here: Outcome, strangers: str, options: Meta
         doubts.append(f"EC2 says that the hop limit is {options.hop_limit}, which is enough for most ways to a pod")
     elif cause is Cause.HOP_LIMIT:
         why = f"{why}; by EC2 it is {options.hop_limit}"
-    elif cause is Cause.UNKNOWN and here.way is Way.SILENT and not options.endpoint:
+    elif cause is Cause.UNKNOWN and here.way is RequestResult.SILENT and not options.endpoint:
         doubts.append("EC2 says that the endpoint is disabled, which is answered with 403 mostly")
     elif found.reach is Reach.REACHABLE and not options.endpoint:
         doubts.append("EC2 says that the endpoint is disabled")
@@ -170,7 +176,7 @@ def _held_against(found: Diagnosis, here: Outcome, strangers: str, options: Meta
         doubts.append("EC2 says that the endpoint is enabled")
     if here.v1 and options.tokens == REQUIRED and not options.pending:
         doubts.append("EC2 says that IMDSv2 is required, and a request without a token was answered")
-    return Diagnosis(found.reach, cause, why, _joined(doubts))
+    return ProbeDiagnosis(found.reach, cause, why, _joined(doubts))
 
 
 def _joined(doubts: list[str]) -> str:

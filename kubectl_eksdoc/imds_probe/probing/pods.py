@@ -10,7 +10,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, Network
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.probes import Errand, owner, pod
+from kubectl_eksdoc.probes import ProbePurpose, owner, pod
 
 # The script that the probe's pods run. It needs a POSIX shell and curl; busybox's wget cannot send a PUT.
 #
@@ -76,7 +76,7 @@ _MARGIN_S = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class ProbeSettings:
     """`wait_s`: so long the pods are waited for, images that are pulled included."""
 
     image: str = IMAGE
@@ -108,25 +108,25 @@ def probe_pods(probe: str, nodes: Sequence[str], networks: Sequence[Network]) ->
 
 
 def owner_name(probe: str) -> str:
-    return _errand(probe, Manner()).owner_name
+    return _errand(probe, ProbeSettings()).owner_name
 
 
-def _errand(probe: str, manner: Manner) -> Errand:
-    return Errand("imds-probe", PROBE_LABEL, probe, manner.namespace, manner.deadline_s)
+def _errand(probe: str, manner: ProbeSettings) -> ProbePurpose:
+    return ProbePurpose("imds-probe", PROBE_LABEL, probe, manner.namespace, manner.deadline_s)
 
 
-def owner_manifest(probe: str, manner: Manner) -> Doc:
+def owner_manifest(probe: str, manner: ProbeSettings) -> Doc:
     about = "kubectl eksdoc imds-probe --active owns its pods by this; both go when it is deleted"
     return owner(_errand(probe, manner), {"data": {"about": about}})
 
 
-def pod_manifest(made: ProbePod, probe: str, manner: Manner, owner_uid: str = "") -> Doc:
+def pod_manifest(made: ProbePod, probe: str, manner: ProbeSettings, owner_uid: str = "") -> Doc:
     """`owner_uid` "": as it is shown before there is an owner."""
     network = {"hostNetwork": True} if made.network is Network.HOST else {}
     return pod(_errand(probe, manner), made.name, made.node, _container(manner), owner_uid, **network)
 
 
-def _container(manner: Manner) -> Doc:
+def _container(manner: ProbeSettings) -> Doc:
     return {
         "name": CONTAINER,
         "image": manner.image,
@@ -139,7 +139,7 @@ def _container(manner: Manner) -> Doc:
     }
 
 
-def manifests(probe: str, pods: Sequence[ProbePod], manner: Manner) -> tuple[Doc, ...]:
+def manifests(probe: str, pods: Sequence[ProbePod], manner: ProbeSettings) -> tuple[Doc, ...]:
     """All that would be made, in its order; whose the pods are is known once their owner is made."""
     made = (pod_manifest(each, probe, manner) for each in pods)
     return (owner_manifest(probe, manner), *made)
@@ -165,7 +165,7 @@ _SAME = (TEMPLATE, TEMPLATE_VERSION, PROBE_IMAGE, NODE_CLASS)
 
 
 @dataclass(frozen=True, slots=True)
-class Likes:
+class AlikeNodes:
     """Nodes that are alike; `why_not`: why none of them is probed, "" if `chosen` are."""
 
     owner: NodeOwner
@@ -175,7 +175,7 @@ class Likes:
     why_not: str = ""
 
 
-def likes(nodes: Iterable[Node], named: Sequence[str] = (), every: bool = False) -> tuple[Likes, ...]:
+def likes(nodes: Iterable[Node], named: Sequence[str] = (), every: bool = False) -> tuple[AlikeNodes, ...]:
     """All that are alike, by owner and group; `named`: exactly those nodes, `every`: each one.
 
     Raises:
@@ -196,12 +196,12 @@ def _kind(node: Node) -> tuple[str, ...]:
     return (node.owner.value, node.group, *(node.labels.get(label, "") for label in _SAME), _why_not(node))
 
 
-def _likes(nodes: Sequence[Node], every: bool) -> Likes:
+def _likes(nodes: Sequence[Node], every: bool) -> AlikeNodes:
     first, names = nodes[0], tuple(node.name for node in nodes)
     if why_not := _why_not(first):
-        return Likes(first.owner, first.group, names, (), why_not)
+        return AlikeNodes(first.owner, first.group, names, (), why_not)
     chosen = names if every else (min(nodes, key=_least_busy).name,)
-    return Likes(first.owner, first.group, names, chosen)
+    return AlikeNodes(first.owner, first.group, names, chosen)
 
 
 def _why_not(node: Node) -> str:

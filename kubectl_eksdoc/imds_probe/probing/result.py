@@ -6,16 +6,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.amazon.metadata_service import POD, Reach
-from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, Diagnosis, diagnosis
-from kubectl_eksdoc.imds_probe.probing.pods import NOTHING_TO_ASK, Likes, Manner, ProbePod, likes, probe_pods
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
+from kubectl_eksdoc.imds_probe.probing.pods import (
+    NOTHING_TO_ASK,
+    AlikeNodes,
+    ProbePod,
+    ProbeSettings,
+    likes,
+    probe_pods,
+)
 from kubectl_eksdoc.model.asked import Unknown, missing_rights
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
-from kubectl_eksdoc.model.metadata import Family, Network
+from kubectl_eksdoc.model.metadata import AddressFamily, Network
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.placing import Owner
+from kubectl_eksdoc.model.placing import ProbeOwner
 from kubectl_eksdoc.probes import left_finding
 
 # What a probe would make, before anything is made.
@@ -31,19 +38,19 @@ class ProbePlan:
     that were missing when it was looked where it may run."""
 
     probe: str
-    manner: Manner
-    likes: tuple[Likes, ...]
+    manner: ProbeSettings
+    likes: tuple[AlikeNodes, ...]
     pods: tuple[ProbePod, ...]
     no_host: str = ""
-    stale: tuple[Owner, ...] = ()
-    others: tuple[Owner, ...] = ()
+    stale: tuple[ProbeOwner, ...] = ()
+    others: tuple[ProbeOwner, ...] = ()
     unread: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(pod.node for pod in self.pods))
 
-    def likes_of(self, node: str) -> Likes:
+    def likes_of(self, node: str) -> AlikeNodes:
         """Those that a node stands for."""
         return next(each for each in self.likes if node in each.nodes)
 
@@ -51,9 +58,9 @@ class ProbePlan:
 def plan_probe(
     nodes: Iterable[Node],
     level: str | Unknown,
-    owners: Iterable[Owner] | Unknown,
+    owners: Iterable[ProbeOwner] | Unknown,
     probe: str,
-    manner: Manner,
+    manner: ProbeSettings,
     named: Sequence[str] = (),
     every: bool = False,
 ) -> ProbePlan:
@@ -84,8 +91,8 @@ class ProbedNode:
     node: str
     own: Answers
     host: Answers
-    v4: Diagnosis
-    v6: Diagnosis
+    v4: ProbeDiagnosis
+    v6: ProbeDiagnosis
     options: MetadataOptions | None = None
 
 
@@ -115,10 +122,10 @@ def _node(name: str, plan: ProbePlan, heard: Mapping[str, Answers], options: Met
     by = {pod.network: heard.get(pod.name, INTERRUPTED) for pod in plan.pods if pod.node == name}
     own, host = by[Network.OWN], by.get(Network.HOST, Unknown(plan.no_host))
     v4 = _in_its_place(diagnosis(own, host, options), plan)
-    return ProbedNode(name, own, host, v4, diagnosis(own, host, options, Family.V6), options)
+    return ProbedNode(name, own, host, v4, diagnosis(own, host, options, AddressFamily.V6), options)
 
 
-def _in_its_place(found: Diagnosis, plan: ProbePlan) -> Diagnosis:
+def _in_its_place(found: ProbeDiagnosis, plan: ProbePlan) -> ProbeDiagnosis:
     """What a pod in that namespace meets, another one need not."""
     if found.cause is not Cause.BLOCKED:
         return found
@@ -183,7 +190,7 @@ def _subject(plan: ProbePlan, same: Sequence[ProbedNode]) -> Subject:
     return Subject("Node", same[0].node) if len(same) == 1 else Subject("Nodes", likes.group or likes.owner.value)
 
 
-def _kind(likes: Likes) -> str:
+def _kind(likes: AlikeNodes) -> str:
     return "NodePool" if likes.owner in (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE) else "NodeGroup"
 
 

@@ -12,16 +12,35 @@ from typing import Protocol
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden, LockLost
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, Timing
-from kubectl_eksdoc.kube.field.reads import WATCHED, Closed, Closing, GaveUp, Insisting, Lister, Reads, Telling
-from kubectl_eksdoc.kube.field.watches import Following, Reach, Streams, Watch
-from kubectl_eksdoc.kube.field.writes import Marking, Restarts, Swapping, delete, evict
-from kubectl_eksdoc.kube.sending import Fence, Sender, unfenced
-from kubectl_eksdoc.kube.target import Surroundings, of_this_process
+from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, Timing
+from kubectl_eksdoc.kube.field.reads import (
+    WATCHED,
+    Closed,
+    Closing,
+    FactListener,
+    FailureStreak,
+    GaveUp,
+    Lister,
+    RetryingReads,
+)
+from kubectl_eksdoc.kube.field.watches import Streams, WatchReach, WatchThread, WatchTimes
+from kubectl_eksdoc.kube.field.writes import NodeAnnotations, PodActions, Restarts, delete, evict
+from kubectl_eksdoc.kube.sending import ApiWriter, Fence, unfenced
+from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.kubernetes.api.statuses import Lost
-from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, Answered, Attached, Away, Back, Found, News
-from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
+from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
+from kubectl_eksdoc.kubernetes.news import (
+    AllBudgets,
+    AllNodes,
+    AllPods,
+    AttachedVolumes,
+    News,
+    PodsFound,
+    RequestAnswered,
+    WatchInterrupted,
+    WatchRestored,
+)
+from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListAttachments, ListPods, ReadPod, Restart
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.objects.changing import Changing
@@ -30,10 +49,10 @@ from kubectl_eksdoc.objects.collector import BadObject
 # A field that may be begun anew: with other connections, other threads, and everything listed from the beginning.
 
 
-_UNANSWERED = Lost("its result is unknown: the connection to the cluster was restarted")
+_UNANSWERED = LostAnswer("its result is unknown: the connection to the cluster was restarted")
 
 
-class Live(Protocol):
+class _Live(Protocol):
     """The field itself, as `live.LiveField`: it answers with the very act that it was asked for."""
 
     def do(self, act: Act) -> None: ...
@@ -44,7 +63,7 @@ class Live(Protocol):
 class RenewableField:
     """The port `flows.ports.Field`. For one thread."""
 
-    def __init__(self, begin: Callable[[], Live]) -> None:
+    def __init__(self, begin: Callable[[], _Live]) -> None:
         """`begin` gives another one each time. Raises: as it does."""
         self._begin = begin
         self._live = begin()
@@ -67,14 +86,14 @@ class RenewableField:
         self._live.close()
         under_way, self._under_way = self._under_way, {}
         if self._away:
-            self._told.append(Back())  # the next one says itself how it fares
+            self._told.append(WatchRestored())  # the next one says itself how it fares
         self._away = False
         self._live = self._begin()
         for act in under_way.values():
-            if isinstance(act, (Look, ListPods, ListAttachments)):
+            if isinstance(act, (ReadPod, ListPods, ListAttachments)):
                 self.do(act)
             else:
-                self._told.append(Answered(act, _UNANSWERED))
+                self._told.append(RequestAnswered(act, _UNANSWERED))
 
     def close(self) -> None:
         self._live.close()
@@ -83,13 +102,13 @@ class RenewableField:
         told = self._live.news(wait_s)
         for news in told:
             match news:
-                case Answered(act, _) | Found(act, _):
+                case RequestAnswered(act, _) | PodsFound(act, _):
                     self._under_way.pop(id(act), None)
-                case Attached():
+                case AttachedVolumes():
                     self._under_way.pop(id(news.act), None)
-                case Away():
+                case WatchInterrupted():
                     self._away = True
-                case Back():
+                case WatchRestored():
                     self._away = False
         return told
 
@@ -112,7 +131,9 @@ Acts = SimpleQueue[Act | None]
 class Worker:
     """For one thread."""
 
-    def __init__(self, sender: Sender, marking: Marking, restarts: Restarts, reads: Reads, closing: Closing) -> None:
+    def __init__(
+        self, sender: ApiWriter, marking: NodeAnnotations, restarts: Restarts, reads: RetryingReads, closing: Closing
+    ) -> None:
         self._sender = sender
         self._marking = marking
         self._restarts = restarts
@@ -131,42 +152,42 @@ class Worker:
             try:
                 tell(self.done(act))
             except LockLost as error:
-                tell(Answered(act, Lost(f"it was not sent: {error.message}")))
+                tell(RequestAnswered(act, LostAnswer(f"it was not sent: {error.message}")))
                 stop(error)
 
     def done(self, act: Act) -> News:
         """Raises LockLost: it is not done, and must not be."""
         match act:
             case Evict(pod, grace_s):
-                return Answered(act, evict(self._sender, pod, grace_s))
+                return RequestAnswered(act, evict(self._sender, pod, grace_s))
             case Delete(pod):
-                return Answered(act, delete(self._sender, pod))
+                return RequestAnswered(act, delete(self._sender, pod))
             case Restart():
-                return Answered(act, self._restarts.restart(act))
-            case Look(pod):
+                return RequestAnswered(act, self._restarts.restart(act))
+            case ReadPod(pod):
                 return self._found(act, lambda: self._reads.pod(pod))
             case ListPods(node):
                 return self._found(act, lambda: self._reads.on_node(node))
             case ListAttachments():
                 return self._attached(act)
             case _:
-                return Answered(act, self._marking.done(act))
+                return RequestAnswered(act, self._marking.done(act))
 
     @staticmethod
-    def _found(act: Look | ListPods, read: Callable[[], tuple[Pod, ...]]) -> News:
+    def _found(act: ReadPod | ListPods, read: Callable[[], tuple[Pod, ...]]) -> News:
         try:
-            return Found(act, read())
+            return PodsFound(act, read())
         except GaveUp as error:
-            return Answered(act, Lost(str(error)))
+            return RequestAnswered(act, LostAnswer(str(error)))
 
-    def _attached(self, act: ListAttachments) -> Attached:
+    def _attached(self, act: ListAttachments) -> AttachedVolumes:
         """A drain goes on without them, so that nobody insists on them, and no right to list them is needed."""
         try:
-            return Attached(act, self._reads.attached_to(act.node))
+            return AttachedVolumes(act, self._reads.attached_to(act.node))
         except ClusterError as error:
-            return Attached(act, (), error.message, isinstance(error, Forbidden))
+            return AttachedVolumes(act, (), error.message, isinstance(error, Forbidden))
         except BadObject as error:
-            return Attached(act, (), str(error))
+            return AttachedVolumes(act, (), str(error))
 
 
 WORKERS = 4
@@ -178,7 +199,7 @@ _LONGEST_WAIT_S = 3600.0
 _CLOSE_S = 1.0
 
 
-class LiveField:
+class LiveRunField:
     """It is watched from the moment when it is made until it is closed. All methods are for one thread."""
 
     def __init__(
@@ -190,35 +211,35 @@ class LiveField:
         fence: Fence = unfenced,
         confirm: Fence = unfenced,
         workers: int = WORKERS,
-        around: Surroundings | None = None,
-        patience: Patience | None = None,
-        following: Following | None = None,
+        around: CredentialContext | None = None,
+        patience: RetryPolicy | None = None,
+        following: WatchTimes | None = None,
     ) -> None:
         """`run` is the id that is noted on nodes it changes and workloads it restarts, `journal` the namespace of its
         journal. `fence` and `confirm` are asked from several threads, right before each request that changes something,
-        as `Sender` has it. The last three exist for tests.
+        as `ApiWriter` has it. The last three exist for tests.
 
         Raises:
             ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used.
         """
         self._closing = Closing()
-        self._patience = patience or Patience()
+        self._patience = patience or RetryPolicy()
         self._timing = Timing(self._closing.pause)
         self._page_size = connection.page_size
-        self._following = following or Following()
+        self._following = following or WatchTimes()
         access = connect(connection, around or of_this_process())
         self._pools = access.pools
         self._exchanges = Exchanges(access, self._patience, self._timing)
         self._transport = Transport(access, self._patience, self._timing, together=False)
-        self._reach = Reach([each.resource.plural for each in WATCHED], self._following.away, monotonic())
+        self._reach = WatchReach([each.resource.plural for each in WATCHED], self._following.away, monotonic())
         self._told: SimpleQueue[Sequence[News]] = SimpleQueue()
         self._acts: Acts = SimpleQueue()
         self._error: BaseException | None = None
         self._threads = [self._begun(telling.resource.plural, self._watch(telling).follow) for telling in WATCHED]
         soon = replace(self._patience, connect=min(self._patience.connect, CONNECT_S))
-        sender = Sender(Exchanges(access, soon, self._timing), self._behind(fence), confirm)
-        swapping = Swapping(self._transport, sender, self._timing)
-        marking, restarts = Marking(run, swapping, journal), Restarts(run, swapping)
+        sender = ApiWriter(Exchanges(access, soon, self._timing), self._behind(fence), confirm)
+        swapping = PodActions(self._transport, sender, self._timing)
+        marking, restarts = NodeAnnotations(run, swapping, journal), Restarts(run, swapping)
         for _ in range(workers):
             work = partial(self._worker(sender, marking, restarts).work, self._acts, self._tell_one, self._fail)
             self._threads.append(self._begun("acts", work))
@@ -300,20 +321,20 @@ class LiveField:
         self._error = self._error or error
         self._told.put(())  # who waits may want to know that
 
-    def _watch(self, telling: Telling) -> Watch:
+    def _watch(self, telling: FactListener) -> WatchThread:
         changing = Changing(telling.resource)
-        return Watch(
+        return WatchThread(
             telling,
             Lister(telling.resource, self._transport, changing, self._page_size),
             Streams(telling.resource, self._exchanges, self._following),
             changing,
-            Insisting(self._patience, self._timing),
+            FailureStreak(self._patience, self._timing),
             self._reach,
             self._closing,
             monotonic,
             self._told.put,
         )
 
-    def _worker(self, sender: Sender, marking: Marking, restarts: Restarts) -> Worker:
-        reads = Reads(self._transport, self._patience, self._timing, self._closing, self._page_size)
+    def _worker(self, sender: ApiWriter, marking: NodeAnnotations, restarts: Restarts) -> Worker:
+        reads = RetryingReads(self._transport, self._patience, self._timing, self._closing, self._page_size)
         return Worker(sender, marking, restarts, reads, self._closing)

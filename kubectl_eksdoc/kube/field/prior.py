@@ -34,7 +34,7 @@ class NoPrior(ValueError):
     """What the node was before cannot be told any more; the message says why."""
 
 
-class Foreign(ValueError):
+class ForeignRun(ValueError):
     """Another run has changed it, of which nobody said that it is over; the message says which."""
 
 
@@ -45,7 +45,7 @@ def check_ours(node: Node, run: str, over: str) -> None:
     """
     other = run_of(node)
     if other not in ("", run, over):
-        raise Foreign(f"run {other} has changed it meanwhile, and may be draining it")
+        raise ForeignRun(f"run {other} has changed it meanwhile, and may be draining it")
 
 
 def run_of(node: Node) -> str:

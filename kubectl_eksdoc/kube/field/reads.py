@@ -11,8 +11,8 @@ from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 from kubectl_eksdoc.errors import ClusterError, ConfigError, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.answers import Absent, Expired
-from kubectl_eksdoc.kube.exchanges import Patience, Timing
+from kubectl_eksdoc.kube.answers import ContinueTokenExpired, ObjectNotFound
+from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.field.writes import path_of
 from kubectl_eksdoc.kube.transport import Paging, Transport
 from kubectl_eksdoc.kubernetes.news import (
@@ -40,7 +40,7 @@ _LARGER = 4
 """A list whose next page came too late is begun anew with pages so much larger: fewer can be late."""
 
 
-class Listed(NamedTuple):
+class _Listed(NamedTuple):
     """Facts with their versions, at the version `version`."""
 
     items: tuple[tuple[Any, int], ...]
@@ -56,7 +56,7 @@ class Lister:
         self._changing = changing
         self._page_size = page_size
 
-    def all(self, fields: str = "") -> Listed:
+    def all(self, fields: str = "") -> _Listed:
         """Everything there is, or what the field selector `fields` takes of it.
 
         The token that an answer of 410 offers would mix two states of the cluster, so the list is begun anew.
@@ -71,19 +71,19 @@ class Lister:
         while True:
             try:
                 return self._pages(size, fields, until_s)
-            except Expired:
+            except ContinueTokenExpired:
                 if size > self._page_size * _LARGER**8:
                     raise
                 size *= _LARGER
 
-    def _pages(self, size: int, fields: str, until_s: float) -> Listed:
+    def _pages(self, size: int, fields: str, until_s: float) -> _Listed:
         paging = Paging(self._resource.full_name, until_s)
         first = page = self._page(size, fields, "", paging)
         items = first.items
         while page.continue_token:
             page = self._page(size, fields, page.continue_token, paging)
             items += page.items
-        return Listed(tuple(items), first.version)
+        return _Listed(tuple(items), first.version)
 
     def _page(self, size: int, fields: str, token: str, paging: Paging) -> ListPage:
         # Never resourceVersion=0 with it: servers then ignore the limit and send everything, and it may be old.
@@ -145,11 +145,11 @@ class GaveUp(Exception):
     """It was tried for long enough, and failed by this each time."""
 
 
-class Insisting:
+class FailureStreak:
     """The failures in a row of one reader. For one thread."""
 
     def __init__(
-        self, patience: Patience, timing: Timing, refused_s: float | None = None, longest_s: float = inf
+        self, patience: RetryPolicy, timing: Timing, refused_s: float | None = None, longest_s: float = inf
     ) -> None:
         """`refused_s`: so long a refusal is not believed; None: as patience has it. `longest_s`: after so long it is
         not tried again, whatever it is that fails."""
@@ -188,10 +188,10 @@ class Insisting:
         self._timing.sleep(pause_s if longest_s is None else min(pause_s, longest_s))
 
 
-def until_read(read: Callable[[], Read], insisting: Insisting, closing: Closing) -> Read:
+def until_read(read: Callable[[], Read], insisting: FailureStreak, closing: Closing) -> Read:
     """
     Raises:
-        as `Insisting.failed`.
+        as `FailureStreak.failed`.
     """
     while True:
         closing.check()
@@ -208,7 +208,7 @@ LONGEST_S = 60.0
 """Who asked may ask again; a reader that never came back would hold up all that others ask for."""
 
 
-class Reads:
+class RetryingReads:
     """Those of pods are tried again for `LONGEST_S`. For one thread.
 
     Raises, from every method:
@@ -218,7 +218,7 @@ class Reads:
     """
 
     def __init__(
-        self, transport: Transport, patience: Patience, timing: Timing, closing: Closing, page_size: int
+        self, transport: Transport, patience: RetryPolicy, timing: Timing, closing: Closing, page_size: int
     ) -> None:
         self._transport = transport
         self._patience = patience
@@ -244,7 +244,7 @@ class Reads:
         Raises:
             Forbidden: and it was so several times in a row; any other ClusterError, BadObject: it could not be read.
         """
-        insisting = Insisting(self._patience, self._timing, 0.0)  # a right that most drains go without
+        insisting = FailureStreak(self._patience, self._timing, 0.0)  # a right that most drains go without
         while True:
             self._closing.check()
             try:
@@ -257,40 +257,40 @@ class Reads:
     def _pod(self, path: str) -> tuple[Pod, ...]:
         try:
             answer = self._transport.get(path, right="get pods")
-        except Absent:
+        except ObjectNotFound:
             return ()
         return (self._changing.object(answer.body, path)[0],)
 
-    def _insisting(self) -> Insisting:
-        return Insisting(self._patience, self._timing, longest_s=LONGEST_S)
+    def _insisting(self) -> FailureStreak:
+        return FailureStreak(self._patience, self._timing, longest_s=LONGEST_S)
 
 
 # Which news the objects of a watched resource make.
 
 
-class Telling(NamedTuple):
+class FactListener(NamedTuple):
     """`there` and `gone` take a fact and its version."""
 
     resource: Resource
-    all: Callable[[Listed], News]
+    all: Callable[[_Listed], News]
     there: Callable[[Any, int], News]
     gone: Callable[[Any, int], News]
 
 
 WATCHED = (
-    Telling(
+    FactListener(
         kinds.PODS,
         lambda listed: AllPods(listed.items, listed.version),
         PodIs,
         lambda pod, version: PodGone(pod.uid, version),
     ),
-    Telling(
+    FactListener(
         kinds.BUDGETS,
         lambda listed: AllBudgets(listed.items, listed.version),
         BudgetIs,
         lambda budget, version: BudgetGone(budget.key),
     ),
-    Telling(
+    FactListener(
         kinds.NODES,
         lambda listed: AllNodes(tuple(node for node, _ in listed.items)),
         lambda node, version: NodeIs(node),

@@ -14,12 +14,12 @@ from math import inf
 
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube import answers
-from kubectl_eksdoc.kube.answers import Expired, Incomplete, NotServed, Refused
-from kubectl_eksdoc.kube.exchanges import Broken, Exchanges, Stream
-from kubectl_eksdoc.kube.field.reads import Closing, Insisting, Lister, Telling
-from kubectl_eksdoc.kubernetes.news import Away, Back, News
+from kubectl_eksdoc.kube.answers import ContinueTokenExpired, Incomplete, NotServed, RequestRefused
+from kubectl_eksdoc.kube.exchanges import AnswerStream, ExchangeFailed, Exchanges
+from kubectl_eksdoc.kube.field.reads import Closing, FactListener, FailureStreak, Lister
+from kubectl_eksdoc.kubernetes.news import News, WatchInterrupted, WatchRestored
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.objects.changing import Changing, What
+from kubectl_eksdoc.objects.changing import Changing, FactEventKind
 from kubectl_eksdoc.objects.collector import BadObject
 
 # One watch's connection: opened from a version on, and read as whole lines.
@@ -32,7 +32,7 @@ LONGEST_LINE = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class WatchTimes:
     """Seconds. A server is asked to end each watch after `each` (a little less, by chance, that not all end at once):
     it sends a bookmark 2 s before, so that a connection that is silent for `grace` longer leads nowhere. That is how
     long a run may be blind without knowing, hence short. `answer`: until a watch must have begun. `away`: without a
@@ -47,7 +47,7 @@ class Following:
 class Streams:
     """Watches of one resource, in all namespaces."""
 
-    def __init__(self, resource: Resource, exchanges: Exchanges, following: Following) -> None:
+    def __init__(self, resource: Resource, exchanges: Exchanges, following: WatchTimes) -> None:
         self._resource = resource
         self._exchanges = exchanges
         self._following = following
@@ -73,9 +73,9 @@ class Streams:
             stream = exchanges.admitted(
                 lambda credential: exchanges.opened(credential, url, following.answer, seconds + following.grace)
             )
-        except Broken as failure:
+        except ExchangeFailed as failure:
             raise failure.error from failure.__cause__
-        if not isinstance(stream, Stream):
+        if not isinstance(stream, AnswerStream):
             right = f"watch {self._resource.full_name}"
             raise answers.error_of(exchanges.access, stream, self._resource.path, right)
         try:
@@ -83,7 +83,7 @@ class Streams:
         finally:
             stream.close()
 
-    def _lines(self, stream: Stream) -> Iterator[list[bytes]]:
+    def _lines(self, stream: AnswerStream) -> Iterator[list[bytes]]:
         rest = b""
         while data := self._read(stream):
             lines = (rest + data).split(b"\n")
@@ -93,10 +93,10 @@ class Streams:
             if len(rest) > LONGEST_LINE:
                 raise BadObject(f"{self._resource.path}: a line of the watch has no end")
 
-    def _read(self, stream: Stream) -> bytes:
+    def _read(self, stream: AnswerStream) -> bytes:
         try:
             return stream.read()
-        except Broken as failure:
+        except ExchangeFailed as failure:
             error: ClusterError = failure.error
             raise error from failure.__cause__
 
@@ -104,7 +104,7 @@ class Streams:
 # Whether the cluster can be watched: told when a watch has not worked for a while, and when all do again.
 
 
-class Reach:
+class WatchReach:
     """Times are seconds of one clock. Safe to use from several threads; asked only where a watch begins or ends."""
 
     def __init__(self, watches: Iterable[str], away_s: float, now_s: float) -> None:
@@ -132,12 +132,12 @@ class Reach:
                 if self._broken:
                     return []
                 self._told = False
-                return [Back()]
+                return [WatchRestored()]
             late = [each for each in self._broken.values() if now_s - each[0] >= self._away_s]
             if not late:
                 return []
             self._told = True
-            return [Away(min(late)[1])]
+            return [WatchInterrupted(min(late)[1])]
 
     def due_s(self, now_s: float) -> float:
         """In how many seconds there will be something to tell if nothing else happens; infinity if never."""
@@ -157,17 +157,17 @@ _QUICKLY_S = 0.05
 """The longest pause after a connection that broke when it had told something."""
 
 
-class Watch:
+class WatchThread:
     """Mutable, for one thread. `tell` takes news in the order in which they happened; `monotonic` gives seconds."""
 
     def __init__(
         self,
-        telling: Telling,
+        telling: FactListener,
         lister: Lister,
         streams: Streams,
         changing: Changing,
-        insisting: Insisting,
-        reach: Reach,
+        insisting: FailureStreak,
+        reach: WatchReach,
         closing: Closing,
         monotonic: Callable[[], float],
         tell: Callable[[Sequence[News]], None],
@@ -203,10 +203,10 @@ class Watch:
                     self._list()
                 else:
                     self._watch(self._version)
-            except (Expired, BadObject) as error:
+            except (ContinueTokenExpired, BadObject) as error:
                 self._version = None
                 self._failed(error)
-            except (Refused, NotServed, Incomplete) as error:
+            except (RequestRefused, NotServed, Incomplete) as error:
                 self._without_fruit(1)
                 self._failed(error)
             except ClusterError as error:  # no connection at all tells nothing of the version
@@ -239,11 +239,11 @@ class Watch:
         try:
             for line in lines:
                 event = self._changing.event(line, telling.resource.path)
-                if event.what is What.ERROR:
+                if event.what is FactEventKind.ERROR:
                     raise self._error(event.code, event.said)
-                if event.what is What.IS:
+                if event.what is FactEventKind.IS:
                     news.append(telling.there(event.fact, event.version))
-                elif event.what is What.GONE:
+                elif event.what is FactEventKind.GONE:
                     news.append(telling.gone(event.fact, event.version))
                 self._version = max(self._version or 0, event.version)
                 if not self._fruitful:
@@ -255,9 +255,9 @@ class Watch:
 
     def _error(self, code: int, said: str) -> ClusterError:
         if code == 410:
-            return Expired(said)
+            return ContinueTokenExpired(said)
         self._without_fruit(FRUITLESS)
-        return Refused(f"the watch of {self.name} was ended with {code}: {said}")
+        return RequestRefused(f"the watch of {self.name} was ended with {code}: {said}")
 
     def _without_fruit(self, times: int) -> None:
         if not self._fruitful or times == FRUITLESS:

@@ -11,13 +11,13 @@ from typing import Any
 from urllib.parse import quote
 
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.answers import Absent
+from kubectl_eksdoc.kube.answers import ObjectNotFound
 from kubectl_eksdoc.kube.exchanges import Timing
 from kubectl_eksdoc.kube.field import prior
-from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sending import ApiWriter
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
 from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.kubernetes.api.statuses import Details, Lost, Named, Status, precondition_failed
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, NamedResource, precondition_failed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import (
     RESTARTED_AT,
@@ -28,7 +28,7 @@ from kubectl_eksdoc.model.acts import (
     OfNode,
     OfPod,
     Protect,
-    Release,
+    ReleaseNode,
     Restart,
     Restore,
 )
@@ -52,55 +52,55 @@ Found = dict[str, Any]
 """An object's document, as the server has it."""
 
 
-class Swapping:
+class PodActions:
     """Safe to use from several threads."""
 
-    def __init__(self, transport: Transport, sender: Sender, timing: Timing) -> None:
+    def __init__(self, transport: Transport, sender: ApiWriter, timing: Timing) -> None:
         self._transport = transport
         self._sender = sender
         self._timing = timing
 
     def change(
         self, resource: Resource, namespace: str, name: str, uid: str, patch_of: Callable[[Found], Found]
-    ) -> Status | Lost:
+    ) -> ApiStatus | LostAnswer:
         """`patch_of` makes the patch of what was read; an empty one says that it is done already: 200, and nothing is
         sent. What it raises is raised.
 
         Raises:
-            LockLost: as `Sender.send`.
+            LockLost: as `ApiWriter.send`.
         """
         path = path_to(resource, namespace, name)
-        answer: Status | Lost = Status(200)
+        answer: ApiStatus | LostAnswer = ApiStatus(200)
         for _ in range(TRIES):
             there = self._read(resource, path, name, uid)
             if not isinstance(there, dict):
                 return there
             patch = patch_of(there)
             if not patch:
-                return Status(200)
+                return ApiStatus(200)
             answer = self._sender.send("PATCH", path, MANAGER, exactly(there, patch), MERGE_PATCH).answer
-            if isinstance(answer, Lost) or answer.code not in _OURS:
+            if isinstance(answer, LostAnswer) or answer.code not in _OURS:
                 return answer
             self._timing.sleep(_AGAIN_S * self._timing.chance())
         return answer
 
-    def _read(self, resource: Resource, path: str, name: str, uid: str) -> Found | Status | Lost:
+    def _read(self, resource: Resource, path: str, name: str, uid: str) -> Found | ApiStatus | LostAnswer:
         """The object with this uid, or why it cannot be had."""
         details = Details(name, resource.group, resource.plural)
         try:
             answer = self._transport.get(path, right=f"get {resource.full_name}")
-        except Absent as error:
-            return Status(404, "NotFound", error.message, details)
+        except ObjectNotFound as error:
+            return ApiStatus(404, "NotFound", error.message, details)
         except Forbidden as error:
-            return Status(403, "Forbidden", error.message, details)
+            return ApiStatus(403, "Forbidden", error.message, details)
         except Unauthorized as error:
-            return Status(401, "Unauthorized", error.message)
+            return ApiStatus(401, "Unauthorized", error.message)
         except ClusterError as error:
-            return Lost(error.message)
+            return LostAnswer(error.message)
         there = dict(answer.document)
         found = str((there.get("metadata") or {}).get("uid", ""))
         if found != uid:
-            named = Named(resource.plural, resource.group, resource.kind)
+            named = NamedResource(resource.plural, resource.group, resource.kind)
             return precondition_failed(named, name, "UID", uid, found).status
         return there
 
@@ -125,7 +125,7 @@ def path_to(resource: Resource, namespace: str, name: str) -> str:
 # would be evicted (kubernetes#138229); a grace period of 0 deletes the object while the containers still run.
 
 
-def evict(sender: Sender, pod: Pod, grace_s: int | None) -> Status | Lost:
+def evict(sender: ApiWriter, pod: Pod, grace_s: int | None) -> ApiStatus | LostAnswer:
     return sender.send("POST", f"{path_of(pod)}/eviction", {}, eviction(pod, grace_s)).answer
 
 
@@ -152,7 +152,7 @@ def path_of(pod: Pod) -> str:
 # would delete the object while the containers still run.
 
 
-def delete(sender: Sender, pod: Pod) -> Status | Lost:
+def delete(sender: ApiWriter, pod: Pod) -> ApiStatus | LostAnswer:
     return sender.send("DELETE", path_of(pod), {}, options(pod)).answer
 
 
@@ -176,12 +176,12 @@ _RESOURCES = {kinds.DEPLOYMENTS.kind: kinds.DEPLOYMENTS}
 class Restarts:
     """Of the run with the id `run`. Safe to use from several threads."""
 
-    def __init__(self, run: str, swapping: Swapping) -> None:
+    def __init__(self, run: str, swapping: PodActions) -> None:
         self._run = run
         self._swapping = swapping
 
-    def restart(self, act: Restart) -> Status | Lost:
-        """200 and nothing is sent where this run has done it already. Raises LockLost: as `Sender.send`."""
+    def restart(self, act: Restart) -> ApiStatus | LostAnswer:
+        """200 and nothing is sent where this run has done it already. Raises LockLost: as `ApiWriter.send`."""
         return self._swapping.change(
             _RESOURCES[act.kind],
             act.namespace,
@@ -221,31 +221,31 @@ _MARKED: Mapping[type[OfNode], _Marked] = {
 }
 
 
-class Marking:
+class NodeAnnotations:
     """Of the run with the id `run`, whose journal is in the namespace `journal`. Safe to use from several threads."""
 
-    def __init__(self, run: str, swapping: Swapping, journal: str = "") -> None:
+    def __init__(self, run: str, swapping: PodActions, journal: str = "") -> None:
         self._run = run
         self._journal = journal
         self._swapping = swapping
 
-    def done(self, act: OfNode) -> Status | Lost:
-        """What is asked for is done already: 200, and nothing is sent. Raises LockLost: as `Sender.send`."""
+    def done(self, act: OfNode) -> ApiStatus | LostAnswer:
+        """What is asked for is done already: 200, and nothing is sent. Raises LockLost: as `ApiWriter.send`."""
         try:
             return self._swapping.change(kinds.NODES, "", act.node, act.uid, lambda node: self._patch(act, node))
         except prior.NoPrior as error:
             text = f'Node "{act.node}" is left as it is: {error}'
-            return Status(422, "Invalid", text, Details(act.node, "", "Node"))
-        except prior.Foreign as error:
+            return ApiStatus(422, "Invalid", text, Details(act.node, "", "Node"))
+        except prior.ForeignRun as error:
             text = f'Node "{act.node}" is left as it is: {error}'
-            return Status(409, "Conflict", text, Details(act.node, "", "Node"))
+            return ApiStatus(409, "Conflict", text, Details(act.node, "", "Node"))
 
     def _patch(self, act: OfNode, node: Found) -> Found:
         match act:
             case Restore(_, _, cordon):
                 patch = prior.restored(node, self._run)
                 return patch if cordon else {key: value for key, value in patch.items() if key != "spec"}
-            case Release():
+            case ReleaseNode():
                 return prior.released(node, self._run)
             case Cordon(_, _, over, skipped):
                 prior.check_ours(node, self._run, over)
@@ -265,10 +265,10 @@ DRY = {"dryRun": "All"}
 class DryTrial:
     """The port `flows.ports.Trial`."""
 
-    def __init__(self, sender: Sender) -> None:
+    def __init__(self, sender: ApiWriter) -> None:
         self._sender = sender
 
-    def would(self, act: Cordon | OfPod) -> Status | Lost:
+    def would(self, act: Cordon | OfPod) -> ApiStatus | LostAnswer:
         match act:
             case Cordon(node, uid, _):
                 return self._patched(
@@ -284,5 +284,5 @@ class DryTrial:
                 document["deleteOptions"]["dryRun"] = ["All"]
                 return self._sender.send("POST", f"{path_of(pod)}/eviction", DRY, document).answer
 
-    def _patched(self, path: str, body: dict[str, Any]) -> Status | Lost:
+    def _patched(self, path: str, body: dict[str, Any]) -> ApiStatus | LostAnswer:
         return self._sender.send("PATCH", path, {**MANAGER, **DRY}, body, MERGE_PATCH).answer

@@ -31,9 +31,9 @@ from kubectl_eksdoc.kube.journal.runs import (
     labels_of,
     read_run,
 )
-from kubectl_eksdoc.kube.sent import UNASKED, Sent
+from kubectl_eksdoc.kube.sent import UNASKED, SentRequest
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.journal import Begun, Entries, Entry, Phase
+from kubectl_eksdoc.model.journal import Entries, Entry, RunPhase, RunStarted
 from kubectl_eksdoc.objects.journal_lines import line
 
 CHUNK_BYTES = 256 << 10
@@ -74,7 +74,7 @@ class ClusterJournal:
         self._stale = False  # whether nobody knows what became of the last batch
         self._leads = False
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: RunStarted) -> None:
         """A new run.
 
         Raises:
@@ -83,13 +83,13 @@ class ClusterJournal:
         """
         name, text = head_name(begun.run), line(begun)
         self._run, self._leader = begun.run, begun.leader
-        data = {BEGUN: text, **self._said(Phase.RUNNING, begun.at)}
+        data = {BEGUN: text, **self._said(RunPhase.RUNNING, begun.at)}
         made = self._create(name, labels_of(begun.run, HEAD), {}, data, lambda found: found.data.get(BEGUN) == text)
         if isinstance(made, ConfigMap):
             raise JournalError(f"there is a run {begun.run} already", "Begin another one, or resume that.")
         self._head_version, self._leads = made, True
 
-    def put_back(self, run: str, leader: str, begun: Begun | None = None) -> None:
+    def put_back(self, run: str, leader: str, begun: RunStarted | None = None) -> None:
         """The head of a run of which somebody removed the journal, so that it can be opened and adopted by whoever
         takes back what it did. `begun`: its first entry, where somebody still has that.
 
@@ -99,7 +99,7 @@ class ClusterJournal:
         """
         self._run, self._leader, self._head_version = run, leader, ""
         first = {BEGUN: line(begun)} if begun is not None else {}
-        data = {**first, **self._said(Phase.RUNNING, self._maps.clock.now())}
+        data = {**first, **self._said(RunPhase.RUNNING, self._maps.clock.now())}
         self._create(head_name(run), labels_of(run, HEAD), {}, data, lambda found: True)
 
     def open(self, run: str) -> Entries:
@@ -114,7 +114,7 @@ class ClusterJournal:
             self._chunk = _chunk(chunk_number(stored.head.name, last) or 0, last)
         return stored.entries
 
-    def adopt(self, leader: str, entries: Sequence[Entry], phase: Phase = Phase.RUNNING) -> None:
+    def adopt(self, leader: str, entries: Sequence[Entry], phase: RunPhase = RunPhase.RUNNING) -> None:
         """Lead the run that was opened, `entries` saying so. From now on who led before is refused, and what others
         asked of them is done with.
 
@@ -149,7 +149,7 @@ class ClusterJournal:
                     self._add(self._chunk, key, text)
         self._stale = False
 
-    def tell(self, phase: Phase, said: str = "") -> None:
+    def tell(self, phase: RunPhase, said: str = "") -> None:
         """What the list of runs says of this one. Raises: as `append`."""
         self._tell(phase, self._leader, self._leader, {SAID: said})
 
@@ -207,7 +207,7 @@ class ClusterJournal:
 
     # The head
 
-    def _tell(self, phase: Phase, leader: str, before: str, more: Doc | None = None) -> None:
+    def _tell(self, phase: RunPhase, leader: str, before: str, more: Doc | None = None) -> None:
         """`before`: who led as far as we know."""
         name = head_name(self._run)
         said = {**self._said(phase, self._maps.clock.now(), leader), **(more or {})}
@@ -221,7 +221,7 @@ class ClusterJournal:
 
         self._head_version = self._patch(name, self._head_version, {}, said, is_there)
 
-    def _said(self, phase: Phase, now: datetime, leader: str = "") -> Doc:
+    def _said(self, phase: RunPhase, now: datetime, leader: str = "") -> Doc:
         updated = now.isoformat(timespec="seconds").replace("+00:00", "Z")
         return {LEADER: leader or self._leader, PHASE: phase.value, UPDATED: updated}
 
@@ -291,7 +291,7 @@ def _chunk(number: int, found: ConfigMap) -> _Chunk:
     return _Chunk(number, found.version, size, FULL in found.annotations, set(found.data))
 
 
-def _version(sent: Sent) -> str:
+def _version(sent: SentRequest) -> str:
     return str(at(sent.doc, "metadata", "resourceVersion") or "")
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.errors import JournalError
-from kubectl_eksdoc.kube.sending import Tries
-from kubectl_eksdoc.kube.sent import JSON, MANAGER, MERGE_PATCH, UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.kube.sending import RetryLimits
+from kubectl_eksdoc.kube.sent import JSON, MANAGER, MERGE_PATCH, UNASKED, Clock, RequestSender, SentRequest, refused
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 
@@ -26,10 +26,10 @@ class ConfigMap:
 class ConfigMaps:
     def __init__(
         self,
-        sender: Sender,
+        sender: RequestSender,
         namespace: str,
         clock: Clock,
-        tries: Tries = Tries(),
+        tries: RetryLimits = RetryLimits(),
         fence: Callable[[], object] = lambda: None,
         refused_s: float = 0.0,
     ) -> None:
@@ -60,12 +60,12 @@ class ConfigMaps:
             raise self.unread("list configmaps", sent)
         return [config_map(item) for item in items or ()]
 
-    def create(self, name: str, labels: Mapping[str, str], annotations: Mapping[str, str], data: Doc) -> Sent:
+    def create(self, name: str, labels: Mapping[str, str], annotations: Mapping[str, str], data: Doc) -> SentRequest:
         meta = {"name": name, "namespace": self.namespace, "labels": dict(labels), "annotations": dict(annotations)}
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
         return self._sender.send("POST", self._path, MANAGER, body, JSON)
 
-    def patch(self, name: str, version: str, annotations: Mapping[str, str], data: Doc) -> Sent:
+    def patch(self, name: str, version: str, annotations: Mapping[str, str], data: Doc) -> SentRequest:
         """Refused with 409 where it has another version."""
         meta: Doc = {"resourceVersion": version}
         if annotations:
@@ -85,7 +85,7 @@ class ConfigMaps:
             pause.after(sent)
         raise self.failed(f"delete {name}", sent)
 
-    def check(self, sent: Sent, right: str, what: str, tried_s: float) -> None:
+    def check(self, sent: SentRequest, right: str, what: str, tried_s: float) -> None:
         """`tried_s`: so long it had been tried before.
 
         Raises:
@@ -98,7 +98,7 @@ class ConfigMaps:
         if not sent.unknown and sent.code not in (409, 429):
             raise self.failed(what, sent)
 
-    def unread(self, what: str, sent: Sent) -> JournalError:
+    def unread(self, what: str, sent: SentRequest) -> JournalError:
         how = f"answered {sent.code}" if sent.code else "gave no answer"
         said = f"to {what}, the server {how}: {sent.said}"
         return JournalError(
@@ -106,7 +106,7 @@ class ConfigMaps:
             "When the cluster answers again, resume the run.",
         )
 
-    def failed(self, what: str, sent: Sent) -> JournalError:
+    def failed(self, what: str, sent: SentRequest) -> JournalError:
         how = f"answered {sent.code}" if sent.code else "gave no answer"
         return JournalError(
             f"the journal of the run cannot be kept in namespace {self.namespace}: to {what}, the server {how}: "
@@ -114,7 +114,7 @@ class ConfigMaps:
             "Nothing is done that is not written down first. When the cluster answers again, resume the run.",
         )
 
-    def _read(self, path: str, query: Mapping[str, str], right: str) -> Sent:
+    def _read(self, path: str, query: Mapping[str, str], right: str) -> SentRequest:
         sent = UNASKED
         for pause in self.tries.each(self.clock):
             self._fence()

@@ -17,9 +17,9 @@ from typing import TypeVar
 from kubectl_eksdoc.errors import EksdocError, JournalError, JournalGone, Unreachable, UsageError
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMap, ConfigMaps
 from kubectl_eksdoc.kube.locking.lock import Lock
-from kubectl_eksdoc.kube.sending import Tries
+from kubectl_eksdoc.kube.sending import RetryLimits
 from kubectl_eksdoc.kube.sent import UNASKED
-from kubectl_eksdoc.model.journal import Begun, Entries, Entry, Held, Phase, RunSummary, is_run_id
+from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, RunPhase, RunStarted, RunSummary, is_run_id
 from kubectl_eksdoc.objects.journal_lines import read_lines
 
 RUN_LABEL, PART_LABEL = "eksdoc.io/run", "eksdoc.io/part"
@@ -29,7 +29,7 @@ FULL = "eksdoc.io/full"
 
 BEGUN, LEADER, PHASE, UPDATED, SAID = "begun", "leader", "phase", "updated", "said"
 WANTED, WANTED_BY = "wanted", "wantedBy"
-"""What somebody at another machine asks the leader for: a word of `Phase`, and who."""
+"""What somebody at another machine asks the leader for: a word of `RunPhase`, and who."""
 
 _CHUNK = re.compile(r"-([0-9]{3,9})")
 _BATCH = re.compile(r"([0-9]{6,12})\..*")
@@ -94,7 +94,7 @@ def list_runs(maps: ConfigMaps) -> tuple[RunSummary, ...]:
     return tuple(sorted(found, key=lambda each: (each.begun is not None, each.begun, each.run), reverse=True))
 
 
-def ask_run(maps: ConfigMaps, run: str, wanted: Phase, who: str) -> None:
+def ask_run(maps: ConfigMaps, run: str, wanted: RunPhase, who: str) -> None:
     """Ask whoever leads a run to pause it, go on with it or abort it; the last word counts.
 
     Raises:
@@ -162,7 +162,7 @@ def _place(key: str) -> int:
 
 
 def _summary(head: ConfigMap) -> RunSummary:
-    begun = next((each for each in _lines(head, BEGUN).entries if isinstance(each, Begun)), None)
+    begun = next((each for each in _lines(head, BEGUN).entries if isinstance(each, RunStarted)), None)
     updated: datetime | None
     try:
         updated = datetime.fromisoformat(head.data.get(UPDATED, "").replace("Z", "+00:00"))
@@ -193,7 +193,7 @@ def gone(maps: ConfigMaps, run: str, name: str) -> JournalError:
 Told = TypeVar("Told")
 
 
-PATIENCE = Tries(patience_s=6.0)
+PATIENCE = RetryLimits(patience_s=6.0)
 """Somebody waits for the answer."""
 
 
@@ -208,7 +208,7 @@ class StoredRuns:
     def entries(self, run: str) -> Entries:
         return self._asked(lambda: read_run(self._maps, run).entries)
 
-    def ask(self, run: str, wanted: Phase, who: str) -> None:
+    def ask(self, run: str, wanted: RunPhase, who: str) -> None:
         self._asked(lambda: ask_run(self._maps, run, wanted, who))
 
     def remove(self, run: str) -> None:
@@ -221,7 +221,7 @@ class StoredRuns:
         except JournalError as error:
             raise Unreachable(error.message, "Nothing was changed. Try again.") from error
 
-    def lock(self) -> Held:
+    def lock(self) -> HeldLock:
         return self._lock.look()
 
 
@@ -231,7 +231,7 @@ class StoredRuns:
 LOOK_S = 3.0
 
 
-class Asked:
+class WishListener:
     """Used as ``with Asked(…) as asked: … asked.wanted``. `maps` is asked in another thread."""
 
     def __init__(self, maps: ConfigMaps, run: str, look_s: float = LOOK_S) -> None:
@@ -241,9 +241,9 @@ class Asked:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, name="asked of the run", daemon=True)
         self.wanted: tuple[str, str] = ("", "")
-        """A word of `Phase`, and who asked; two empty texts while nobody did."""
+        """A word of `RunPhase`, and who asked; two empty texts while nobody did."""
 
-    def __enter__(self) -> Asked:
+    def __enter__(self) -> WishListener:
         self._thread.start()
         return self
 

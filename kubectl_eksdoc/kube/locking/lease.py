@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from kubectl_eksdoc.errors import LockInDoubt, LockLost, Unreachable, UsageError
-from kubectl_eksdoc.kube.sending import Tries
-from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.kube.sending import RetryLimits
+from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, RequestSender, SentRequest, refused
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.objects.structs import moment
 
@@ -109,7 +109,7 @@ LABELS = {"app.kubernetes.io/managed-by": "eksdoc"}
 class LeaseThere:
     """Mutable: what was seen last, and since when. For one thread."""
 
-    def __init__(self, sender: Sender, namespace: str, clock: Clock, tries: Tries) -> None:
+    def __init__(self, sender: RequestSender, namespace: str, clock: Clock, tries: RetryLimits) -> None:
         self.namespace = namespace
         self.tries = tries
         self._sender = sender
@@ -127,14 +127,14 @@ class LeaseThere:
         """The latest time that the server's clock could show; None where it never said its own."""
         return self._server.latest()
 
-    def ask(self, method: str, body: Doc | None = None) -> Sent:
+    def ask(self, method: str, body: Doc | None = None) -> SentRequest:
         path = self._path if method == "POST" else f"{self._path}/{NAME}"
         asked_s = self._clock.monotonic()
         sent = self._sender.send(method, path, MANAGER if body is not None else {}, body, JSON)
         self._server.told(sent.date, asked_s)
         return sent
 
-    def written(self, before: LeaseSeen | None, spec: Doc, clock: str) -> Sent:
+    def written(self, before: LeaseSeen | None, spec: Doc, clock: str) -> SentRequest:
         """Once, over `before`, or as a new one."""
         if before is None:
             return self.ask("POST", new(NAME, self.namespace, spec, clock, LABELS))
@@ -175,7 +175,7 @@ class LeaseThere:
             return False
         return self._clock.monotonic() - self._watched[1] > (found.duration_s or duration_s)
 
-    def check(self, sent: Sent, right: str) -> None:
+    def check(self, sent: SentRequest, right: str) -> None:
         """Raises, where trying again would not change this answer."""
         if error := refused(sent, right, self.namespace):
             raise error
@@ -185,11 +185,11 @@ class LeaseThere:
         if not sent.unknown and sent.code not in (404, 409, 429):
             raise self.unreachable(sent)
 
-    def unreachable(self, sent: Sent) -> Unreachable:
+    def unreachable(self, sent: SentRequest) -> Unreachable:
         return Unreachable(f"the lock {self.where} cannot be taken: {said(sent)}", "Nothing was done. Try again.")
 
 
-def said(sent: Sent) -> str:
+def said(sent: SentRequest) -> str:
     if sent.code:
         return f"the server answered {sent.code}: {sent.said}"
     return sent.said or "the server gave no answer"
@@ -201,7 +201,7 @@ def said(sent: Sent) -> str:
 # second gap meanwhile needs a second look, whichever thread a process is stopped in.
 
 
-class Gaps:
+class LeaseGaps:
     """Mutable. Safe to use from several threads. Times are of the lock's monotonic clock."""
 
     def __init__(self) -> None:

@@ -23,18 +23,18 @@ from math import inf
 
 from kubectl_eksdoc.errors import ClusterError, Locked, LockLost, Unreachable
 from kubectl_eksdoc.kube.locking import lease
-from kubectl_eksdoc.kube.locking.lease import CREATE, GET, UPDATE, Gaps, LeaseSeen, LeaseThere, said
-from kubectl_eksdoc.kube.sending import Tries
-from kubectl_eksdoc.kube.sent import UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.kube.locking.lease import CREATE, GET, UPDATE, LeaseGaps, LeaseSeen, LeaseThere, said
+from kubectl_eksdoc.kube.sending import RetryLimits
+from kubectl_eksdoc.kube.sent import UNASKED, Clock, RequestSender, SentRequest, refused
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.journal import Held
+from kubectl_eksdoc.model.journal import HeldLock
 
 DURATION_S = 60
 LOOK_EVERY_S = 2.0
 RENEWALS = 3
 """So often a renewal is sent again at once when something else than its holder changed the Lease."""
 
-_PATIENCE = Tries(patience_s=15.0)
+_PATIENCE = RetryLimits(patience_s=15.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,13 @@ class Lock:
 
     def __init__(
         self,
-        sender: Sender,
+        sender: RequestSender,
         namespace: str,
         holder: str,
         clock: Clock,
         duration_s: int = DURATION_S,
         margin_s: float | None = None,
-        tries: Tries = _PATIENCE,
+        tries: RetryLimits = _PATIENCE,
     ) -> None:
         """`margin_s`: so much earlier than its end we stop to believe in it; a sixth of it if None."""
         self.holder = holder
@@ -70,7 +70,7 @@ class Lock:
         self._hold: _Hold | None = None
         self._lost: LockLost | None = None  # why we surely do not hold it any more
         self._failed = ""  # what became of the last renewal, "" if it went well
-        self._gaps = Gaps()
+        self._gaps = LeaseGaps()
         self._confirming = threading.Lock()
         self._confirmed_s = -inf  # the last look that found it ours began then
         self._told = threading.Event()  # that it is ours again, or lost
@@ -134,7 +134,7 @@ class Lock:
         self._gaps.end(self.held)
         self.must_be_held()
 
-    def look(self) -> Held:
+    def look(self) -> HeldLock:
         """Who holds it now; it is not touched.
 
         Raises:
@@ -142,7 +142,9 @@ class Lock:
         """
         found = self._there.look()
         return (
-            Held() if found is None else Held(found.holder, found.renewed, self._there.is_over(found, self.duration_s))
+            HeldLock()
+            if found is None
+            else HeldLock(found.holder, found.renewed, self._there.is_over(found, self.duration_s))
         )
 
     def take(self, wait_s: float = 0.0) -> None:
@@ -224,7 +226,7 @@ class Lock:
 
     def _taken_from(self) -> LeaseSeen | None:
         """None: it is ours now; else the other one's. Raises: as `take`."""
-        sent: Sent | None = UNASKED
+        sent: SentRequest | None = UNASKED
         for pause in self._there.tries.each(self._clock):
             found = self._there.look()
             if found is not None and not self._is_free(found):
@@ -308,7 +310,7 @@ class Lock:
         lost = self._lost
         return lease.again(lost) if lost else lease.too_late(self._there.where, self.duration_s, self._failed)
 
-    def _write(self, before: LeaseSeen | None, since_s: float | None = None) -> Sent | None:
+    def _write(self, before: LeaseSeen | None, since_s: float | None = None) -> SentRequest | None:
         """Once, over `before`; where the answer says too little it is read what became of it. None: it is written, and
         `_hold` says so: from `since_s` on, or from now.
 
@@ -355,7 +357,7 @@ class Lock:
 
     # What is told
 
-    def _check_renewal(self, sent: Sent, right: str = UPDATE) -> None:
+    def _check_renewal(self, sent: SentRequest, right: str = UPDATE) -> None:
         if sent.code == 404:
             raise self._holds_no_more(lease.removed(self._there.where))
         if error := refused(sent, right, self._there.namespace):

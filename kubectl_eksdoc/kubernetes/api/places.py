@@ -17,7 +17,7 @@ Strategy = Literal["merge", "replace", "retainKeys"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class SchemaPlace:
     """One place, whatever stands there: `atomic` speaks of a map, `list_type`, `keys` and `items` of a list.
 
     `named` are the fields of an object that differ from a plain one. `entries` is what stands under any other name:
@@ -30,19 +30,19 @@ class Place:
     list_type: ListType = "atomic"
     keys: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    named: Mapping[str, Place] = field(default_factory=dict, repr=False)
-    entries: Place | None = None
+    named: Mapping[str, SchemaPlace] = field(default_factory=dict, repr=False)
+    entries: SchemaPlace | None = None
     untyped: bool = False
-    items: Place | None = None
+    items: SchemaPlace | None = None
     strategy: tuple[Strategy, ...] = ()
     merge_key: str = ""
 
-    def under(self, name: str) -> Place:
+    def under(self, name: str) -> SchemaPlace:
         """The place under a field's name, or under a key of a map."""
         found = self.named.get(name) or self.entries
         return found or (self if self.untyped else PLAIN)
 
-    def of_items(self) -> Place:
+    def of_items(self) -> SchemaPlace:
         return self.items or PLAIN
 
     def is_field(self, name: str) -> bool:
@@ -50,8 +50,8 @@ class Place:
         return name in self.named or not (self.untyped or self.entries)
 
 
-PLAIN = Place()
+PLAIN = SchemaPlace()
 """Maps are granular with fields of fixed names, lists are atomic: what an object is unless something says otherwise."""
 
-UNTYPED = Place(untyped=True)
+UNTYPED = SchemaPlace(untyped=True)
 """Nothing is known of what stands here."""

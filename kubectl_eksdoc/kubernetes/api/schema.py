@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.kubernetes.api.structural import place_of
 from kubectl_eksdoc.kubernetes.api.types.blank import blank_of
 from kubectl_eksdoc.kubernetes.api.types.kinds import KINDS, METADATA
@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 class Schema:
     """`root` is the place of the whole document; `blank` is what an object of the kind has before anyone writes."""
 
-    root: Place
+    root: SchemaPlace
     blank: Doc
 
     def filled(self, doc: Doc) -> Doc:
@@ -34,7 +34,7 @@ def _filled(doc: Doc, blank: Doc) -> Doc:
     return found
 
 
-_UNKNOWN = Place(named={"metadata": METADATA})
+_UNKNOWN = SchemaPlace(named={"metadata": METADATA})
 
 
 def schema_of(api_version: str, kind: str) -> Schema:

@@ -367,7 +367,7 @@ names are data. ``count`` is an ``int`` that is no pointer: protobuf does not te
 has a resource, or ``-``, has metadata, too."""
 
 
-class Member(NamedTuple):
+class _Member(NamedTuple):
     """`number` 0: it is not read from protobuf."""
 
     name: str
@@ -375,27 +375,27 @@ class Member(NamedTuple):
     number: int
 
 
-def _structs() -> tuple[dict[str, list[Member]], dict[str, str]]:
+def _structs() -> tuple[dict[str, list[_Member]], dict[str, str]]:
     """The members of each, and the kinds of resources."""
-    found: dict[str, list[Member]] = {}
+    found: dict[str, list[_Member]] = {}
     kinds: dict[str, str] = {}
-    members: list[Member] = []
+    members: list[_Member] = []
     for line in filter(None, _TABLE.splitlines()):
         words = line.split()
         if not line.startswith(" "):
             name, resource = words.pop(0), words.pop(0) if words and ":" not in words[0] else ""
-            members = found[name] = [Member("metadata", "Metadata", 1)] if resource else []
+            members = found[name] = [_Member("metadata", "Metadata", 1)] if resource else []
             kinds[resource] = name
         for each in words[1:]:
             field, _, number = each.partition("=")
-            members.append(Member(field, words[0][:-1], int(number or 0)))
+            members.append(_Member(field, words[0][:-1], int(number or 0)))
     return found, kinds
 
 
 STRUCTS, _KINDS = _structs()
 
 
-class Listed(NamedTuple):
+class _Listed(NamedTuple):
     of: Shape
 
 
@@ -405,7 +405,7 @@ class Mapped(NamedTuple):
     of: Shape
 
 
-Shape: TypeAlias = "str | Mapping[str, Shape] | Listed | Mapped"
+Shape: TypeAlias = "str | Mapping[str, Shape] | _Listed | Mapped"
 """A Go type's name for a plain value (see `_PLAIN`), the fields of an object, or many of one shape."""
 
 _FLAG, _ANY, QUANTITY, _TIME = "bool", "any", "resource.Quantity", "v1.Time"
@@ -430,7 +430,7 @@ _LARGEST = (1 << 63) - 1
 
 def _shape(type_: str) -> Shape:
     if type_.endswith(("[]", "{}")):
-        return (Listed if type_.endswith("[]") else Mapped)(_shape(type_[:-2]))
+        return (_Listed if type_.endswith("[]") else Mapped)(_shape(type_[:-2]))
     return _SHAPES[type_] if type_ in _SHAPES else _IN_GO.get(type_, type_)
 
 
@@ -443,7 +443,7 @@ DELETE_OPTIONS, EVICTION, SCALE = (_SHAPES[each] for each in ("DeleteOptions", "
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class ShapeMismatch:
     """At `path` there is `found` (as Go's decoder calls it), where the kind has a `wanted`."""
 
     path: tuple[str, ...]
@@ -456,25 +456,25 @@ def of_resource(resource: str) -> Shape:
     return _SHAPES[_KINDS.get(resource, "ServiceAccount")]
 
 
-def misfits(shape: Shape, doc: Any) -> Iterator[Misfit]:
+def misfits(shape: Shape, doc: Any) -> Iterator[ShapeMismatch]:
     """What of `doc` is not what it must be; nulls are as good as nothing."""
     yield from _misfits(shape, doc, ())
 
 
-def _misfits(shape: Shape, value: Any, path: tuple[str, ...]) -> Iterator[Misfit]:
+def _misfits(shape: Shape, value: Any, path: tuple[str, ...]) -> Iterator[ShapeMismatch]:
     if value is None or shape == _ANY:
         return
     if isinstance(shape, str):
         if not _is_plain(shape, value):
-            yield Misfit(path, _kind_of(value), shape)
-    elif isinstance(shape, Listed):
+            yield ShapeMismatch(path, _kind_of(value), shape)
+    elif isinstance(shape, _Listed):
         if isinstance(value, list):
             for each in value:
                 yield from _misfits(shape.of, each, path)
         else:
-            yield Misfit(path, _kind_of(value), "slice")
+            yield ShapeMismatch(path, _kind_of(value), "slice")
     elif not isinstance(value, dict):
-        yield Misfit(path, _kind_of(value), "map" if isinstance(shape, Mapped) else "struct")
+        yield ShapeMismatch(path, _kind_of(value), "map" if isinstance(shape, Mapped) else "struct")
     elif isinstance(shape, Mapped):
         for name, each in value.items():
             yield from _misfits(shape.of, each, (*path, name))

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class StatusCause:
     """`where` is the field, "" without one."""
 
     reason: str
@@ -33,7 +33,7 @@ class Details:
     group: str = ""
     kind: str = ""
     uid: str = ""
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[StatusCause, ...] = ()
     retry_after_s: int = 0
 
     def doc(self) -> Doc:
@@ -44,7 +44,7 @@ class Details:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class ApiStatus:
     """`details` None: the document has none; empty ones are printed as ``{}``."""
 
     code: int
@@ -69,22 +69,22 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostAnswer:
     """No answer, or no whole one: what was asked for may have been done or not."""
 
     said: str
 
 
-class Refusal(Exception):
+class ApiRefusal(Exception):
     """A request that is answered with a failure; nothing was changed."""
 
-    def __init__(self, status: Status) -> None:
+    def __init__(self, status: ApiStatus) -> None:
         super().__init__(f"{status.code} {status.reason}: {status.message}")
         self.status = status
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedResource:
     """A resource in messages and details: ``leases.coordination.k8s.io``, and the kind of its objects."""
 
     plural: str
@@ -101,56 +101,56 @@ class Named:
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
 
-def not_found(of: Named, name: str) -> Refusal:
+def not_found(of: NamedResource, name: str) -> ApiRefusal:
     return _of(404, "NotFound", f'{of.full_name} "{name}" not found', of, name)
 
 
-def already_exists(of: Named, name: str) -> Refusal:
+def already_exists(of: NamedResource, name: str) -> ApiRefusal:
     return _of(409, "AlreadyExists", f'{of.full_name} "{name}" already exists', of, name)
 
 
-def modified(of: Named, name: str) -> Refusal:
+def modified(of: NamedResource, name: str) -> ApiRefusal:
     """Somebody else wrote in between (an optimistic lock that did not hold)."""
     text = "the object has been modified; please apply your changes to the latest version and try again"
     return _of(409, "Conflict", f'Operation cannot be fulfilled on {of.full_name} "{name}": {text}', of, name)
 
 
-def precondition_failed(of: Named, name: str, what: str, asked: str, there: str) -> Refusal:
+def precondition_failed(of: NamedResource, name: str, what: str, asked: str, there: str) -> ApiRefusal:
     """`what`: ``UID`` or ``ResourceVersion``. Named by kind, not by resource: the storage layer knows no more."""
     happened = "deleted and then recreated" if what == "UID" else "modified"
     said = f"the {what} in the precondition ({asked}) does not match the {what} in record ({there})"
     text = f'Operation cannot be fulfilled on {of.kind} "{name}": {said}. The object might have been {happened}'
-    return Refusal(Status(409, "Conflict", text, Details(name, "", of.kind)))
+    return ApiRefusal(ApiStatus(409, "Conflict", text, Details(name, "", of.kind)))
 
 
-def terminating(of: Named, name: str, namespace: str) -> Refusal:
+def terminating(of: NamedResource, name: str, namespace: str) -> ApiRefusal:
     """Nothing new in a namespace that is being deleted; evictions are something new."""
     text = f"unable to create new content in namespace {namespace} because it is being terminated"
-    cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
+    cause = StatusCause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
     return forbidden(of, name, text, (cause,))
 
 
-def forbidden(of: Named, name: str, why: str, causes: Sequence[Cause] = ()) -> Refusal:
+def forbidden(of: NamedResource, name: str, why: str, causes: Sequence[StatusCause] = ()) -> ApiRefusal:
     subject = f'{of.full_name} "{name}"' if name else of.full_name
     details = Details(name, of.group, of.plural, causes=tuple(causes))
-    return Refusal(Status(403, "Forbidden", f"{subject} is forbidden: {why}", details))
+    return ApiRefusal(ApiStatus(403, "Forbidden", f"{subject} is forbidden: {why}", details))
 
 
-def invalid(of: Named, name: str, causes: Sequence[Cause]) -> Refusal:
+def invalid(of: NamedResource, name: str, causes: Sequence[StatusCause]) -> ApiRefusal:
     """What validation says of an object: one cause for each field."""
     said = [f"{cause.where}: {cause.message}" for cause in causes]
     text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
     details = Details(name, of.group, of.kind, causes=tuple(causes))
-    return Refusal(Status(422, "Invalid", f'{of.full_kind} "{name}" is invalid: {text}', details))
+    return ApiRefusal(ApiStatus(422, "Invalid", f'{of.full_kind} "{name}" is invalid: {text}', details))
 
 
-def bad_request(message: str) -> Refusal:
-    return Refusal(Status(400, "BadRequest", message))
+def bad_request(message: str) -> ApiRefusal:
+    return ApiRefusal(ApiStatus(400, "BadRequest", message))
 
 
-def expired(message: str) -> Refusal:
-    return Refusal(Status(410, "Expired", message))
+def expired(message: str) -> ApiRefusal:
+    return ApiRefusal(ApiStatus(410, "Expired", message))
 
 
-def _of(code: int, reason: str, message: str, of: Named, name: str) -> Refusal:
-    return Refusal(Status(code, reason, message, Details(name, of.group, of.plural)))
+def _of(code: int, reason: str, message: str, of: NamedResource, name: str) -> ApiRefusal:
+    return ApiRefusal(ApiStatus(code, reason, message, Details(name, of.group, of.plural)))

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.places import PLAIN, UNTYPED, ListType, Place
+from kubectl_eksdoc.kubernetes.api.places import PLAIN, UNTYPED, ListType, SchemaPlace
 from kubectl_eksdoc.kubernetes.api.types.kinds import METADATA
 from kubectl_eksdoc.model.api_objects import Doc
 
 _LIST_TYPES: Mapping[str, ListType] = {"set": "set", "map": "map"}
 
 
-def place_of(schema: Any) -> Place:
+def place_of(schema: Any) -> SchemaPlace:
     """The place that `schema` describes, with all below it; what is no schema describes a plain one."""
     if not isinstance(schema, dict):
         return PLAIN
     items = schema.get("items")
-    return Place(
+    return SchemaPlace(
         atomic=schema.get("x-kubernetes-map-type") == "atomic",
         list_type=_LIST_TYPES.get(str(schema.get("x-kubernetes-list-type")), "atomic"),
         keys=tuple(map(str, _listed(schema.get("x-kubernetes-list-map-keys")))),
@@ -33,14 +33,14 @@ def place_of(schema: Any) -> Place:
     )
 
 
-def _named(schema: Doc) -> dict[str, Place]:
+def _named(schema: Doc) -> dict[str, SchemaPlace]:
     named = {name: place_of(inner) for name, inner in _properties(schema).items()}
     if schema.get("x-kubernetes-embedded-resource"):
         named |= {"apiVersion": PLAIN, "kind": PLAIN, "metadata": METADATA}
     return named
 
 
-def _entries(schema: Doc) -> Place | None:
+def _entries(schema: Doc) -> SchemaPlace | None:
     values = schema.get("additionalProperties")
     if isinstance(values, dict):
         return place_of(values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from kubectl_eksdoc.model.coredns import Block, Corefile, Directive, Refusal, Token
+from kubectl_eksdoc.model.coredns import Block, Corefile, CorefileRefusal, Directive, Token
 
 MOST = 65535
 
@@ -46,23 +46,23 @@ def no_listener(text: str) -> str | None:
     return None if port else ""
 
 
-def zone_refusals(corefile: Corefile) -> tuple[Refusal, ...]:
+def zone_refusals(corefile: Corefile) -> tuple[CorefileRefusal, ...]:
     """Of the names of zones, before any plugin is set up."""
     return tuple(
-        Refusal(f"error inspecting server blocks: {why}", key.line)
+        CorefileRefusal(f"error inspecting server blocks: {why}", key.line)
         for block in corefile.servers
         for key in block.keys
         if not key.environment and (why := _no_zone(_plain(key.text)[1]))
     )
 
 
-def server_refusals(corefile: Corefile) -> Iterator[Refusal]:
+def server_refusals(corefile: Corefile) -> Iterator[CorefileRefusal]:
     """Of what is served where, once all plugins are set up. Where a block binds or filters, two may share a zone."""
     for block in corefile.servers:
         for key in block.keys:
             port = _port(key)
             if port and int(port) > MOST:
-                yield Refusal(f"address {port}: invalid port", key.line)
+                yield CorefileRefusal(f"address {port}: invalid port", key.line)
     seen: set[tuple[str, str, str]] = set()
     for block in corefile.servers:
         if corefile.files or any(_sets_apart(corefile, block)):
@@ -75,7 +75,7 @@ def server_refusals(corefile: Corefile) -> Iterator[Refusal]:
             name = zone.rpartition(":")[0] if _port(key) else zone
             name = name.lower() if name.endswith(".") else f"{name.lower()}."
             if (scheme, name, port) in seen:
-                yield Refusal(f"cannot serve {scheme}://{name}:{port} - it is already defined", key.line)
+                yield CorefileRefusal(f"cannot serve {scheme}://{name}:{port} - it is already defined", key.line)
             seen.add((scheme, name, port))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.kubernetes.corefile.plugins import health_plugins, lameducks, unread
-from kubectl_eksdoc.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Block, Corefile, Directive, Import, Token
 
 _STEP = "    "
@@ -185,7 +185,7 @@ def _sign(sign: str) -> str:
 # The ConfigMap that has the Corefile: its text, and which clients own it.
 
 
-CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
+CONFIG = ObjectName("v1", "ConfigMap", SYSTEM, NAME)
 TEXT = ("f:data", f"f:{COREFILE}")
 """The path of the text in managedFields."""
 EKS = "eks"

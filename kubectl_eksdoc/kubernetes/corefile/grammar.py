@@ -11,27 +11,27 @@ import re
 from collections.abc import Callable, Sequence
 
 from kubectl_eksdoc.kubernetes.corefile.addresses import no_address, split_host_port
-from kubectl_eksdoc.kubernetes.corefile.known import NEWEST, Takes
-from kubectl_eksdoc.kubernetes.corefile.parser import Dispenser
+from kubectl_eksdoc.kubernetes.corefile.known import NEWEST, KnownPlugin
+from kubectl_eksdoc.kubernetes.corefile.parser import TokenReader
 from kubectl_eksdoc.model.durations import go_duration
 from kubectl_eksdoc.model.versions import Version
 
 ONCE = "this plugin can only be used once per Server Block"
 
 
-class Doubted(Exception):
+class CorefileDoubted(Exception):
     """Whether CoreDNS takes it is not known: why, in a clause."""
 
 
-def judge(over: Dispenser, plugin: Takes, version: Version) -> None:
-    """Over all of a block's uses of `plugin`. Raises `Refused`, or else `Doubted`."""
+def judge(over: TokenReader, plugin: KnownPlugin, version: Version) -> None:
+    """Over all of a block's uses of `plugin`. Raises `Refused`, or else `CorefileDoubted`."""
     uses, doubts, wanted = 0, list[str](), {each.name.split()[0] for each in plugin.options if each.required}
     while over.next():
         uses += 1
         if uses > 1 and plugin.once:
             raise over.plain_error(ONCE)
         if plugin.arguments is None:
-            raise Doubted(f"plugin {plugin.name} is not judged (line {over.token.line})")
+            raise CorefileDoubted(f"plugin {plugin.name} is not judged (line {over.token.line})")
         line = over.token.line
         arguments = [each.text for each in over.arguments()]
         if plugin.arguments == ("rule",):
@@ -45,10 +45,10 @@ def judge(over: Dispenser, plugin: Takes, version: Version) -> None:
         given = {_option(over, plugin, version, doubts) for _ in iter(over.next_in_block, False)}
         doubts += [f"{plugin.name} without {each} (line {line})" for each in sorted(wanted - given)]
     if doubts:
-        raise Doubted(f"not judged: {', '.join(doubts)}")
+        raise CorefileDoubted(f"not judged: {', '.join(doubts)}")
 
 
-def _forward(over: Dispenser, arguments: Sequence[str]) -> None:
+def _forward(over: TokenReader, arguments: Sequence[str]) -> None:
     if len(arguments) < 2:
         raise over.argument_error()
     for each in arguments[1:]:
@@ -56,7 +56,7 @@ def _forward(over: Dispenser, arguments: Sequence[str]) -> None:
             raise over.plain_error(f'not an IP address or file: "{_without_scheme(each)}"')
 
 
-def _option(over: Dispenser, plugin: Takes, version: Version, doubts: list[str]) -> str:
+def _option(over: TokenReader, plugin: KnownPlugin, version: Version, doubts: list[str]) -> str:
     """Its name."""
     name, line = over.value, over.token.line
     named = [each for each in plugin.options if each.name == name]

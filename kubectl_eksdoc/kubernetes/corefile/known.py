@@ -195,7 +195,7 @@ out. ``unknown=``: what CoreDNS says to an option it does not know; ``=`` alone:
 
 
 @dataclass(frozen=True, slots=True)
-class Takes:
+class KnownPlugin:
     """A plugin or an option of one. `arguments` None: not judged. `unknown`: CoreDNS' words for an unknown option, None
     where they are not claimed."""
 
@@ -203,7 +203,7 @@ class Takes:
     arguments: tuple[str, ...] | None
     since: Version = OLDEST
     until: Version = NEWEST
-    options: tuple[Takes, ...] = ()
+    options: tuple[KnownPlugin, ...] = ()
     once: bool = False
     required: bool = False
     inline: bool = False
@@ -218,7 +218,7 @@ class Takes:
 
 
 @cache
-def plugins() -> dict[str, Takes]:
+def plugins() -> dict[str, KnownPlugin]:
     """By name, in their order."""
     found: list[tuple[str, list[str]]] = []
     for line in _TABLE.strip().splitlines():
@@ -229,12 +229,12 @@ def plugins() -> dict[str, Takes]:
     return {each.name: each for each in (_plugin(line, options) for line, options in found)}
 
 
-def _plugin(line: str, options: list[str]) -> Takes:
+def _plugin(line: str, options: list[str]) -> KnownPlugin:
     line, told, unknown = line.partition(" unknown=")
     return replace(_takes(line), options=tuple(map(_takes, options)), unknown=unknown if told else None)
 
 
-def _takes(line: str) -> Takes:
+def _takes(line: str) -> KnownPlugin:
     name, *words = line.split()
     since, until = OLDEST, NEWEST
     for each in words:
@@ -243,7 +243,7 @@ def _takes(line: str) -> Takes:
             since, until = _version(begins, OLDEST), _version(ends, NEWEST)
     arguments = tuple(each for each in words if not each.startswith("@") and each not in _MARKS)
     once, required, inline = (each in words for each in _MARKS)
-    return Takes(name, None if arguments == ("?",) else arguments, since, until, (), once, required, inline)
+    return KnownPlugin(name, None if arguments == ("?",) else arguments, since, until, (), once, required, inline)
 
 
 _MARKS = ("once", "required", "inline")

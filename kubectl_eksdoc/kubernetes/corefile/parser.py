@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.model.coredns import Block, Corefile, Directive, Import, Refusal, Token
+from kubectl_eksdoc.model.coredns import Block, Corefile, CorefileRefusal, Directive, Import, Token
 
 # From text to tokens. Source: github.com/coredns/caddy, caddyfile/lexer.go.
 
@@ -106,15 +106,15 @@ def _quoted(text: str, start: int, begun: int) -> tuple[Token | None, int, int]:
 # How plugins walk over their tokens. Source: github.com/coredns/caddy, caddyfile/dispenser.go.
 
 
-class Refused(Exception):
+class CorefileSyntaxError(Exception):
     """CoreDNS does not start with it."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: CorefileRefusal) -> None:
         super().__init__(str(refusal))
         self.refusal = refusal
 
 
-class Dispenser:
+class TokenReader:
     """Mutable: it stands at one of the tokens, at first before them."""
 
     def __init__(self, tokens: Sequence[Token], plugin: str = "") -> None:
@@ -185,22 +185,24 @@ class Dispenser:
             return True
         return self._tokens[self._at - 1].last_line < self.token.line
 
-    def argument_error(self) -> Refused:
+    def argument_error(self) -> CorefileSyntaxError:
         if self.value == "{":
             return self.error("Unexpected token '{', expecting argument")
         return self.error(f"Wrong argument count or unexpected line ending after '{self.value}'")
 
-    def error(self, said: str) -> Refused:
-        return Refused(Refusal(f"Error during parsing: {said}", self._line, self._plugin))
+    def error(self, said: str) -> CorefileSyntaxError:
+        return CorefileSyntaxError(CorefileRefusal(f"Error during parsing: {said}", self._line, self._plugin))
 
-    def syntax_error(self, expected: str) -> Refused:
-        return Refused(
-            Refusal(f"Syntax error: Unexpected token '{self.value}', expecting '{expected}'", self._line, self._plugin)
+    def syntax_error(self, expected: str) -> CorefileSyntaxError:
+        return CorefileSyntaxError(
+            CorefileRefusal(
+                f"Syntax error: Unexpected token '{self.value}', expecting '{expected}'", self._line, self._plugin
+            )
         )
 
-    def plain_error(self, said: str) -> Refused:
+    def plain_error(self, said: str) -> CorefileSyntaxError:
         """In words of the plugin's own, which name no line."""
-        return Refused(Refusal(said, 0, self._plugin))
+        return CorefileSyntaxError(CorefileRefusal(said, 0, self._plugin))
 
     @property
     def _line(self) -> int:
@@ -210,12 +212,12 @@ class Dispenser:
 _VARIABLE = re.compile(r"\{\$([^{}]+)\}|\{%([^{}]+)%\}")
 
 
-def parse(text: str, environment: Mapping[str, str] | None = None) -> Corefile | Refusal:
+def parse(text: str, environment: Mapping[str, str] | None = None) -> Corefile | CorefileRefusal:
     """What CoreDNS's parser makes of it. Files that it imports are not in the text: they are kept as `Import`.
     `environment`: those of CoreDNS' variables that are known."""
     try:
         return _Parser(text, environment).corefile()
-    except Refused as refused:
+    except CorefileSyntaxError as refused:
         return refused.refusal
 
 
@@ -224,7 +226,7 @@ class _Parser:
 
     def __init__(self, text: str, environment: Mapping[str, str] | None) -> None:
         self._text = text
-        self._over = Dispenser([_filled(each, environment) for each in tokens(text)])
+        self._over = TokenReader([_filled(each, environment) for each in tokens(text)])
         self._blocks: list[Block] = []
         self._imports: list[Import] = []
         self._ended = False
@@ -247,7 +249,7 @@ class _Parser:
             for each in block.body if not block.snippet else ():
                 if isinstance(each, Import) and each.target.text in later - defined:
                     said = f"Error during parsing: File to import not found: {each.target.text}"
-                    raise Refused(Refusal(said, each.target.line))
+                    raise CorefileSyntaxError(CorefileRefusal(said, each.target.line))
 
     def _block(self) -> None:
         keys = self._keys()

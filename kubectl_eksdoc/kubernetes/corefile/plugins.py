@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from kubectl_eksdoc.kubernetes.corefile.addresses import no_address, no_listener, server_refusals, zone_refusals
-from kubectl_eksdoc.kubernetes.corefile.grammar import ONCE, Doubted, judge
-from kubectl_eksdoc.kubernetes.corefile.known import NEWEST, OLDEST, Takes, plugins
-from kubectl_eksdoc.kubernetes.corefile.parser import Dispenser, Refused
-from kubectl_eksdoc.model.coredns import Corefile, Directive, Import, Refusal, Token
+from kubectl_eksdoc.kubernetes.corefile.grammar import ONCE, CorefileDoubted, judge
+from kubectl_eksdoc.kubernetes.corefile.known import NEWEST, OLDEST, KnownPlugin, plugins
+from kubectl_eksdoc.kubernetes.corefile.parser import CorefileSyntaxError, TokenReader
+from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Directive, Import, Token
 from kubectl_eksdoc.model.durations import go_duration
 from kubectl_eksdoc.model.versions import Version
 
@@ -26,11 +26,11 @@ _MONITORS, _MONITORS_SINCE = ("until-ready", "continuously"), Version(1, 12, 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCorefile:
     """`refusals` in the order in which CoreDNS comes to them; it stops at the first. `doubts`: what is not judged, each
     in a clause."""
 
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[CorefileRefusal, ...] = ()
     doubts: tuple[str, ...] = ()
 
     @property
@@ -40,17 +40,20 @@ class Judged:
 
 
 def judged(
-    corefile: Corefile | Refusal, version: Version | None = DEFAULT, alone: bool = False, own_build: bool = False
-) -> Judged:
+    corefile: Corefile | CorefileRefusal,
+    version: Version | None = DEFAULT,
+    alone: bool = False,
+    own_build: bool = False,
+) -> JudgedCorefile:
     """By a CoreDNS of `version`; None for one that is not known, of which only what holds for all is said. `alone`: no
     file lies beside the Corefile that it could import; `own_build`: it may have plugins of its own."""
-    if isinstance(corefile, Refusal):
-        return Judged((corefile,))
+    if isinstance(corefile, CorefileRefusal):
+        return JudgedCorefile((corefile,))
     if version is None:
         return _by_all(corefile, alone, own_build)
     lost = tuple(_not_found(corefile)) if alone else ()
     if lost:
-        return Judged(lost)
+        return JudgedCorefile(lost)
     files = [each for each in corefile.files if not (alone and _beside(each))]
     doubts = [f"it imports {', '.join(files)}"] if files else []
     if version.older_than(OLDEST):
@@ -58,10 +61,10 @@ def judged(
     refusals = [*_unknown(corefile, version, own_build, doubts), *zone_refusals(corefile)]
     refusals += _of_plugins(corefile, version, doubts)
     refusals += [*_of_listeners(corefile, doubts), *server_refusals(corefile)]
-    return Judged(tuple(refusals), tuple(doubts))
+    return JudgedCorefile(tuple(refusals), tuple(doubts))
 
 
-def refusals(corefile: Corefile, version: Version | None = DEFAULT) -> tuple[Refusal, ...]:
+def refusals(corefile: Corefile, version: Version | None = DEFAULT) -> tuple[CorefileRefusal, ...]:
     """Why CoreDNS does not take it; () where nothing is known against it."""
     return judged(corefile, version).refusals
 
@@ -75,24 +78,24 @@ def _beside(target: str) -> bool:
     return not target.startswith("/") or target.startswith(_HOME)
 
 
-def _not_found(corefile: Corefile) -> Iterator[Refusal]:
+def _not_found(corefile: Corefile) -> Iterator[CorefileRefusal]:
     """A pattern may match nothing, a name may not."""
     held = [*corefile.imports, *(each for block in corefile.servers for each in corefile.whole(block))]
     for each in held:
         name = each.target.text if isinstance(each, Import) else ""
         if name and name not in corefile.snippets and _beside(name) and not set(name) & set(_WILD):
             assert isinstance(each, Import), "it has a target"
-            yield Refusal(f"Error during parsing: File to import not found: {name}", each.target.line)
+            yield CorefileRefusal(f"Error during parsing: File to import not found: {name}", each.target.line)
 
 
-def _by_all(corefile: Corefile, alone: bool, own_build: bool) -> Judged:
+def _by_all(corefile: Corefile, alone: bool, own_build: bool) -> JudgedCorefile:
     """What the default refuses and an old one as well is refused by all between."""
     now, old = (judged(corefile, each, alone, own_build) for each in (DEFAULT, Version(1, 6, 6)))
     both = tuple(each for each in now.refusals if each in old.refusals)
-    return Judged(both, (*now.doubts, "the version of CoreDNS is not known"))
+    return JudgedCorefile(both, (*now.doubts, "the version of CoreDNS is not known"))
 
 
-def _unknown(corefile: Corefile, version: Version, own_build: bool, doubts: list[str]) -> Iterator[Refusal]:
+def _unknown(corefile: Corefile, version: Version, own_build: bool, doubts: list[str]) -> Iterator[CorefileRefusal]:
     """Plugins that this version does not have."""
     for each in _directives(corefile):
         plugin = plugins().get(each.name)
@@ -103,7 +106,7 @@ def _unknown(corefile: Corefile, version: Version, own_build: bool, doubts: list
         elif version > NEWEST or (own_build and plugin is None):
             doubts.append(f"whether CoreDNS {version} has a plugin {each.name} (line {each.line})")
         else:
-            yield Refusal(f"Error during parsing: Unknown directive '{each.name}'", each.line)
+            yield CorefileRefusal(f"Error during parsing: Unknown directive '{each.name}'", each.line)
 
 
 def _directives(corefile: Corefile) -> Iterator[Directive]:
@@ -111,7 +114,7 @@ def _directives(corefile: Corefile) -> Iterator[Directive]:
         yield from (each for each in corefile.whole(block) if isinstance(each, Directive))
 
 
-def _of_plugins(corefile: Corefile, version: Version, doubts: list[str]) -> Iterator[Refusal]:
+def _of_plugins(corefile: Corefile, version: Version, doubts: list[str]) -> Iterator[CorefileRefusal]:
     """A plugin is set up for every block before the next one is."""
     blocks = [[each for each in corefile.whole(block) if isinstance(each, Directive)] for block in corefile.servers]
     used = {each.name for held in blocks for each in held}
@@ -122,21 +125,21 @@ def _of_plugins(corefile: Corefile, version: Version, doubts: list[str]) -> Iter
                 doubts.append(f"{plugin.name} (line {tokens[0].line}) is given something by the environment")
             elif tokens:
                 try:
-                    _judge(Dispenser(tokens, plugin.name), plugin, version)
-                except Refused as refused:
+                    _judge(TokenReader(tokens, plugin.name), plugin, version)
+                except CorefileSyntaxError as refused:
                     yield _placed(refused.refusal, tokens)
-                except Doubted as doubted:
+                except CorefileDoubted as doubted:
                     doubts.append(str(doubted))
 
 
-def _judge(over: Dispenser, plugin: Takes, version: Version) -> None:
+def _judge(over: TokenReader, plugin: KnownPlugin, version: Version) -> None:
     if plugin.by_code:
         _JUDGES[plugin.name](over, version)
     else:
         judge(over, plugin, version)
 
 
-def _of_listeners(corefile: Corefile, doubts: list[str]) -> Iterator[Refusal]:
+def _of_listeners(corefile: Corefile, doubts: list[str]) -> Iterator[CorefileRefusal]:
     """What a plugin cannot listen on it says when all are set up."""
     for name in ("health", "ready", "prometheus"):
         for each in _directives(corefile):
@@ -148,11 +151,11 @@ def _of_listeners(corefile: Corefile, doubts: list[str]) -> Iterator[Refusal]:
             if why is None:
                 doubts.append(f"the port of {name} (line {each.line})")
             elif why:
-                yield Refusal(why, each.line)
+                yield CorefileRefusal(why, each.line)
 
 
 def _address_of(directive: Directive) -> Token | None:
-    over = Dispenser(directive.tokens)
+    over = TokenReader(directive.tokens)
     over.next()
     return next(iter(over.arguments()), None)
 
@@ -168,9 +171,9 @@ def addresses(corefile: Corefile, plugin: str, default: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _placed(refusal: Refusal, tokens: Iterable[Token]) -> Refusal:
+def _placed(refusal: CorefileRefusal, tokens: Iterable[Token]) -> CorefileRefusal:
     """Where CoreDNS names no line, that of the plugin helps to find it."""
-    return refusal if refusal.line else Refusal(refusal.said, next(iter(tokens)).line, refusal.plugin)
+    return refusal if refusal.line else CorefileRefusal(refusal.said, next(iter(tokens)).line, refusal.plugin)
 
 
 def lameducks(directives: Iterable[Directive]) -> Iterator[Token]:
@@ -178,7 +181,7 @@ def lameducks(directives: Iterable[Directive]) -> Iterator[Token]:
     for each in directives:
         if each.name != "health":
             continue
-        over = Dispenser(each.tokens)
+        over = TokenReader(each.tokens)
         over.arguments()
         while over.next_in_block():
             if over.value == "lameduck":
@@ -224,7 +227,7 @@ def lameduck_s(corefile: Corefile) -> float | None:
     return whole
 
 
-def _health(over: Dispenser, version: Version) -> None:
+def _health(over: TokenReader, version: Version) -> None:
     while over.next():
         _address(over)
         while over.next_in_block():
@@ -238,7 +241,7 @@ def _health(over: Dispenser, version: Version) -> None:
                 raise over.plain_error(f"unable to parse lameduck duration value: '{text}' : {_no_duration(text)}")
 
 
-def _ready(over: Dispenser, version: Version) -> None:
+def _ready(over: TokenReader, version: Version) -> None:
     """Before `_MONITORS_SINCE` CoreDNS does not look into the block; then it passes over what it does not know."""
     used = False
     while over.next():
@@ -256,7 +259,7 @@ def _ready(over: Dispenser, version: Version) -> None:
                 raise over.error(f"monitor type '{arguments[0].text}' not supported")
 
 
-def _address(over: Dispenser) -> None:
+def _address(over: TokenReader) -> None:
     arguments = over.arguments()
     if len(arguments) > 1:
         raise over.argument_error()
@@ -266,7 +269,7 @@ def _address(over: Dispenser) -> None:
             raise over.plain_error(f"address {each.text}: {trouble}")
 
 
-def _reload(over: Dispenser, version: Version) -> None:
+def _reload(over: TokenReader, version: Version) -> None:
     while over.next():
         arguments = over.arguments()
         if len(arguments) > 2:
@@ -280,7 +283,7 @@ def _reload(over: Dispenser, version: Version) -> None:
                 raise over.plain_error(f"{name} value must be greater or equal to {seconds}s")
 
 
-def _loop(over: Dispenser, version: Version) -> None:
+def _loop(over: TokenReader, version: Version) -> None:
     used = False
     while over.next():
         if used:
@@ -290,7 +293,7 @@ def _loop(over: Dispenser, version: Version) -> None:
             raise over.argument_error()
 
 
-_JUDGES: dict[str, Callable[[Dispenser, Version], None]] = {
+_JUDGES: dict[str, Callable[[TokenReader, Version], None]] = {
     "health": _health,
     "ready": _ready,
     "reload": _reload,

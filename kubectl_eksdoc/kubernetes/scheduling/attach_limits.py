@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume
@@ -21,7 +21,7 @@ EBS = "ebs.csi.aws.com"
 _MIGRATED = {"kubernetes.io/aws-ebs": EBS}
 """In-tree plugin → the CSI driver that has its volumes (csi-translation-lib); for good since 1.25."""
 
-_FULL = Refusal(Filter.NODE_VOLUME_LIMITS, ("node(s) exceed max volume count",), resolvable=True)
+_FULL = SchedulingRefusal(SchedulerFilter.NODE_VOLUME_LIMITS, ("node(s) exceed max volume count",), resolvable=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class AttachDemand:
         return frozenset((*(volume.driver for volume in self.shared), *(driver for driver, _ in self.own)))
 
 
-class Attached:
+class NodeVolumes:
     """The volumes of one node. `limits` and `taken` are by driver; a driver without a limit is not in `limits`."""
 
     __slots__ = ("_unused", "_users", "limits", "taken")
@@ -99,11 +99,11 @@ class Attached:
             del self.taken[driver]
 
 
-def refusal(asked: AttachDemand | None, attached: Attached) -> Refusal | None:
+def refusal(asked: AttachDemand | None, attached: NodeVolumes) -> SchedulingRefusal | None:
     return None if asked is None or attached.has_room_for(asked) else _FULL
 
 
-def of_node(name: str, storage: Storage, like: str = "") -> Attached:
+def of_node(name: str, storage: Storage, like: str = "") -> NodeVolumes:
     """What the node of that name has attached; its limits are those of the node called `like`, if one is given."""
     limits = (storage.limits or {}).get(like or name, {})
     unused = []
@@ -112,7 +112,7 @@ def of_node(name: str, storage: Storage, like: str = "") -> Attached:
         # Upstream passes over attachments of in-tree and of inline volumes: their pods count them.
         if volume is not None and volume.handle and attachment.attacher and volume.driver not in _MIGRATED:
             unused.append(Attachable(attachment.attacher, volume.handle))
-    return Attached(limits, unused)
+    return NodeVolumes(limits, unused)
 
 
 def demand(

@@ -35,7 +35,7 @@ class Sizes:
         return min(self._alike, default=0) if len(self.by_place) >= places else 0
 
 
-class Group:
+class PodGroup:
     """Pods that a selector picks in some namespaces: those of `namespaces`, and those that `chosen` matches."""
 
     __slots__ = ("_chosen", "_labels", "_names", "_resolved", "namespaces", "selector")

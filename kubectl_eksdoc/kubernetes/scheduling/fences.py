@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.kubernetes.scheduling import node_affinity, taints, unschedulable
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulingRefusal
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placement import NodeDemand
 from kubectl_eksdoc.model.pods import Toleration
 
 
-class Fence:
+class NodeFilter:
     """The filters that look at the node alone, for pods with one demand and one set of tolerations."""
 
     __slots__ = ("_by_name", "_keys", "_known", "demand", "tolerations")
@@ -19,9 +19,9 @@ class Fence:
         self.tolerations = tolerations
         self._keys = tuple(sorted(demand.keys))
         self._by_name = demand.by_name
-        self._known: dict[object, Refusal | None] = {}
+        self._known: dict[object, SchedulingRefusal | None] = {}
 
-    def refusal(self, node: Node) -> Refusal | None:
+    def refusal(self, node: Node) -> SchedulingRefusal | None:
         """NodeUnschedulable, TaintToleration and NodeAffinity, in this order."""
         labels = node.labels
         like = (
@@ -36,7 +36,7 @@ class Fence:
             found = self._known[like] = self._decide(node)
             return found
 
-    def _decide(self, node: Node) -> Refusal | None:
+    def _decide(self, node: Node) -> SchedulingRefusal | None:
         return (
             unschedulable.refusal(self.tolerations, node)
             or taints.refusal(self.tolerations, node)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placement import NODE_NAME_FIELD, NodeDemand, NodeTerm, any_matches
 
-CONFLICT = Refusal(Filter.NODE_AFFINITY, ("pod affinity terms conflict",))
+CONFLICT = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("pod affinity terms conflict",))
 """What the scheduler says before it looks at any node, when the demand names none that could exist."""
 
-_REFUSED = Refusal(Filter.NODE_AFFINITY, ("node(s) didn't match Pod's node affinity/selector",))
-_ENFORCED = Refusal(Filter.NODE_AFFINITY, ("node(s) didn't match scheduler-enforced node affinity",))
+_REFUSED = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match Pod's node affinity/selector",))
+_ENFORCED = SchedulingRefusal(SchedulerFilter.NODE_AFFINITY, ("node(s) didn't match scheduler-enforced node affinity",))
 
 
-def refusal(demand: NodeDemand, node: Node, enforced: tuple[NodeTerm, ...] | None = None) -> Refusal | None:
+def refusal(demand: NodeDemand, node: Node, enforced: tuple[NodeTerm, ...] | None = None) -> SchedulingRefusal | None:
     """`enforced` is the scheduler's own addedAffinity, None (as in EKS) where it has none."""
     if enforced is not None and not any_matches(enforced, node.name, node.labels):
         return _ENFORCED

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.nodes import Node
 
-_REFUSED = Refusal(Filter.NODE_NAME, ("node(s) didn't match the requested node name",))
+_REFUSED = SchedulingRefusal(SchedulerFilter.NODE_NAME, ("node(s) didn't match the requested node name",))
 
 
-def refusal(wanted: str, node: Node) -> Refusal | None:
+def refusal(wanted: str, node: Node) -> SchedulingRefusal | None:
     """`wanted` is "" for a pod that leaves the choice to the scheduler."""
     return _REFUSED if wanted and wanted != node.name else None

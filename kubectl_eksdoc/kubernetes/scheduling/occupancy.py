@@ -14,31 +14,31 @@ from kubectl_eksdoc.kubernetes.scheduling import (
     spread,
     volumes,
 )
-from kubectl_eksdoc.kubernetes.scheduling.attach_limits import Attached
-from kubectl_eksdoc.kubernetes.scheduling.counts import Group
-from kubectl_eksdoc.kubernetes.scheduling.fences import Fence
-from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import Company, Term
-from kubectl_eksdoc.kubernetes.scheduling.pod_classes import Likeness, PodClass
+from kubectl_eksdoc.kubernetes.scheduling.attach_limits import NodeVolumes
+from kubectl_eksdoc.kubernetes.scheduling.counts import PodGroup
+from kubectl_eksdoc.kubernetes.scheduling.fences import NodeFilter
+from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import AntiAffinityTerm, PodAffinityTerms
+from kubectl_eksdoc.kubernetes.scheduling.pod_classes import PodClass, SchedulingTraits
 from kubectl_eksdoc.kubernetes.scheduling.ports import UsedPorts
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Refusal
-from kubectl_eksdoc.kubernetes.scheduling.resources import Room
-from kubectl_eksdoc.kubernetes.scheduling.spread import Census, Domains, Limit, Scope
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulingRefusal
+from kubectl_eksdoc.kubernetes.scheduling.resources import NodeRoom
+from kubectl_eksdoc.kubernetes.scheduling.spread import DomainCounts, Domains, Limit, SpreadScope
 from kubectl_eksdoc.kubernetes.scheduling.volumes import EMPTY, NO_VOLUMES, Storage
-from kubectl_eksdoc.kubernetes.scheduling.watchers import Roll, Watcher, Watchers
+from kubectl_eksdoc.kubernetes.scheduling.watchers import PodCounter, WatcherIndex, Watchers
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placement import PodTerm
 from kubectl_eksdoc.model.pods import ENDED, Pod, VolumeKind
 from kubectl_eksdoc.model.selectors import Labels
 
 
-class Seat:
+class NodeOccupancy:
     """One node as it is taken now; `held` is how many pods of each class are on it."""
 
     __slots__ = ("attached", "held", "node", "ports", "room")
 
-    def __init__(self, node: Node, attached: Attached) -> None:
+    def __init__(self, node: Node, attached: NodeVolumes) -> None:
         self.node = node
-        self.room = Room(node.allocatable)
+        self.room = NodeRoom(node.allocatable)
         self.ports = UsedPorts()
         self.attached = attached
         self.held: dict[PodClass, int] = {}
@@ -57,17 +57,17 @@ class Occupancy:
         self._namespaces = namespaces or {}
         self._knows_namespaces = namespaces is not None
         self._storage = storage
-        self._classes: dict[Likeness, PodClass] = {}
+        self._classes: dict[SchedulingTraits, PodClass] = {}
         self._alike: dict[object, tuple[PodClass, Pod]] = {}  # by what pods share, with one who keeps that alive
-        self._fences: dict[object, Fence] = {}
-        self._terms: dict[object, Term] = {}
-        self._companies: dict[object, Company] = {}
-        self._censuses: dict[object, Census] = {}
-        self._domains: dict[Scope, Domains] = {}
+        self._fences: dict[object, NodeFilter] = {}
+        self._terms: dict[object, AntiAffinityTerm] = {}
+        self._companies: dict[object, PodAffinityTerms] = {}
+        self._censuses: dict[object, DomainCounts] = {}
+        self._domains: dict[SpreadScope, Domains] = {}
         self._watchers = Watchers()
-        self._roll: Roll[PodClass] = Roll()
-        self._candidates: dict[Fence, dict[str, Seat]] = {}
-        self.seats: dict[str, Seat] = {}
+        self._roll: WatcherIndex[PodClass] = WatcherIndex()
+        self._candidates: dict[NodeFilter, dict[str, NodeOccupancy]] = {}
+        self.seats: dict[str, NodeOccupancy] = {}
         for node in nodes:
             self.add_node(node)
 
@@ -105,7 +105,7 @@ class Occupancy:
             same = same, pod.volumes, pod.deleting
         found = self._alike.get(same)
         if found is None:
-            found = self._alike[same] = self.class_like(Likeness.of(pod)), pod
+            found = self._alike[same] = self.class_like(SchedulingTraits.of(pod)), pod
         return found[0]
 
     def successor_of(self, pod: Pod) -> PodClass:
@@ -118,9 +118,9 @@ class Occupancy:
         if pod.deletion_deadline is None and not any(each.kind is VolumeKind.EPHEMERAL for each in pod.volumes):
             return kind, kind
         new = attach_limits.made_anew(pod, self._storage) if pod.volumes else ()
-        return kind, self.class_like(Likeness.of_successor(pod, new))
+        return kind, self.class_like(SchedulingTraits.of_successor(pod, new))
 
-    def class_like(self, like: Likeness) -> PodClass:
+    def class_like(self, like: SchedulingTraits) -> PodClass:
         """The one class for that likeness."""
         found = self._classes.get(like)
         return found if found is not None else self._learn(like)
@@ -135,7 +135,7 @@ class Occupancy:
             raise ValueError(f"no such pod is on {name}")
         self._move(kind, self.seats[name], -1)
 
-    def candidates(self, kind: PodClass) -> Mapping[str, Seat]:
+    def candidates(self, kind: PodClass) -> Mapping[str, NodeOccupancy]:
         """The nodes that its demands of nodes and its volumes allow, kept up to date as nodes change."""
         found = self._candidates.get(kind.fence)
         if found is None:
@@ -147,7 +147,7 @@ class Occupancy:
             return found
         return {name: seat for name, seat in found.items() if volumes.refusal(kind.volumes, seat.node) is None}
 
-    def has_place(self, kind: PodClass, seat: Seat) -> bool:
+    def has_place(self, kind: PodClass, seat: NodeOccupancy) -> bool:
         """Whether one of `candidates` can take one pod more, with the pods that are there now."""
         if not seat.room.fits(kind.placement.requests):
             return False
@@ -157,7 +157,7 @@ class Occupancy:
             and _beside_others(kind, seat.node.labels) is None
         )
 
-    def refusal(self, kind: PodClass, name: str) -> Refusal | None:
+    def refusal(self, kind: PodClass, name: str) -> SchedulingRefusal | None:
         """Of the first filter that refuses the node, in the scheduler's order; None where the pod fits."""
         seat = self.seats[name]
         return (
@@ -190,7 +190,7 @@ class Occupancy:
         """A node that was not there, without pods; it can attach what the node called `like` can (default: its own)."""
         if node.name in self.seats:
             raise ValueError(f"node {node.name} is there already")
-        seat = self.seats[node.name] = Seat(node, attach_limits.of_node(node.name, self._storage, like))
+        seat = self.seats[node.name] = NodeOccupancy(node, attach_limits.of_node(node.name, self._storage, like))
         self._admit(seat)
 
     def drop_node(self, name: str) -> None:
@@ -205,12 +205,12 @@ class Occupancy:
         seat = self.seats[node.name]
         held = dict(seat.held)
         self._dismiss(seat)
-        seat.node, seat.room = node, Room(node.allocatable)
+        seat.node, seat.room = node, NodeRoom(node.allocatable)
         self._admit(seat)
         for kind, count in held.items():
             self._move(kind, seat, count)
 
-    def _admit(self, seat: Seat) -> None:
+    def _admit(self, seat: NodeOccupancy) -> None:
         for domains in self._domains.values():
             domains.admit(seat.node)
         for fence, found in self._candidates.items():
@@ -219,14 +219,14 @@ class Occupancy:
             else:
                 found.pop(seat.node.name, None)
 
-    def _dismiss(self, seat: Seat) -> None:
+    def _dismiss(self, seat: NodeOccupancy) -> None:
         """Nothing on the node counts any more, nor does the node."""
         for kind, count in list(seat.held.items()):
             self._move(kind, seat, -count)
         for domains in self._domains.values():
             domains.dismiss(seat.node.name)
 
-    def _move(self, kind: PodClass, seat: Seat, count: int) -> None:
+    def _move(self, kind: PodClass, seat: NodeOccupancy, count: int) -> None:
         node, placement = seat.node, kind.placement
         seat.room.take(placement.requests, count)
         if kind.takes_more:
@@ -240,7 +240,7 @@ class Occupancy:
         _add(kind.on, node.name, count)
         _add(seat.held, kind, count)
 
-    def _learn(self, like: Likeness) -> PodClass:
+    def _learn(self, like: SchedulingTraits) -> PodClass:
         labels, placement, namespace = dict(like.labels), like.placement, like.namespace
         company = self._company(placement.affinity, namespace, labels)
         unread = ("its volumes are not known: claims or volumes were not read",)
@@ -267,34 +267,34 @@ class Occupancy:
         self._roll.add(kind)
         return kind
 
-    def _fence(self, like: Likeness) -> Fence:
+    def _fence(self, like: SchedulingTraits) -> NodeFilter:
         key = (like.placement.nodes, like.tolerations)
         found = self._fences.get(key)
         if found is None:
-            found = self._fences[key] = Fence(*key)
+            found = self._fences[key] = NodeFilter(*key)
         return found
 
-    def _group(self, key: pod_affinity.Resolved) -> Group:
-        return Group(key[1], key[2], key[3], self._namespaces)
+    def _group(self, key: pod_affinity.Resolved) -> PodGroup:
+        return PodGroup(key[1], key[2], key[3], self._namespaces)
 
-    def _term(self, term: PodTerm, namespace: str, labels: Labels) -> Term:
+    def _term(self, term: PodTerm, namespace: str, labels: Labels) -> AntiAffinityTerm:
         key = pod_affinity.resolved(term, namespace, labels)
         if key not in self._terms:
-            self._terms[key] = Term(key[0], self._group(key))
+            self._terms[key] = AntiAffinityTerm(key[0], self._group(key))
             self._watch(self._terms[key])
         return self._terms[key]
 
-    def _company(self, terms: Sequence[PodTerm], namespace: str, labels: Labels) -> Company | None:
+    def _company(self, terms: Sequence[PodTerm], namespace: str, labels: Labels) -> PodAffinityTerms | None:
         if not terms:
             return None
         keys = tuple(pod_affinity.resolved(term, namespace, labels) for term in terms)
         if keys not in self._companies:
             topology = tuple(key[0] for key in keys)
-            self._companies[keys] = Company(topology, tuple(self._group(key) for key in keys))
+            self._companies[keys] = PodAffinityTerms(topology, tuple(self._group(key) for key in keys))
             self._watch(self._companies[keys])
         return self._companies[keys]
 
-    def _limits(self, like: Likeness, labels: Labels) -> tuple[Limit, ...]:
+    def _limits(self, like: SchedulingTraits, labels: Labels) -> tuple[Limit, ...]:
         if not like.placement.spread:
             return ()
         found = []
@@ -302,21 +302,21 @@ class Occupancy:
             selector = spread.selected(each, labels)
             key = (like.namespace, selector, scope)
             if key not in self._censuses:
-                group = Group(frozenset((like.namespace,)), None, selector, self._namespaces)
-                self._censuses[key] = Census(group, self._domains_in(scope))
+                group = PodGroup(frozenset((like.namespace,)), None, selector, self._namespaces)
+                self._censuses[key] = DomainCounts(group, self._domains_in(scope))
                 self._watch(self._censuses[key])
             itself = int(selector.matches(labels))
             found.append(Limit(self._censuses[key], each.max_skew, each.min_domains, itself))
         return tuple(found)
 
-    def _domains_in(self, scope: Scope) -> Domains:
+    def _domains_in(self, scope: SpreadScope) -> Domains:
         if scope not in self._domains:
             made = self._domains[scope] = Domains(scope)
             for seat in self.seats.values():
                 made.admit(seat.node)
         return self._domains[scope]
 
-    def _watch(self, watcher: Watcher) -> None:
+    def _watch(self, watcher: PodCounter) -> None:
         """From now on it counts, and every pod that is there is counted."""
         self._watchers.add(watcher)
         for kind in self._roll.counted_by(watcher):
@@ -325,17 +325,17 @@ class Occupancy:
                     watcher.count(self.seats[name].node, count)
 
 
-def _join(kind: PodClass, watcher: Watcher) -> bool:
+def _join(kind: PodClass, watcher: PodCounter) -> bool:
     """Whether the watcher counts such pods: those being deleted are none for spread."""
-    if kind.leaving and isinstance(watcher, Census):
+    if kind.leaving and isinstance(watcher, DomainCounts):
         return False
     kind.watchers.append(watcher)
-    if isinstance(watcher, Term):
+    if isinstance(watcher, AntiAffinityTerm):
         kind.meaning.append(watcher)
     return True
 
 
-def _beside_others(kind: PodClass, labels: Labels) -> Refusal | None:
+def _beside_others(kind: PodClass, labels: Labels) -> SchedulingRefusal | None:
     """PodTopologySpread and InterPodAffinity, in this order."""
     found = spread.refusal(kind.limits, labels) if kind.limits else None
     return found or pod_affinity.refusal(labels, kind.company, kind.counts_itself, kind.own, kind.meaning)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.kubernetes.scheduling.counts import Group
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
+from kubectl_eksdoc.kubernetes.scheduling.counts import PodGroup
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placement import PodTerm
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
 
-_AFFINITY = Refusal(Filter.INTER_POD_AFFINITY, ("node(s) didn't match pod affinity rules",))
-_ANTI_AFFINITY = Refusal(Filter.INTER_POD_AFFINITY, ("node(s) didn't match pod anti-affinity rules",), resolvable=True)
-_EXISTING = Refusal(
-    Filter.INTER_POD_AFFINITY, ("node(s) didn't satisfy existing pods anti-affinity rules",), resolvable=True
+_AFFINITY = SchedulingRefusal(SchedulerFilter.INTER_POD_AFFINITY, ("node(s) didn't match pod affinity rules",))
+_ANTI_AFFINITY = SchedulingRefusal(
+    SchedulerFilter.INTER_POD_AFFINITY, ("node(s) didn't match pod anti-affinity rules",), resolvable=True
+)
+_EXISTING = SchedulingRefusal(
+    SchedulerFilter.INTER_POD_AFFINITY, ("node(s) didn't satisfy existing pods anti-affinity rules",), resolvable=True
 )
 
 Resolved = tuple[str, frozenset[str], Selector | None, Selector]
@@ -29,19 +31,19 @@ def resolved(term: PodTerm, namespace: str, labels: Labels) -> Resolved:
     return term.topology_key, own | frozenset(term.namespaces), term.namespace_selector, chosen
 
 
-class Term:
+class AntiAffinityTerm:
     """One anti-affinity term that pods hold: where the pods are that it means, and where those that hold it."""
 
     __slots__ = ("group", "holders", "key", "meant")
 
-    def __init__(self, key: str, group: Group) -> None:
+    def __init__(self, key: str, group: PodGroup) -> None:
         self.key = key
         self.group = group
         self.meant: dict[str, int] = {}  # by the value of the topology key
         self.holders: dict[str, int] = {}
 
     @property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[PodGroup, ...]:
         return (self.group,)
 
     def matches(self, namespace: str, labels: Labels) -> bool:
@@ -56,12 +58,12 @@ class Term:
         _count(self.holders, node.labels.get(self.key), count)
 
 
-class Company:
+class PodAffinityTerms:
     """All required affinity terms of a pod: a pod counts that every one of them means, by each term's key."""
 
     __slots__ = ("groups", "keys", "places")
 
-    def __init__(self, keys: tuple[str, ...], groups: tuple[Group, ...]) -> None:
+    def __init__(self, keys: tuple[str, ...], groups: tuple[PodGroup, ...]) -> None:
         self.keys = keys
         self.groups = groups
         self.places: dict[str, dict[str, int]] = {key: {} for key in keys}
@@ -70,7 +72,7 @@ class Company:
         return all(group.matches(namespace, labels) for group in self.groups)
 
     @property
-    def group(self) -> Group:
+    def group(self) -> PodGroup:
         """One that every pod in the company is in."""
         return self.groups[0]
 
@@ -88,8 +90,12 @@ class Company:
 
 
 def refusal(
-    labels: Labels, company: Company | None, counts_itself: bool, own: Sequence[Term], meaning: Sequence[Term]
-) -> Refusal | None:
+    labels: Labels,
+    company: PodAffinityTerms | None,
+    counts_itself: bool,
+    own: Sequence[AntiAffinityTerm],
+    meaning: Sequence[AntiAffinityTerm],
+) -> SchedulingRefusal | None:
     """Of a node with those labels for a pod with `company` and its `own` anti-affinity terms.
 
     `counts_itself`: the pod is one that its own affinity terms mean. `meaning`: the terms that mean the pod.

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kubectl_eksdoc.kubernetes.scheduling.attach_limits import AttachDemand
-from kubectl_eksdoc.kubernetes.scheduling.fences import Fence
-from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import Company, Term
+from kubectl_eksdoc.kubernetes.scheduling.fences import NodeFilter
+from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import AntiAffinityTerm, PodAffinityTerms
 from kubectl_eksdoc.kubernetes.scheduling.spread import Limit
 from kubectl_eksdoc.kubernetes.scheduling.volumes import VolumeDemand
-from kubectl_eksdoc.kubernetes.scheduling.watchers import Watcher
+from kubectl_eksdoc.kubernetes.scheduling.watchers import PodCounter
 from kubectl_eksdoc.model.placement import Placement
 from kubectl_eksdoc.model.pods import Pod, Toleration, VolumeKind
 from kubectl_eksdoc.model.selectors import Labels
 
 
-class Likeness(NamedTuple):
+class SchedulingTraits(NamedTuple):
     """All by which the scheduler tells pods apart. `leaving`: being deleted, and so not counted for spread.
 
     `disks` are ids of EBS volumes that the pod names itself; `new` the drivers of which each such pod gets a volume
@@ -33,19 +33,19 @@ class Likeness(NamedTuple):
     new: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, pod: Pod) -> Likeness:
+    def of(cls, pod: Pod) -> SchedulingTraits:
         """Of the pod as it is."""
         claims = tuple(v.detail for v in pod.volumes if v.has_claim) if pod.volumes else ()
         return cls._of(pod, claims, pod.deleting)
 
     @classmethod
-    def of_successor(cls, pod: Pod, new: tuple[str, ...] = ()) -> Likeness:
+    def of_successor(cls, pod: Pod, new: tuple[str, ...] = ()) -> SchedulingTraits:
         """Of the pod that takes its place: not being deleted, and with `new` for the claims made for the old one."""
         claims = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM) if pod.volumes else ()
         return cls._of(pod, claims, False, new)
 
     @classmethod
-    def _of(cls, pod: Pod, claims: tuple[str, ...], leaving: bool, new: tuple[str, ...] = ()) -> Likeness:
+    def _of(cls, pod: Pod, claims: tuple[str, ...], leaving: bool, new: tuple[str, ...] = ()) -> SchedulingTraits:
         labels = tuple(sorted(pod.labels.items()))
         disks = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.AWS_EBS) if pod.volumes else ()
         return cls(pod.namespace, labels, pod.placement, pod.tolerations, claims, leaving, disks, new)
@@ -67,17 +67,17 @@ class PodClass:
     labels: Labels
     placement: Placement
     leaving: bool
-    fence: Fence
+    fence: NodeFilter
     volumes: VolumeDemand
     attaches: AttachDemand | None = None
     takes_more: bool = False
     unknown: tuple[str, ...] = ()
-    company: Company | None = None
+    company: PodAffinityTerms | None = None
     counts_itself: bool = False
-    own: tuple[Term, ...] = ()
+    own: tuple[AntiAffinityTerm, ...] = ()
     limits: tuple[Limit, ...] = ()
-    meaning: list[Term] = field(default_factory=list)
-    watchers: list[Watcher] = field(default_factory=list)
+    meaning: list[AntiAffinityTerm] = field(default_factory=list)
+    watchers: list[PodCounter] = field(default_factory=list)
     on: dict[str, int] = field(default_factory=dict)
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.placement import HostPort
 
 EVERYWHERE = "0.0.0.0"
 
-_REFUSED = Refusal(Filter.NODE_PORTS, ("node(s) didn't have free ports for the requested pod ports",), resolvable=True)
+_REFUSED = SchedulingRefusal(
+    SchedulerFilter.NODE_PORTS, ("node(s) didn't have free ports for the requested pod ports",), resolvable=True
+)
 
 
 class UsedPorts:
@@ -36,5 +38,5 @@ class UsedPorts:
         return port.address == EVERYWHERE or port.address in held or EVERYWHERE in held
 
 
-def refusal(ports: Iterable[HostPort], used: UsedPorts) -> Refusal | None:
+def refusal(ports: Iterable[HostPort], used: UsedPorts) -> SchedulingRefusal | None:
     return _REFUSED if any(used.taken(port) for port in ports) else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Filter(str, Enum):
+class SchedulerFilter(str, Enum):
     """The filter plugins, in the order in which the scheduler asks them (apis/config/v1/default_plugins.go)."""
 
     NODE_UNSCHEDULABLE = "NodeUnschedulable"
@@ -23,13 +23,13 @@ class Filter(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class SchedulingRefusal:
     """`reasons` in the scheduler's words, as its FailedScheduling events count them (one node may give several).
 
     `resolvable`: other pods going from the node could help (Unschedulable; otherwise UnschedulableAndUnresolvable).
     """
 
-    filter: Filter
+    filter: SchedulerFilter
     reasons: tuple[str, ...]
     resolvable: bool = False
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.placement import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests
 
 TOO_MANY_PODS = "Too many pods"
@@ -24,7 +24,7 @@ class Shortage:
     capacity: int
 
 
-class Room:
+class NodeRoom:
     """What one node has and what is taken of it. The fields are plain, for the search over nodes reads them often."""
 
     __slots__ = ("allocatable", "cpu", "ephemeral", "memory", "others", "pods")
@@ -63,7 +63,7 @@ class Room:
         )
 
 
-def shortages(asked: Requests, room: Room, ignored: frozenset[str] = frozenset()) -> tuple[Shortage, ...]:
+def shortages(asked: Requests, room: NodeRoom, ignored: frozenset[str] = frozenset()) -> tuple[Shortage, ...]:
     """Every resource that does not suffice, the place for a pod aside.
 
     `ignored` are the scheduler's ignoredResources and ignoredResourceGroups (what stands before the slash).
@@ -84,11 +84,11 @@ def shortages(asked: Requests, room: Room, ignored: frozenset[str] = frozenset()
     return tuple(found)
 
 
-def refusal(asked: Requests, room: Room, ignored: frozenset[str] = frozenset()) -> Refusal | None:
+def refusal(asked: Requests, room: NodeRoom, ignored: frozenset[str] = frozenset()) -> SchedulingRefusal | None:
     """Other pods going helps unless the pod asks for more than the whole node has."""
     short = shortages(asked, room, ignored)
     if not short and room.pods > 0:
         return None
     full = (TOO_MANY_PODS,) if room.pods <= 0 else ()
     reasons = full + tuple(f"Insufficient {s.resource}" for s in short)
-    return Refusal(Filter.NODE_RESOURCES_FIT, reasons, all(s.requested <= s.capacity for s in short))
+    return SchedulingRefusal(SchedulerFilter.NODE_RESOURCES_FIT, reasons, all(s.requested <= s.capacity for s in short))

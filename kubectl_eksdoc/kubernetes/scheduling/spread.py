@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.kubernetes.scheduling.counts import Group, Sizes
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
+from kubectl_eksdoc.kubernetes.scheduling.counts import PodGroup, Sizes
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.kubernetes.scheduling.taints import tolerated
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placement import NodeDemand, Placement, Spread
 from kubectl_eksdoc.model.pods import Toleration
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
 
-_SKEWED = Refusal(
-    Filter.POD_TOPOLOGY_SPREAD, ("node(s) didn't match pod topology spread constraints",), resolvable=True
+_SKEWED = SchedulingRefusal(
+    SchedulerFilter.POD_TOPOLOGY_SPREAD, ("node(s) didn't match pod topology spread constraints",), resolvable=True
 )
-_NO_LABEL = Refusal(
-    Filter.POD_TOPOLOGY_SPREAD, ("node(s) didn't match pod topology spread constraints (missing required label)",)
+_NO_LABEL = SchedulingRefusal(
+    SchedulerFilter.POD_TOPOLOGY_SPREAD,
+    ("node(s) didn't match pod topology spread constraints (missing required label)",),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SpreadScope:
     """On which nodes pods count for a constraint, and in what domains.
 
     `keys` are the topology keys of all the pod's constraints: a node that lacks one is in no domain. `demand` and
@@ -47,7 +48,7 @@ class Domains:
 
     __slots__ = ("by_node", "nodes_in", "scope")
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: SpreadScope) -> None:
         self.scope = scope
         self.by_node: dict[str, str] = {}
         self.nodes_in: dict[str, int] = {}
@@ -66,12 +67,12 @@ class Domains:
                 del self.nodes_in[value]
 
 
-class Census:
+class DomainCounts:
     """The pods that one constraint counts, by domain; constraints that count the same share one."""
 
     __slots__ = ("domains", "group", "sizes")
 
-    def __init__(self, group: Group, domains: Domains) -> None:
+    def __init__(self, group: PodGroup, domains: Domains) -> None:
         self.group = group
         self.domains = domains
         self.sizes = Sizes()
@@ -91,7 +92,7 @@ class Census:
 class Limit:
     """One constraint of a pod over its census; `itself` is 1 where the pod is one of those counted."""
 
-    census: Census
+    census: DomainCounts
     max_skew: int
     min_domains: int
     itself: int
@@ -104,12 +105,12 @@ def selected(constraint: Spread, labels: Labels) -> Selector:
     return Selector(given.requirements + more, given.valid) if more else given
 
 
-def scopes(placement: Placement, tolerations: tuple[Toleration, ...]) -> tuple[Scope, ...]:
+def scopes(placement: Placement, tolerations: tuple[Toleration, ...]) -> tuple[SpreadScope, ...]:
     """The scope of each constraint of a pod with that placement and those tolerations."""
     keys = frozenset(each.topology_key for each in placement.spread)
     asks = placement.nodes != NodeDemand()
     return tuple(
-        Scope(
+        SpreadScope(
             key=each.topology_key,
             keys=keys,
             demand=placement.nodes if each.honours_affinity and asks else None,
@@ -119,7 +120,7 @@ def scopes(placement: Placement, tolerations: tuple[Toleration, ...]) -> tuple[S
     )
 
 
-def refusal(limits: Sequence[Limit], labels: Labels) -> Refusal | None:
+def refusal(limits: Sequence[Limit], labels: Labels) -> SchedulingRefusal | None:
     """Of a node with those labels."""
     for limit in limits:
         census = limit.census

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Toleration
 
 FORBIDDING = ("NoSchedule", "NoExecute")
 
-_REFUSED = Refusal(Filter.TAINT_TOLERATION, ("node(s) had untolerated taint(s)",))
+_REFUSED = SchedulingRefusal(SchedulerFilter.TAINT_TOLERATION, ("node(s) had untolerated taint(s)",))
 
 
 def tolerated(tolerations: Sequence[Toleration], node: Node) -> bool:
@@ -24,5 +24,5 @@ def tolerated(tolerations: Sequence[Toleration], node: Node) -> bool:
     )
 
 
-def refusal(tolerations: Sequence[Toleration], node: Node) -> Refusal | None:
+def refusal(tolerations: Sequence[Toleration], node: Node) -> SchedulingRefusal | None:
     return None if tolerated(tolerations, node) else _REFUSED

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Node
 from kubectl_eksdoc.model.pods import Toleration
 
-_REFUSED = Refusal(Filter.NODE_UNSCHEDULABLE, ("node(s) were unschedulable",))
+_REFUSED = SchedulingRefusal(SchedulerFilter.NODE_UNSCHEDULABLE, ("node(s) were unschedulable",))
 
 
-def refusal(tolerations: Iterable[Toleration], node: Node) -> Refusal | None:
+def refusal(tolerations: Iterable[Toleration], node: Node) -> SchedulingRefusal | None:
     if not node.unschedulable:
         return None
     tolerated = any(t.tolerates(UNSCHEDULABLE_TAINT, "", "NoSchedule") for t in tolerations)

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
@@ -24,9 +24,11 @@ _BETA_TO_GA = {
 }
 _PLACES = (*_BETA_TO_GA, *_BETA_TO_GA.values())
 
-_AFFINITY = Refusal(Filter.VOLUME_BINDING, ("node(s) didn't match PersistentVolume's node affinity",))
-_ZONE = Refusal(Filter.VOLUME_ZONE, ("node(s) had no available volume zone",))
-_UNBOUND = Refusal(Filter.VOLUME_BINDING, ("pod has unbound immediate PersistentVolumeClaims",))
+_AFFINITY = SchedulingRefusal(
+    SchedulerFilter.VOLUME_BINDING, ("node(s) didn't match PersistentVolume's node affinity",)
+)
+_ZONE = SchedulingRefusal(SchedulerFilter.VOLUME_ZONE, ("node(s) had no available volume zone",))
+_UNBOUND = SchedulingRefusal(SchedulerFilter.VOLUME_BINDING, ("pod has unbound immediate PersistentVolumeClaims",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class VolumeDemand:
 
     terms: tuple[tuple[NodeTerm, ...], ...] = ()
     zones: tuple[tuple[str, frozenset[str]], ...] = ()
-    never: Refusal | None = None
+    never: SchedulingRefusal | None = None
 
 
 NO_VOLUMES = VolumeDemand()
@@ -109,14 +111,14 @@ def demand(namespace: str, claims: Sequence[str], storage: Storage) -> VolumeDem
     for name in claims:
         claim = storage.claims.get(f"{namespace}/{name}")
         if claim is None:
-            return _never(Filter.VOLUME_BINDING, f'persistentvolumeclaim "{name}" not found')
+            return _never(SchedulerFilter.VOLUME_BINDING, f'persistentvolumeclaim "{name}" not found')
         volume = storage.volumes.get(claim.volume)
         if volume is not None:
             if volume.terms is not None:
                 terms.append(volume.terms)
             zones += zones_of(volume)
         elif claim.volume:
-            return _never(Filter.VOLUME_BINDING, f'persistentvolume "{claim.volume}" not found')
+            return _never(SchedulerFilter.VOLUME_BINDING, f'persistentvolume "{claim.volume}" not found')
         else:
             held = unbound(claim, storage)
             if held is not None:
@@ -130,13 +132,13 @@ def zones_of(volume: PersistentVolume) -> list[tuple[str, frozenset[str]]]:
     return [(label, allowed) for label, allowed in parsed if "" not in allowed]
 
 
-def unbound(claim: Claim, storage: Storage) -> Refusal | None:
+def unbound(claim: Claim, storage: Storage) -> SchedulingRefusal | None:
     """Why a claim without a volume holds its pod back (VolumeBinding); None where it waits for the pod to be placed."""
     found = storage.classes.get(claim.storage_class)
     return None if found is not None and found.binding_mode == WAITS else _UNBOUND
 
 
-def refusal(asked: VolumeDemand, node: Node) -> Refusal | None:
+def refusal(asked: VolumeDemand, node: Node) -> SchedulingRefusal | None:
     if asked.never is not None:
         return asked.never
     if not all(any_matches(terms, node.name, node.labels) for terms in asked.terms):
@@ -144,7 +146,7 @@ def refusal(asked: VolumeDemand, node: Node) -> Refusal | None:
     return zone_refusal(asked, node)
 
 
-def zone_refusal(asked: VolumeDemand, node: Node) -> Refusal | None:
+def zone_refusal(asked: VolumeDemand, node: Node) -> SchedulingRefusal | None:
     """A node without any label of a place is taken to be everywhere."""
     if not asked.zones or not any(label in node.labels for label in _PLACES):
         return None
@@ -155,5 +157,5 @@ def zone_refusal(asked: VolumeDemand, node: Node) -> Refusal | None:
     return None
 
 
-def _never(by: Filter, reason: str) -> VolumeDemand:
-    return VolumeDemand(never=Refusal(by, (reason,)))
+def _never(by: SchedulerFilter, reason: str) -> VolumeDemand:
+    return VolumeDemand(never=SchedulingRefusal(by, (reason,)))

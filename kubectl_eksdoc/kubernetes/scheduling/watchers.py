@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
-from kubectl_eksdoc.kubernetes.scheduling.counts import Group
+from kubectl_eksdoc.kubernetes.scheduling.counts import PodGroup
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.selectors import Labels
 
 
-class Watcher(Protocol):
+class PodCounter(Protocol):
     """Something that counts pods by where they are."""
 
     @property
-    def group(self) -> Group:
+    def group(self) -> PodGroup:
         """A group that every pod it counts is in."""
 
     def matches(self, namespace: str, labels: Labels) -> bool: ...
@@ -38,7 +38,7 @@ _Pair = tuple[str, str]
 """A label's key and value."""
 
 
-class Roll(Generic[P]):
+class WatcherIndex(Generic[P]):
     """All that can be watched, by namespace and by label pair."""
 
     def __init__(self) -> None:
@@ -60,11 +60,11 @@ class Roll(Generic[P]):
                 alike = by_pair[pair] = []
             alike.append(pods)
 
-    def counted_by(self, watcher: Watcher) -> Iterator[P]:
+    def counted_by(self, watcher: PodCounter) -> Iterator[P]:
         """Those that `watcher` counts, each once."""
         return (p for p in self._candidates(watcher.group) if watcher.matches(p.namespace, p.labels))
 
-    def _candidates(self, group: Group) -> Iterator[P]:
+    def _candidates(self, group: PodGroup) -> Iterator[P]:
         if group.wide:
             yield from self._all
             return
@@ -81,10 +81,10 @@ class Watchers:
     """All watchers, by what their pods must have: a namespace (None: several), and a label pair if they demand one."""
 
     def __init__(self) -> None:
-        self._by_pair: dict[str | None, dict[_Pair, list[Watcher]]] = {}
-        self._rest: dict[str | None, list[Watcher]] = {}
+        self._by_pair: dict[str | None, dict[_Pair, list[PodCounter]]] = {}
+        self._rest: dict[str | None, list[PodCounter]] = {}
 
-    def add(self, watcher: Watcher) -> None:
+    def add(self, watcher: PodCounter) -> None:
         group = watcher.group
         namespaces: frozenset[str | None] = frozenset((None,)) if group.wide else frozenset(group.namespaces)
         pairs = group.keys()
@@ -94,7 +94,7 @@ class Watchers:
             for pair in dict.fromkeys(pairs or ()):
                 self._by_pair.setdefault(namespace, {}).setdefault(pair, []).append(watcher)
 
-    def of(self, namespace: str, labels: Labels) -> Iterator[Watcher]:
+    def of(self, namespace: str, labels: Labels) -> Iterator[PodCounter]:
         """Those that count a pod with that namespace and those labels, each once."""
         for within in (namespace, None):
             candidates = self._rest.get(within, ())

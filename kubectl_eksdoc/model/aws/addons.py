@@ -22,7 +22,7 @@ class Issue:
 @dataclass(frozen=True, slots=True)
 class Addon:
     """As it is (DescribeAddon). `configuration` is what the user gave, JSON or YAML, "" for nothing; how conflicts were
-    resolved is not in it: only an `Update` says that."""
+    resolved is not in it: only an `EksAddonUpdate` says that."""
 
     name: str
     version: str
@@ -35,7 +35,7 @@ class Addon:
 
 
 @dataclass(frozen=True, slots=True)
-class Fits:
+class CompatibleVersion:
     """A Kubernetes version that an add-on's version is for; `default`: the one that EKS installs there."""
 
     kubernetes: str
@@ -47,7 +47,7 @@ class AddonVersion:
     """One that could be installed (DescribeAddonVersions)."""
 
     version: str
-    fits: tuple[Fits, ...]
+    fits: tuple[CompatibleVersion, ...]
 
     def is_default_for(self, kubernetes: str) -> bool:
         return any(each.kubernetes == kubernetes and each.default for each in self.fits)
@@ -74,7 +74,7 @@ class AddonConfiguration:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class EksAddonUpdate:
     """One that was asked for (DescribeUpdate). `parameters` by the names EKS gives them, such as ``AddonVersion`` and
     ``ResolveConflicts``; `status` such as ``Successful``."""
 
@@ -131,7 +131,7 @@ class UpdateHistory:
     """`updates` are the latest that EKS lists, the newest first; `unseen`: so many more it lists, of which nothing was
     asked. `values`: by the id of an update, the configuration values that it gave; one that is not there gave none."""
 
-    updates: tuple[Update | Unknown, ...]
+    updates: tuple[EksAddonUpdate | Unknown, ...]
     unseen: int = 0
     values: Mapping[str, Doc | Unknown] = field(default_factory=dict)
 
@@ -145,4 +145,4 @@ class AddonPast:
     now: VersionSide
     values: Doc | Unknown
     history: UpdateHistory | Unknown
-    update: Update | Unknown | Absent
+    update: EksAddonUpdate | Unknown | Absent

@@ -51,7 +51,7 @@ def referred(schema: Doc, ref: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class SchemaViolation:
     """One thing in configuration values that their schema does not allow.
 
     `what` in words; `rule` as JSON Schema names it (``type``, ``additionalProperties``, ``required``). `wanted`: what

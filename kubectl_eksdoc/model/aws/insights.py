@@ -34,7 +34,7 @@ class Deprecation:
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class UnfitAddon:
     """An installed add-on that does not fit, and the versions of it that do, as EKS lists them."""
 
     addon: str
@@ -47,7 +47,7 @@ class InsightDetail:
 
     recommendation: str = ""
     deprecations: tuple[Deprecation, ...] = ()
-    misfits: tuple[Misfit, ...] = ()
+    misfits: tuple[UnfitAddon, ...] = ()
     resources: tuple[str, ...] = ()
 
 

@@ -194,7 +194,7 @@ class MachineKeys:
 
 
 @dataclass(frozen=True, slots=True)
-class MachinesTold:
+class MachineFacts:
     """Each answer by its name. What is not in here was not asked for. `configurations`: launch configurations, which
     say what a version of a launch template does."""
 
@@ -207,9 +207,9 @@ class MachinesTold:
     identities: Set[PodIdentity] | Unknown = NOT_ASKED
     configurations: Mapping[str, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
 
-    def and_also(self, other: MachinesTold) -> MachinesTold:
+    def and_also(self, other: MachineFacts) -> MachineFacts:
         """With what was told later; the account's own is told but once."""
-        return MachinesTold(
+        return MachineFacts(
             {**self.instances, **other.instances},
             {**self.node_groups, **other.node_groups},
             {**self.scaling_groups, **other.scaling_groups},

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AwsOperation:
     """`service` and `operation` as botocore's models call them; `listed`: the list in the answer that comes in pages,
     "" where the answer is one. `free`: whoever has credentials may ask it. `needs`: the actions, where they are not the
     operation's own; `at_once`: how many identifiers one request takes, 0 where it is about one thing."""
@@ -32,64 +32,64 @@ class Question:
         return next(iter(self.actions), "")
 
 
-CALLER = Question("sts", "GetCallerIdentity", free=True)
+CALLER = AwsOperation("sts", "GetCallerIdentity", free=True)
 
-CLUSTER = Question("eks", "DescribeCluster")
-CLUSTER_VERSIONS = Question("eks", "DescribeClusterVersions", "clusterVersions")
-ADDONS = Question("eks", "ListAddons", "addons")
-ADDON = Question("eks", "DescribeAddon")
-ADDON_VERSIONS = Question("eks", "DescribeAddonVersions", "addons")
-ADDON_CONFIGURATION = Question("eks", "DescribeAddonConfiguration")
-UPDATES = Question("eks", "ListUpdates", "updateIds")
-UPDATE = Question("eks", "DescribeUpdate")
-NODE_GROUPS = Question("eks", "ListNodegroups", "nodegroups")
-NODE_GROUP = Question("eks", "DescribeNodegroup")
-POD_IDENTITIES = Question("eks", "ListPodIdentityAssociations", "associations")
-INSIGHTS = Question("eks", "ListInsights", "insights")
-INSIGHT = Question("eks", "DescribeInsight")
-INSIGHTS_REFRESH = Question("eks", "DescribeInsightsRefresh")
+CLUSTER = AwsOperation("eks", "DescribeCluster")
+CLUSTER_VERSIONS = AwsOperation("eks", "DescribeClusterVersions", "clusterVersions")
+ADDONS = AwsOperation("eks", "ListAddons", "addons")
+ADDON = AwsOperation("eks", "DescribeAddon")
+ADDON_VERSIONS = AwsOperation("eks", "DescribeAddonVersions", "addons")
+ADDON_CONFIGURATION = AwsOperation("eks", "DescribeAddonConfiguration")
+UPDATES = AwsOperation("eks", "ListUpdates", "updateIds")
+UPDATE = AwsOperation("eks", "DescribeUpdate")
+NODE_GROUPS = AwsOperation("eks", "ListNodegroups", "nodegroups")
+NODE_GROUP = AwsOperation("eks", "DescribeNodegroup")
+POD_IDENTITIES = AwsOperation("eks", "ListPodIdentityAssociations", "associations")
+INSIGHTS = AwsOperation("eks", "ListInsights", "insights")
+INSIGHT = AwsOperation("eks", "DescribeInsight")
+INSIGHTS_REFRESH = AwsOperation("eks", "DescribeInsightsRefresh")
 
-INSTANCES = Question("ec2", "DescribeInstances", "Reservations", at_once=200)
-IMAGES = Question("ec2", "DescribeImages", "Images", at_once=200)
-TEMPLATE_VERSIONS = Question("ec2", "DescribeLaunchTemplateVersions", "LaunchTemplateVersions")
-METADATA_DEFAULTS = Question("ec2", "GetInstanceMetadataDefaults")
-SUBNETS = Question("ec2", "DescribeSubnets", "Subnets", at_once=200)
-PARAMETER = Question("ssm", "GetParameter")
-QUOTA = Question("service-quotas", "GetServiceQuota", needs=("servicequotas:GetServiceQuota",))
-SCALING_GROUPS = Question("autoscaling", "DescribeAutoScalingGroups", "AutoScalingGroups", at_once=100)
-LAUNCH_CONFIGURATIONS = Question("autoscaling", "DescribeLaunchConfigurations", "LaunchConfigurations", at_once=50)
-TARGET_HEALTH = Question(
+INSTANCES = AwsOperation("ec2", "DescribeInstances", "Reservations", at_once=200)
+IMAGES = AwsOperation("ec2", "DescribeImages", "Images", at_once=200)
+TEMPLATE_VERSIONS = AwsOperation("ec2", "DescribeLaunchTemplateVersions", "LaunchTemplateVersions")
+METADATA_DEFAULTS = AwsOperation("ec2", "GetInstanceMetadataDefaults")
+SUBNETS = AwsOperation("ec2", "DescribeSubnets", "Subnets", at_once=200)
+PARAMETER = AwsOperation("ssm", "GetParameter")
+QUOTA = AwsOperation("service-quotas", "GetServiceQuota", needs=("servicequotas:GetServiceQuota",))
+SCALING_GROUPS = AwsOperation("autoscaling", "DescribeAutoScalingGroups", "AutoScalingGroups", at_once=100)
+LAUNCH_CONFIGURATIONS = AwsOperation("autoscaling", "DescribeLaunchConfigurations", "LaunchConfigurations", at_once=50)
+TARGET_HEALTH = AwsOperation(
     "elbv2",
     "DescribeTargetHealth",
     needs=("elasticloadbalancing:DescribeTargetHealth",),
 )
 
-POD_IDENTITY = Question("eks", "DescribePodIdentityAssociation")
-SPOT_REQUESTS = Question("ec2", "DescribeSpotInstanceRequests", "SpotInstanceRequests", at_once=200)
-QUEUE_URL = Question("sqs", "GetQueueUrl")
-QUEUE_ATTRIBUTES = Question("sqs", "GetQueueAttributes")
-RULES = Question("events", "ListRules", "Rules")
-RULE_TARGETS = Question("events", "ListTargetsByRule", "Targets")
-KEY = Question("kms", "DescribeKey")
-KEY_POLICY = Question("kms", "GetKeyPolicy")
-ROLE = Question("iam", "GetRole")
-ATTACHED_POLICIES = Question("iam", "ListAttachedRolePolicies", "AttachedPolicies")
-POLICY = Question("iam", "GetPolicy")
-POLICY_VERSION = Question("iam", "GetPolicyVersion")
-ROLE_POLICIES = Question("iam", "ListRolePolicies", "PolicyNames")
-ROLE_POLICY = Question("iam", "GetRolePolicy")
-METRICS = Question("cloudwatch", "GetMetricData", "MetricDataResults")
+POD_IDENTITY = AwsOperation("eks", "DescribePodIdentityAssociation")
+SPOT_REQUESTS = AwsOperation("ec2", "DescribeSpotInstanceRequests", "SpotInstanceRequests", at_once=200)
+QUEUE_URL = AwsOperation("sqs", "GetQueueUrl")
+QUEUE_ATTRIBUTES = AwsOperation("sqs", "GetQueueAttributes")
+RULES = AwsOperation("events", "ListRules", "Rules")
+RULE_TARGETS = AwsOperation("events", "ListTargetsByRule", "Targets")
+KEY = AwsOperation("kms", "DescribeKey")
+KEY_POLICY = AwsOperation("kms", "GetKeyPolicy")
+ROLE = AwsOperation("iam", "GetRole")
+ATTACHED_POLICIES = AwsOperation("iam", "ListAttachedRolePolicies", "AttachedPolicies")
+POLICY = AwsOperation("iam", "GetPolicy")
+POLICY_VERSION = AwsOperation("iam", "GetPolicyVersion")
+ROLE_POLICIES = AwsOperation("iam", "ListRolePolicies", "PolicyNames")
+ROLE_POLICY = AwsOperation("iam", "GetRolePolicy")
+METRICS = AwsOperation("cloudwatch", "GetMetricData", "MetricDataResults")
 
-REFRESH_INSIGHTS = Question("eks", "StartInsightsRefresh")
+REFRESH_INSIGHTS = AwsOperation("eks", "StartInsightsRefresh")
 """It changes nothing in the cluster; nobody asks it but who was told to."""
 
-UPDATE_ADDON = Question("eks", "UpdateAddon")
-MODIFY_METADATA = Question("ec2", "ModifyInstanceMetadataOptions")
-CREATE_TEMPLATE_VERSION = Question("ec2", "CreateLaunchTemplateVersion")
-UPDATE_NODE_GROUP = Question("eks", "UpdateNodegroupVersion")
+UPDATE_ADDON = AwsOperation("eks", "UpdateAddon")
+MODIFY_METADATA = AwsOperation("ec2", "ModifyInstanceMetadataOptions")
+CREATE_TEMPLATE_VERSION = AwsOperation("ec2", "CreateLaunchTemplateVersion")
+UPDATE_NODE_GROUP = AwsOperation("eks", "UpdateNodegroupVersion")
 """These change something; nobody asks them but who carries an update or a fix out."""
 
-ALL: tuple[Question, ...] = (
+ALL: tuple[AwsOperation, ...] = (
     CALLER,
     CLUSTER,
     CLUSTER_VERSIONS,

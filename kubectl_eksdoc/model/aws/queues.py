@@ -29,7 +29,7 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class KmsKey:
     """Of KMS. `manager` is ``CUSTOMER`` or ``AWS``: nobody can change the policy of the latter."""
 
     arn: str
@@ -39,7 +39,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class EventRule:
     """Of EventBridge's default bus; `pattern` is None for one that goes by the clock."""
 
     name: str
@@ -53,7 +53,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RuleTarget:
     """What a rule calls. `shaped`: it is given something else than the event (Input, InputPath, InputTransformer)."""
 
     id: str
@@ -118,22 +118,22 @@ class InterruptionKeys:
 
 
 @dataclass(frozen=True, slots=True)
-class InterruptionTold:
+class InterruptionAnswers:
     """Each answer. `targets` by the name of the rule; `identity`: the ARN of the role by EKS Pod Identity; `notices` by
     instance, of those that have one."""
 
     queue: Queue | Absent | Unknown = NOT_ASKED
-    rules: tuple[Rule, ...] | Unknown = NOT_ASKED
-    targets: Mapping[str, tuple[Target, ...] | Unknown] = field(default_factory=dict)
-    key: Key | Absent | Unknown = NOT_ASKED
+    rules: tuple[EventRule, ...] | Unknown = NOT_ASKED
+    targets: Mapping[str, tuple[RuleTarget, ...] | Unknown] = field(default_factory=dict)
+    key: KmsKey | Absent | Unknown = NOT_ASKED
     identity: str | Absent | Unknown = NOT_ASKED
     policies: RolePolicies | Absent | Unknown = NOT_ASKED
     figures: Figures | Unknown = NOT_ASKED
     notices: Mapping[str, Notice] | Unknown = NOT_ASKED
 
-    def and_also(self, other: InterruptionTold) -> InterruptionTold:
+    def and_also(self, other: InterruptionAnswers) -> InterruptionAnswers:
         """With what was told later; nothing is asked twice."""
-        return InterruptionTold(
+        return InterruptionAnswers(
             other.queue if self.queue is NOT_ASKED else self.queue,
             other.rules if self.rules is NOT_ASKED else self.rules,
             {**self.targets, **other.targets},

@@ -8,8 +8,8 @@ HEALTHY = "healthy"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """`state` and `reason` as AWS writes them: ``unhealthy``, ``Target.FailedHealthChecks``."""
+class TargetHealth:
+    """`state` and `reason` as AWS writes them: ``unhealthy``, ``TargetHealth.FailedHealthChecks``."""
 
     id: str
     port: int
@@ -22,7 +22,7 @@ class TargetGroup:
     """`targets` as they are registered (DescribeTargetHealth), by their ids."""
 
     arn: str
-    targets: tuple[Target, ...]
+    targets: tuple[TargetHealth, ...]
 
     @property
     def healthy(self) -> int:

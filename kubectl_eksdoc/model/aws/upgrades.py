@@ -29,7 +29,7 @@ Groups = Mapping[str, NodeGroup | Absent | Unknown]
 
 
 @dataclass(frozen=True, slots=True)
-class UpgradeTold:
+class UpgradeFacts:
     """Each answer, or why there is none. `addon_versions`: of the installed add-ons by their names; `insights`: about
     the versions on the way, `other_insights`: about misconfigurations and the way back; `group_updates`: by the names
     of the node groups; `templates`: by what the groups name; `releases`: what is recommended, by amiType and Kubernetes

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from kubectl_eksdoc.amazon.upgrades.written_versions import LAST_APPLIED
-from kubectl_eksdoc.kubernetes.keeping import Keep, suspicious
-from kubectl_eksdoc.model.api_objects import Doc, Named, at, with_value
+from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations, suspicious
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, with_value
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject
-from kubectl_eksdoc.objects.keeping.shapes import OWNED, SHAPES, Form, cleaners, told
+from kubectl_eksdoc.objects.keeping.shapes import OWNED, SHAPES, KeptShape, cleaners, told
 from kubectl_eksdoc.objects.raw_objects import Keeper
 from kubectl_eksdoc.objects.single import document
 from kubectl_eksdoc.objects.structs import ListOf
@@ -24,15 +24,15 @@ _MANY = frozenset((PODS, REPLICA_SETS, ENDPOINT_SLICES, LEASES, NODES))
 """Of a large cluster these are nearly all: as a whole they are looked through for no more than costs nothing."""
 
 
-class Keeping:
+class SnapshotCleaner:
     """Cleans what one snapshot is made of. Mutable: it remembers what it has cleaned."""
 
-    def __init__(self, keep: Keep) -> None:
+    def __init__(self, keep: KeptAnnotations) -> None:
         self._keep = keep
         self._cleaners = cleaners(keep)
         self._of_json = {"told": told(keep)}
-        self._lists: dict[Resource, tuple[Form, Callable[[bytes], Any]]] = {}
-        self._singles: dict[Resource, tuple[Form, Callable[[bytes], Any]]] = {}
+        self._lists: dict[Resource, tuple[KeptShape, Callable[[bytes], Any]]] = {}
+        self._singles: dict[Resource, tuple[KeptShape, Callable[[bytes], Any]]] = {}
 
     def page(self, resource: Resource, body: bytes) -> bytes:
         """A List of `resource` with its items cleaned, and without a word on pages that follow.
@@ -65,7 +65,7 @@ class Keeping:
             raise BadObject(f"a {resource.kind} cannot be written down: {error}") from error
         return kept
 
-    def document(self, of: Named, doc: Doc) -> Doc | Unknown:
+    def document(self, of: ObjectName, doc: Doc) -> Doc | Unknown:
         """As `history`, of whatever kind it is: of one that is not kept its name is."""
         resource = _BY_KIND.get((of.api_version.rpartition("/")[0], of.kind))
         if resource is None:
@@ -91,15 +91,15 @@ class Keeping:
         """Of a log or a message."""
         return self._keep.text(text)
 
-    def _of_list(self, resource: Resource) -> tuple[Form, Callable[[bytes], Any]]:
+    def _of_list(self, resource: Resource) -> tuple[KeptShape, Callable[[bytes], Any]]:
         if resource not in self._lists:
-            form = Form(resource.kind, SHAPES[resource], self._cleaners, self._of_json)
+            form = KeptShape(resource.kind, SHAPES[resource], self._cleaners, self._of_json)
             self._lists[resource] = form, msgspec.json.Decoder(ListOf[form.type]).decode  # type: ignore[name-defined]
         return self._lists[resource]
 
-    def _of_single(self, resource: Resource) -> tuple[Form, Callable[[bytes], Any]]:
+    def _of_single(self, resource: Resource) -> tuple[KeptShape, Callable[[bytes], Any]]:
         if resource not in self._singles:
-            form = Form(resource.kind, SHAPES[resource].but(metadata=OWNED), self._cleaners, self._of_json)
+            form = KeptShape(resource.kind, SHAPES[resource].but(metadata=OWNED), self._cleaners, self._of_json)
             self._singles[resource] = form, msgspec.json.Decoder(form.type).decode
         return self._singles[resource]
 
@@ -111,11 +111,11 @@ class Keeping:
 # Lists as they are read, handed on cleaned and page by page.
 
 
-class KeptLists(Keeper):
+class CleanedLists(Keeper):
     """A reader fills it; nothing of it stays here. `page` gets each page, `forget` hears of a list that begins anew."""
 
     def __init__(
-        self, keeping: Keeping, page: Callable[[Resource, bytes], None], forget: Callable[[Resource], None]
+        self, keeping: SnapshotCleaner, page: Callable[[Resource, bytes], None], forget: Callable[[Resource], None]
     ) -> None:
         super().__init__()
         self._keeping = keeping

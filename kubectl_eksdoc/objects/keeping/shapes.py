@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.kubernetes.keeping import Keep
+from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 
@@ -27,32 +27,32 @@ Step = tuple[str, Callable[[Any], None], bool]
 @dataclass(frozen=True, slots=True)
 class Shape:
     """`whole`: fields that are kept as they are, by their JSON names; `cleaned`: those that a cleaner goes over, by its
-    name; `below`: those with a shape of their own, a list of which is `Each`."""
+    name; `below`: those with a shape of their own, a list of which is `ListShape`."""
 
     whole: str = ""
     cleaned: Mapping[str, str] = field(default_factory=dict)
-    below: Mapping[str, Shape | Each] = field(default_factory=dict)
+    below: Mapping[str, Shape | ListShape] = field(default_factory=dict)
 
     @property
     def to_clean(self) -> bool:
         """Whether a cleaner goes over anything in it: most of a pod is kept or left out while it is decoded."""
-        inner = (each.of if isinstance(each, Each) else each for each in self.below.values())
+        inner = (each.of if isinstance(each, ListShape) else each for each in self.below.values())
         return bool(self.cleaned) or any(each.to_clean for each in inner)
 
-    def but(self, **below: Shape | Each) -> Shape:
+    def but(self, **below: Shape | ListShape) -> Shape:
         """With more below it, and what was whole of these names no more."""
         whole = " ".join(name for name in self.whole.split() if name not in below)
         return Shape(whole, self.cleaned, {**self.below, **below})
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
+class ListShape:
     """A list of such."""
 
     of: Shape
 
 
-class Form:
+class KeptShape:
     """A shape made ready: decodes, cleans and encodes. Mutable: its cleaners remember."""
 
     def __init__(
@@ -78,7 +78,7 @@ class Form:
         ]
         steps: list[Step] = []
         for each, inner in shape.below.items():
-            of, many = (inner.of, True) if isinstance(inner, Each) else (inner, False)
+            of, many = (inner.of, True) if isinstance(inner, ListShape) else (inner, False)
             made, clean = self._made(f"{name}_{each}", of)
             fields.append((each, (list[made] if many else made) | None | msgspec.UnsetType, msgspec.UNSET))  # type: ignore[valid-type]
             if of.to_clean:
@@ -130,7 +130,7 @@ def _each_time(cleaner: Callable[[bytes], bytes]) -> Callable[[bytes], msgspec.R
 _PORTS = ("port", "scheme", "host", "service")
 
 
-def cleaners(keep: Keep) -> Mapping[str, Callable[[Any], Any]]:
+def cleaners(keep: KeptAnnotations) -> Mapping[str, Callable[[Any], Any]]:
     """By the names that shapes use."""
     over = _Cleaners(keep)
     return {
@@ -146,7 +146,7 @@ def cleaners(keep: Keep) -> Mapping[str, Callable[[Any], Any]]:
     }
 
 
-def told(keep: Keep) -> Callable[[bytes], bytes]:
+def told(keep: KeptAnnotations) -> Callable[[bytes], bytes]:
     """Of JSON, such as conditions, with what may be kept of the messages in it. Most of it has none: then it is not
     even decoded."""
     known: dict[str, str] = {}
@@ -175,7 +175,7 @@ def told(keep: Keep) -> Callable[[bytes], bytes]:
 
 
 class _Cleaners:
-    def __init__(self, keep: Keep) -> None:
+    def __init__(self, keep: KeptAnnotations) -> None:
         self._keep = keep
 
     @staticmethod
@@ -259,10 +259,10 @@ _POD_SPEC = Shape(
     "setHostnameAsFQDN shareProcessNamespace subdomain terminationGracePeriodSeconds tolerations "
     "topologySpreadConstraints workloadRef",
     below={
-        "containers": Each(_CONTAINER),
-        "initContainers": Each(_CONTAINER),
-        "ephemeralContainers": Each(_CONTAINER),
-        "volumes": Each(_VOLUME),
+        "containers": ListShape(_CONTAINER),
+        "initContainers": ListShape(_CONTAINER),
+        "ephemeralContainers": ListShape(_CONTAINER),
+        "volumes": ListShape(_VOLUME),
     },
 )
 _STATE = Shape(
@@ -282,16 +282,16 @@ _POD_STATUS = Shape(
     "resourceClaimStatuses",
     {"conditions": "told", "message": "message"},
     below={
-        "containerStatuses": Each(_CONTAINER_STATUS),
-        "initContainerStatuses": Each(_CONTAINER_STATUS),
-        "ephemeralContainerStatuses": Each(_CONTAINER_STATUS),
+        "containerStatuses": ListShape(_CONTAINER_STATUS),
+        "initContainerStatuses": ListShape(_CONTAINER_STATUS),
+        "ephemeralContainerStatuses": ListShape(_CONTAINER_STATUS),
     },
 )
 _TEMPLATE = Shape(below={"metadata": META, "spec": _POD_SPEC})
 _WORKLOAD_SPEC = Shape(
     "replicas selector strategy updateStrategy minReadySeconds revisionHistoryLimit progressDeadlineSeconds paused "
     "serviceName podManagementPolicy persistentVolumeClaimRetentionPolicy ordinals",
-    below={"template": _TEMPLATE, "volumeClaimTemplates": Each(_CLAIM_TEMPLATE)},
+    below={"template": _TEMPLATE, "volumeClaimTemplates": ListShape(_CLAIM_TEMPLATE)},
 )
 _JOB_SPEC = Shape(
     "parallelism completions activeDeadlineSeconds podFailurePolicy successPolicy backoffLimit "
@@ -330,19 +330,19 @@ _CONVERSION = Shape("strategy", below={"webhook": Shape("conversionReviewVersion
 _VERSION = Shape("name served storage deprecated")
 """Without its schema, whose defaults may be anything."""
 _DEFINITION_SPEC = Shape(
-    "group names scope preserveUnknownFields", below={"conversion": _CONVERSION, "versions": Each(_VERSION)}
+    "group names scope preserveUnknownFields", below={"conversion": _CONVERSION, "versions": ListShape(_VERSION)}
 )
 _ATTACHMENT_SPEC = Shape("attacher nodeName", below={"source": Shape("persistentVolumeName")})
 """Without the volumes that stand in it as a whole, with their options."""
 
 
-def _kind(whole: str = "", told: str = "", **below: Shape | Each) -> Shape:
+def _kind(whole: str = "", told: str = "", **below: Shape | ListShape) -> Shape:
     """`told`: fields that are whole but for what messages in them say."""
     return Shape(f"kind apiVersion {whole}", dict.fromkeys(told.split(), "told"), {"metadata": META, **below})
 
 
 _WORKLOAD = _kind(told="status", spec=_WORKLOAD_SPEC)
-_HOOKS = _kind(webhooks=Each(_WEBHOOK))
+_HOOKS = _kind(webhooks=ListShape(_WEBHOOK))
 
 SHAPES: Mapping[Resource, Shape] = {
     kinds.NODES: _kind(spec=_NODE_SPEC, status=_NODE_STATUS),

@@ -10,15 +10,22 @@ from typing import Any, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
-from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, ChangedField, Recreating, State, Templated, Unrecorded
-from kubectl_eksdoc.addon_diff.aftermath.timeline import Step, Untold
+from kubectl_eksdoc.addon_diff.aftermath.facts import (
+    ChangedField,
+    Recreating,
+    State,
+    Templated,
+    UnrecordedFields,
+    UpdateReview,
+)
+from kubectl_eksdoc.addon_diff.aftermath.timeline import TemplateUpdateStep, UnknownRevision
 from kubectl_eksdoc.addon_diff.aftermath.unrecorded import differing_data
 from kubectl_eksdoc.addon_diff.fields import some_of, value_of
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model import api_objects
 from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
-from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.aws.configuration import shown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
@@ -45,7 +52,7 @@ from kubectl_eksdoc.render.text import counted, rfc3339
 # A past update in sentences, and what is done about it as commands.
 
 
-def verdict(found: Aftermath) -> str:
+def verdict(found: UpdateReview) -> str:
     """``vpc-cni: the update of 2026-10-17T08:11:00Z to v1.19.5-eksbuild.1 with OVERWRITE took 1 field …``."""
     name, update = found.facts.now.addon.name, found.facts.update
     if isinstance(update, Unknown):
@@ -60,7 +67,7 @@ def verdict(found: Aftermath) -> str:
     return f"{name}: the update{when}{to} with {mode or 'NONE, as none was named,'} {_did(found)}{before}"
 
 
-def _did(found: Aftermath) -> str:
+def _did(found: UpdateReview) -> str:
     lost, missed = found.lost, [change for change in found.lost if change.missed]
     unknown = any(each.status is Status.UNKNOWN for each in found.findings)
     if lost:
@@ -76,13 +83,13 @@ def _is(many: int) -> str:
     return "is" if many == 1 else "are"
 
 
-def _about(found: Aftermath) -> Iterator[str]:
+def _about(found: UpdateReview) -> Iterator[str]:
     """What else is to be known of the update, in sentences."""
     update, history = found.facts.update, found.facts.history
-    if not isinstance(update, Update):
+    if not isinstance(update, EksAddonUpdate):
         return
     known = history.updates if isinstance(history, UpdateHistory) else ()
-    updates = (each for each in known if isinstance(each, Update))
+    updates = (each for each in known if isinstance(each, EksAddonUpdate))
     later = [each for each in updates if update.begun and each.begun and each.begun > update.begun]
     said = f"Update {update.id}: {update.status}"
     yield said + (f"; {'; '.join(f'{each.code}: {each.message}' for each in update.errors)}" if update.errors else ".")
@@ -95,10 +102,10 @@ def _about(found: Aftermath) -> Iterator[str]:
 
 def _step(each: Templated) -> str:
     step = each.step
-    if isinstance(step, Step):
+    if isinstance(step, TemplateUpdateStep):
         sure = f"{step.why}; confidence: {step.sure.value}"
         return f"{each.of}: its pod template went from revision {step.before.number} to {step.after.number} ({sure})."
-    if isinstance(step, Untold):
+    if isinstance(step, UnknownRevision):
         return f"{each.of}: the result for its pod template is unknown: {step.why}."
     return f"{each.of}: its pod template stayed as it was: {step.why}."
 
@@ -157,7 +164,7 @@ class AfterReport(Report):
 
     of: ClassVar[str] = "an add-on's past update"
 
-    found: tuple[Aftermath, ...]
+    found: tuple[UpdateReview, ...]
     cluster: Cluster
     options: Mapping[str, object]
     recognised: str = ""
@@ -184,7 +191,7 @@ _STATES = {
 }
 
 
-def _sections(found: Aftermath, context: str, full: bool) -> Iterator[Section]:
+def _sections(found: UpdateReview, context: str, full: bool) -> Iterator[Section]:
     yield Head(verdict(found), tuple(_about(found)))
     changed = (change for each in found.templated for change in each.changes)
     seen = (change for change in changed if full or change.because.cause in _CAUSES)
@@ -232,7 +239,7 @@ def _changed(changed: Iterable[ChangedField], full: bool) -> Drawn:
     return columns, rows
 
 
-def _kept(found: Aftermath, full: bool) -> Iterator[Line]:
+def _kept(found: UpdateReview, full: bool) -> Iterator[Line]:
     plan = found.keeping
     way = plan.way_out if plan is not None else None
     if plan is None or way is None or not found.lost:
@@ -253,7 +260,7 @@ def _kept(found: Aftermath, full: bool) -> Iterator[Line]:
     yield from of_terraform(plan, way) if full else ()
 
 
-def _sent(found: Aftermath) -> Iterator[Section]:
+def _sent(found: UpdateReview) -> Iterator[Section]:
     """What ``kubectl apply`` sent last, where something else stands now."""
     live = {api_objects.named(each): each for each in found.facts.now.objects}
     rest = ": as kubectl apply sent it last; whether it was so before the update is not told"
@@ -285,7 +292,7 @@ class _Update(Printed):
     errors: tuple[_Error, ...]
 
     @classmethod
-    def of(cls, facts: Update) -> _Update:
+    def of(cls, facts: EksAddonUpdate) -> _Update:
         given = {name: commands.printed_text(text) for name, text in sorted(facts.parameters)}
         return cls.filled(facts, parameters=given)
 
@@ -374,12 +381,12 @@ class _Template(Printed):
 
 def _template(each: Templated, context: str) -> _Template:
     step = each.step
-    candidates = step.candidates if isinstance(step, Untold) else ()
+    candidates = step.candidates if isinstance(step, UnknownRevision) else ()
     return _Template.filled(
         object=each.of,
-        changed=None if isinstance(step, Untold) else isinstance(step, Step),
-        before=step.before.number if isinstance(step, Step) else None,
-        after=step.after.number if isinstance(step, Step) else None,
+        changed=None if isinstance(step, UnknownRevision) else isinstance(step, TemplateUpdateStep),
+        before=step.before.number if isinstance(step, TemplateUpdateStep) else None,
+        after=step.after.number if isinstance(step, TemplateUpdateStep) else None,
         why=step.why,
         candidates=(_Revisions.filled(before=before, after=after) for before, after in candidates),
         fields=each.changes,
@@ -396,7 +403,7 @@ class _WithoutHistory(Printed):
     """What kubectl apply sent last, whenever that was; absent where nothing is noted."""
 
     @classmethod
-    def of(cls, facts: Unrecorded) -> _WithoutHistory:
+    def of(cls, facts: UnrecordedFields) -> _WithoutHistory:
         return cls.filled(
             object=facts.of,
             written=facts.when,
@@ -431,7 +438,7 @@ class _Later(Printed):
     """Null where the values keep nothing, or EKS would refuse them."""
 
 
-def _later(found: Aftermath) -> _Later | None:
+def _later(found: UpdateReview) -> _Later | None:
     plan = found.keeping
     way = plan.way_out if plan is not None else None
     if plan is None or way is None or not found.lost:
@@ -466,13 +473,13 @@ class _Addon(Printed):
     """Null where nothing was lost, or nothing takes it again."""
 
 
-def _addon(found: Aftermath, context: str) -> _Addon:
+def _addon(found: UpdateReview, context: str) -> _Addon:
     now, update, history = found.facts.now, found.facts.update, found.facts.history
     return _Addon.filled(
         name=now.addon.name,
         version=now.now.version,
         verdict=verdict(found),
-        update=update if isinstance(update, Update) else None,
+        update=update if isinstance(update, EksAddonUpdate) else None,
         other_updates=history.unseen if isinstance(history, UpdateHistory) else None,
         values=now.values if isinstance(now.values, Unknown) else printed(now.values),
         templates=(_template(each, context) for each in found.templated),

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
-from kubectl_eksdoc.addon_diff.since import Since as InSchema
-from kubectl_eksdoc.addon_diff.terraform.declared import Declared
+from kubectl_eksdoc.addon_diff.since import SchemaSince as InSchema
+from kubectl_eksdoc.addon_diff.terraform.declared import DeclaredAddon
 from kubectl_eksdoc.addon_diff.terraform.requests import Kind
-from kubectl_eksdoc.addon_diff.terraform.result import Change, Judged, TerraformJudgement, named
-from kubectl_eksdoc.baseline.changes import Since
+from kubectl_eksdoc.addon_diff.terraform.result import JudgedAddonChange, PlannedAddonChange, TerraformJudgement, named
+from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import commands
@@ -55,7 +55,7 @@ class AddonReport(Report):
     tool_version: str = __version__
     steps: Mapping[str, tuple[AddonPlan, ...]] = field(default_factory=dict)
     since: Mapping[str, tuple[InSchema, ...]] = field(default_factory=dict)
-    beside: Since | None = None
+    beside: ResultComparison | None = None
 
     def sections(self, full: bool) -> Iterator[Section | None]:
         """One screen for each add-on; `full`: with what only follows the version, and evidence."""
@@ -153,7 +153,7 @@ class TerraformReport(Report):
 _OUTCOMES = {"fails": "fail", "is unknown": "are unknown", "loses nothing": "lose nothing"}
 
 
-def _outcome(judged: Judged) -> str:
+def _outcome(judged: JudgedAddonChange) -> str:
     statuses = {each.status for each in judged.findings}
     if Status.FAIL in statuses:
         return "fails"
@@ -168,7 +168,7 @@ _KINDS = {
 }
 
 
-def _asks(change: Change) -> str:
+def _asks(change: PlannedAddonChange) -> str:
     """``update of vpc-cni from v1.19.5-eksbuild.1 to v1.20.4-eksbuild.2; resolve_conflicts = "OVERWRITE"``."""
     request = change.request
     if request.kind is Kind.FORGET:
@@ -184,7 +184,7 @@ def _asks(change: Change) -> str:
     return f"{what}; {mode}"
 
 
-def _written_for(judged: Judged, plan: AddonPlan) -> Iterator[Line]:
+def _written_for(judged: JudgedAddonChange, plan: AddonPlan) -> Iterator[Line]:
     way, change = plan.way_out, judged.change
     if way is None:
         return
@@ -195,7 +195,7 @@ def _written_for(judged: Judged, plan: AddonPlan) -> Iterator[Line]:
         yield from written("By the AWS CLI:", commands.update_addon(plan, way))
 
 
-def blocks(change: Change, plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, str]]:
+def blocks(change: PlannedAddonChange, plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, str]]:
     """What to write in Terraform so that a change loses nothing: (of which versions of the provider, the text), newest
     first; those that are written alike are one."""
     made: dict[str, list[str]] = {}
@@ -209,7 +209,7 @@ def blocks(change: Change, plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, 
         yield joined(versions), text
 
 
-def _at(where: Declared, lines: Sequence[str]) -> str:
+def _at(where: DeclaredAddon, lines: Sequence[str]) -> str:
     """At the resource, or in the arguments of its module: then the part of its call that is about the add-on."""
     every = [line for text in lines for line in text.splitlines()]
     if not where.module:
@@ -221,7 +221,7 @@ def _at(where: Declared, lines: Sequence[str]) -> str:
     return "\n".join([*within, *head, *inner, "    }", "  }", "}"])
 
 
-def _change(judged: Judged) -> DiffTerraformChange:
+def _change(judged: JudgedAddonChange) -> DiffTerraformChange:
     change, request = judged.change, judged.change.request
     argument = request.set_by or ("preserve" if request.after is None else change.conflicts)
     return DiffTerraformChange.filled(
@@ -237,5 +237,5 @@ def _change(judged: Judged) -> DiffTerraformChange:
     )
 
 
-def _addon(judged: Judged, plan: AddonPlan) -> DiffAddon:
+def _addon(judged: JudgedAddonChange, plan: AddonPlan) -> DiffAddon:
     return addon(plan, lambda of, way: blocks(judged.change, of, way), address=judged.change.request.address)

@@ -13,12 +13,12 @@ from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
 from kubectl_eksdoc.addon_diff.prediction import FieldChange
 from kubectl_eksdoc.addon_diff.schema.changes import changes
-from kubectl_eksdoc.addon_diff.since import Since
+from kubectl_eksdoc.addon_diff.since import SchemaSince
 from kubectl_eksdoc.addon_diff.terraform.generations import Generation
 from kubectl_eksdoc.addon_diff.terraform.requests import Kind
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.aws.configuration import Broken, shown
+from kubectl_eksdoc.model.aws.configuration import SchemaViolation, shown
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon.update import verdict
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -87,7 +87,7 @@ class _Refused(Printed):
     doubtful: bool
 
     @classmethod
-    def of(cls, facts: Broken) -> _Refused:
+    def of(cls, facts: SchemaViolation) -> _Refused:
         return cls.filled(facts, path=shown(facts.path))
 
 
@@ -187,7 +187,7 @@ class _FirstInSchema(Printed):
     """No version between the two is unknown."""
 
     @classmethod
-    def of(cls, facts: Since) -> _FirstInSchema:
+    def of(cls, facts: SchemaSince) -> _FirstInSchema:
         return cls.filled(facts, configuration=shown(facts.config))
 
 
@@ -228,7 +228,7 @@ def addon(
     plan: AddonPlan,
     terraform: ForTerraform,
     steps: Sequence[AddonPlan] | None = None,
-    since: Sequence[Since] | None = None,
+    since: Sequence[SchemaSince] | None = None,
     address: str = "",
 ) -> DiffAddon:
     """The update of one; `steps` and `since` are None where they were not asked for."""

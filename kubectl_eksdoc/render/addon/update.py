@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubectl_eksdoc.addon_diff.fields import LiveField, value_of
+from kubectl_eksdoc.addon_diff.fields import AddonField, value_of
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
 from kubectl_eksdoc.addon_diff.prediction import FieldChange
 from kubectl_eksdoc.addon_diff.schema.changes import changes
-from kubectl_eksdoc.addon_diff.since import Since
+from kubectl_eksdoc.addon_diff.since import SchemaSince
 from kubectl_eksdoc.model.api_objects import at
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.configuration import shown as config_shown
@@ -50,7 +50,7 @@ def _in_short(plan: AddonPlan) -> str:
     return "nothing that other clients have set is lost"
 
 
-def named(field: LiveField) -> str:
+def named(field: AddonField) -> str:
     """Short, for a table: ``DISABLE_TCP_EARLY_DEMUX (init)``, ``.data.Corefile``."""
     if field.variable:
         return f"{field.variable} (init)" if field.starts_first else field.variable
@@ -226,11 +226,11 @@ def in_short(plan: AddonPlan) -> str:
 _FIRST = Title("First in the schema", ": from that version on, EKS takes these fields for its own")
 
 
-def first_in_schema(found: Iterable[Since]) -> Section:
+def first_in_schema(found: Iterable[SchemaSince]) -> Section:
     return Lines(_FIRST, list(map(_since, found)))
 
 
-def _since(found: Since) -> str:
+def _since(found: SchemaSince) -> str:
     path = config_shown(found.config)
     if found.exact and not found.lacks:
         return f"{path}: already in {found.has}, which is installed"

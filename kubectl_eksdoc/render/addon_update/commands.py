@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.run.way_back import WayBack
+from kubectl_eksdoc.addon_diff.run.way_back import AddonRollback
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
@@ -40,7 +40,7 @@ _FILE = "values-of-before.json"
 
 
 def way_back_text(
-    back: WayBack | Unknown, cluster: str, region: str, file: str, reached_by: Sequence[str]
+    back: AddonRollback | Unknown, cluster: str, region: str, file: str, reached_by: Sequence[str]
 ) -> WayBackText | str:
     """`file`: where the values are written once something is sent, "" where nothing will be: then the command writes
     them first. `reached_by`: the words that lead to the same cluster."""

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.fields import value_of
-from kubectl_eksdoc.addon_diff.merging import Missing
+from kubectl_eksdoc.addon_diff.merging import MissingValue
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.run.guards import Guard
-from kubectl_eksdoc.addon_diff.run.outcome import Check, Verdict
+from kubectl_eksdoc.addon_diff.run.outcome import FieldCheck, Verdict
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.cluster import Cluster
@@ -49,7 +49,7 @@ def verdict(report: UpdateReport) -> str:
     return f"{head(report.sent)}: {_came_of(ended)}"
 
 
-def _came_of(ended: Ended) -> str:
+def _came_of(ended: AddonUpdateResult) -> str:
     if ended.stage in (Stage.FAILED, Stage.CANCELLED):
         changed = len(ended.of(Verdict.OTHER))
         what = "EKS could not do it" if ended.stage is Stage.FAILED else "EKS has cancelled it"
@@ -63,7 +63,7 @@ def _came_of(ended: Ended) -> str:
     return f"{done}; {_compared(ended)}"
 
 
-def _compared(ended: Ended) -> str:
+def _compared(ended: AddonUpdateResult) -> str:
     every = [check for check in ended.checks if check.foretold is not None]
     parts = []
     for verdict in (Verdict.AS_PREDICTED, Verdict.OTHER, Verdict.NOT_PREDICTED, Verdict.NOT_READ):
@@ -109,7 +109,7 @@ class UpdateReport(Report):
     guards: tuple[Guard, ...] = ()
     weighty: tuple[Finding, ...] = ()
     back: WayBackText | str = ""
-    ended: Ended | None = None
+    ended: AddonUpdateResult | None = None
     run: str = ""
     journal: str = ""
     recognised: str = ""
@@ -168,7 +168,7 @@ def _back(report: UpdateReport) -> Section:
     return Lines(Title("Rollback", ": another update, never kubectl apply of a saved object"), lines)
 
 
-def _after(report: UpdateReport, ended: Ended, full: bool) -> Iterator[Section]:
+def _after(report: UpdateReport, ended: AddonUpdateResult, full: bool) -> Iterator[Section]:
     yield Head(verdict(report))
     yield Lines(Title("What EKS says"), list(_of_eks(report, ended)))
     yield Table(Title("Prediction and reality"), _fields(ended.checks), "fields")
@@ -188,7 +188,7 @@ def _after(report: UpdateReport, ended: Ended, full: bool) -> Iterator[Section]:
     yield Lines(None, [followed, *journal])
 
 
-def _of_eks(report: UpdateReport, ended: Ended) -> Iterator[str]:
+def _of_eks(report: UpdateReport, ended: AddonUpdateResult) -> Iterator[str]:
     for error in ended.errors:
         first, *others = error.message.splitlines() or [""]
         yield from (f"{error.code}: {first}", *(f"- {line}" for line in others))
@@ -200,7 +200,7 @@ def _of_eks(report: UpdateReport, ended: Ended) -> Iterator[str]:
         yield f"It is followed no longer: {ended.left}."
 
 
-def _fields(checks: Sequence[Check]) -> Drawn:
+def _fields(checks: Sequence[FieldCheck]) -> Drawn:
     columns = [
         Column("FIELD", floor=24, middle=True),
         Column("BEFORE", floor=8),
@@ -225,7 +225,7 @@ def _fields(checks: Sequence[Check]) -> Drawn:
     return columns, rows
 
 
-def _foretold(check: Check) -> str:
+def _foretold(check: FieldCheck) -> str:
     """What should have become of it."""
     told = check.foretold
     if told is None:
@@ -237,11 +237,11 @@ def _foretold(check: Check) -> str:
     return str(told.fate.value)
 
 
-def _stands(check: Check) -> str:
+def _stands(check: FieldCheck) -> str:
     """What stands there now."""
     if check.verdict is Verdict.NOT_READ:
         return "?"
-    return "nothing" if isinstance(check.found, Missing) else value_of(check.found)
+    return "nothing" if isinstance(check.found, MissingValue) else value_of(check.found)
 
 
 # As ``-o json`` and ``-o yaml`` print it.

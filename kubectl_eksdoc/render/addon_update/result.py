@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.merging import Missing
+from kubectl_eksdoc.addon_diff.merging import MissingValue
 from kubectl_eksdoc.addon_diff.modes import Fate
 from kubectl_eksdoc.addon_diff.run import ended, outcome, rollout, targets
 from kubectl_eksdoc.drain.run.stages import Stage
@@ -45,10 +45,10 @@ class _Check(Printed):
     foretold: _Foretold | None
 
     @classmethod
-    def of(cls, facts: outcome.Check) -> _Check:
+    def of(cls, facts: outcome.FieldCheck) -> _Check:
         def shown(value: Any) -> Any:
             """What stands nowhere is absent."""
-            return UNSET if isinstance(value, Missing) else facts.field.printed(value)
+            return UNSET if isinstance(value, MissingValue) else facts.field.printed(value)
 
         told = facts.foretold
         value = shown(told.value) if told is not None and told.fate is not Fate.UNKNOWN else UNSET
@@ -72,7 +72,7 @@ class _Rollout(Printed):
     stuck: Text | None
 
     @classmethod
-    def of(cls, facts: rollout.Rollout) -> _Rollout:
+    def of(cls, facts: rollout.RolloutState) -> _Rollout:
         return cls.filled(facts, object=facts.of)
 
 
@@ -118,7 +118,7 @@ class OutcomeResult(Printed):
     unread: tuple[_Unread, ...]
 
     @classmethod
-    def of(cls, facts: ended.Ended) -> OutcomeResult:
+    def of(cls, facts: ended.AddonUpdateResult) -> OutcomeResult:
         return cls.filled(
             facts,
             update=facts.id,

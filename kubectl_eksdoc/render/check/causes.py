@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
-from kubectl_eksdoc.check.plan import CheckPlan, Judged
+from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, When
 from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.verdict import counts, too_slight
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.report import Figure, Line, Lines, Section, hidden
+from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section, hidden
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Mark, Row, Title, more, titled
 from kubectl_eksdoc.render.text import counted, cut, shown, wrap
 
@@ -52,7 +52,7 @@ def others(plan: CheckPlan, mark: Mark) -> Section:
     def draw(look: Look, _: bool) -> list[str]:
         return [line for gate in (*Gate, None) for line in _at(plan, gate, look, mark)]
 
-    return Figure(None, draw)
+    return ReportFigure(None, draw)
 
 
 def _at(plan: CheckPlan, gate: Gate | None, look: Look, mark: Mark) -> list[str]:
@@ -157,7 +157,7 @@ def in_line(plan: CheckPlan) -> Section:
         lines = wrap(shown(f"AREAS: {lights}", look), look.columns, "", MARGIN) if lights else []
         return [line.replace(_JOINED, " ") for line in lines]
 
-    return Figure(None, draw)
+    return ReportFigure(None, draw)
 
 
 def _figures(of: _Light) -> str:
@@ -174,7 +174,7 @@ def _lights(plan: CheckPlan) -> list[_Light]:
     return [_light(plan, area, judged) for area in Area if (judged := plan.in_area(area))]
 
 
-def _light(plan: CheckPlan, area: Area, judged: Sequence[Judged]) -> _Light:
+def _light(plan: CheckPlan, area: Area, judged: Sequence[JudgedFindings]) -> _Light:
     """Accepted unknowns are unknown all the same."""
     found = [each for one in judged for each in one.findings if plan.counts(each)]
     statuses = {each.status for each in found}

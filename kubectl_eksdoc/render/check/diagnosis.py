@@ -13,7 +13,7 @@ from kubectl_eksdoc.render.tables import MARGIN, Title
 from kubectl_eksdoc.render.text import counted, sentences
 
 if TYPE_CHECKING:  # manifests alone have no symptoms
-    from kubectl_eksdoc.check.symptoms import Diagnosis, Suspect
+    from kubectl_eksdoc.check.symptoms import Suspect, SymptomDiagnosis
 
 _MOST = 4
 """Suspects after the first that a page shows."""
@@ -23,7 +23,7 @@ _COMMAND = MARGIN
 _TOOLS = ("kubectl ", "aws ")
 
 
-def diagnosis(found: Diagnosis, full: bool) -> Iterator[Section]:
+def diagnosis(found: SymptomDiagnosis, full: bool) -> Iterator[Section]:
     if found.suspects:
         evidence = (f"- {each}" for each in found.suspects[0].evidence) if full else ()
         first, *rest = _lines((*five(found.suspects[0]), *evidence), 0)

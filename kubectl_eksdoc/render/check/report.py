@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.plan import CheckPlan, Judged
+from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Status, Suppression
@@ -23,15 +23,15 @@ from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.report import (
     PLAIN,
     Backend,
-    Figure,
     Findings,
     Foot,
     Head,
     Line,
     Lines,
-    Own,
+    OwnFormat,
     Points,
     Report,
+    ReportFigure,
     Section,
     Table,
 )
@@ -41,9 +41,9 @@ from kubectl_eksdoc.render.tables import MARGIN, Column, Title, plain, titled
 from kubectl_eksdoc.render.text import age, between, counted, cut, rfc3339, shown, wrap
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no steps
-    from kubectl_eksdoc.baseline.changes import Since
-    from kubectl_eksdoc.check.changed import Changed
-    from kubectl_eksdoc.check.checklist.steps import Step
+    from kubectl_eksdoc.baseline.changes import ResultComparison
+    from kubectl_eksdoc.check.changed import RecentChanges
+    from kubectl_eksdoc.check.checklist.steps import UpgradeStep
     from kubectl_eksdoc.check.tables import TableOutline
 
 
@@ -58,7 +58,7 @@ class CheckReport(Report):
     options: Mapping[str, object]
     recognised: str = ""
     tool_version: str = __version__
-    since: Since | None = None
+    since: ResultComparison | None = None
 
     @property
     def cluster(self) -> Cluster:
@@ -136,9 +136,9 @@ class CheckReport(Report):
 
     def page(self, look: Look) -> str:
         from kubectl_eksdoc.render.check.page.page import page
-        from kubectl_eksdoc.render.check.page.shown import Shown
+        from kubectl_eksdoc.render.check.page.shown import CheckPage
 
-        return page(Shown(self.plan, self.options, self.tool_version), self.since, look)
+        return page(CheckPage(self.plan, self.options, self.tool_version), self.since, look)
 
     def suites(self) -> Iterator[tuple[str, Sequence[Case]]]:
         """Of each area. A code that several checks find is one case. What is not known has one, too, where it may hide
@@ -151,7 +151,7 @@ class CheckReport(Report):
             if cases := [self._case(code, judged) for code in dict.fromkeys(codes)]:
                 yield area.value, cases
 
-    def _case(self, code: Code, judged: Sequence[Judged]) -> Case:
+    def _case(self, code: Code, judged: Sequence[JudgedFindings]) -> Case:
         """Where a command that is summed up could not be had, that it is unknown is told with each of its codes: none
         of them was judged."""
         counts = self.plan.counts
@@ -186,7 +186,13 @@ class CheckReport(Report):
         )
 
     formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
-        {**PLAIN, "markdown": Own(markdown), "html": Own(page), "junit": JUnit("check"), "sarif": Sarif(details)}
+        {
+            **PLAIN,
+            "markdown": OwnFormat(markdown),
+            "html": OwnFormat(page),
+            "junit": JUnit("check"),
+            "sarif": Sarif(details),
+        }
     )
 
 
@@ -194,7 +200,7 @@ _MOST = 15
 """Changes that a page shows."""
 
 
-def _changes(found: Changed, now: datetime, full: bool) -> Section:
+def _changes(found: RecentChanges, now: datetime, full: bool) -> Section:
     """`now`: the moment of the observation."""
     kept = found.changes if full else found.changes[:_MOST]
     columns = [Column("AT"), Column("AGO", right=True, drop=1), Column("WHAT", floor=24, lines=2)]
@@ -215,7 +221,7 @@ _MOST_LINES = 2
 """Of a phase, where not all is asked for."""
 
 
-def _titled(plan: CheckPlan, step: Step) -> str:
+def _titled(plan: CheckPlan, step: UpgradeStep) -> str:
     waiting = verdict.waits(plan, step)
     return f"{step.title} ({waiting})" if waiting else step.title
 
@@ -238,7 +244,7 @@ def _way(plan: CheckPlan) -> Section:
     title = Title(
         "The way", f" in {counted(len(plan.checklist), 'step')} (each with its reason and its commands: -o wide)"
     )
-    return Figure(None, lambda look, _: titled(title, list(lines(look)), look))
+    return ReportFigure(None, lambda look, _: titled(title, list(lines(look)), look))
 
 
 def _whole_way(plan: CheckPlan) -> Section:
@@ -252,7 +258,7 @@ def _whole_way(plan: CheckPlan) -> Section:
     return Lines("The way", lines)
 
 
-def _details(step: Step) -> Iterator[Line]:
+def _details(step: UpgradeStep) -> Iterator[Line]:
     yield Line(f"Why: {verdict.why(step)}", 7)
     yield from (Line(command, 9, whole=True) for command in step.commands)
     for form in step.forms:
@@ -312,7 +318,7 @@ class TablesReport(Report):
             ]
             for each in self.tables
         ]
-        yield Figure(None, lambda look, _: plain(columns, rows, look))
+        yield ReportFigure(None, lambda look, _: plain(columns, rows, look))
         yield Foot("Each row with its source: -o wide. Rows of your own: check --tables FILE.")
 
     def _age(self, read: date) -> str:

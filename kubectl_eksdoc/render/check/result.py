@@ -50,7 +50,7 @@ class _Way(Printed):
     """Nobody does, and it is taken from the newest kubelet."""
 
     @classmethod
-    def of(cls, facts: way.Way) -> _Way:
+    def of(cls, facts: way.UpgradePath) -> _Way:
         now, *path = map(in_words, (facts.now, *facts.steps))
         return cls.filled(facts, now=now, target=in_words(facts.target), steps=path)
 
@@ -69,7 +69,7 @@ class _Check(Printed):
     status: Status
 
     @classmethod
-    def of(cls, facts: plan.Judged) -> _Check:
+    def of(cls, facts: plan.JudgedFindings) -> _Check:
         return cls.filled(facts.check, codes=sorted(code.name for code in facts.check.codes), status=facts.status)
 
 
@@ -124,7 +124,7 @@ class _Step(Printed):
     """In place of the commands, where another tool manages what it changes."""
 
 
-def _step(checked: plan.CheckPlan, step: steps.Step) -> _Step:
+def _step(checked: plan.CheckPlan, step: steps.UpgradeStep) -> _Step:
     return _Step.filled(step, at=step.at and in_words(step.at), waits_for=checked.waiting(step))
 
 
@@ -259,7 +259,7 @@ class CheckResult(CommandResult):
         )
 
 
-def _diagnosis(told: symptoms.Diagnosis | None, gate_of: GateOf) -> _Diagnosis | None:
+def _diagnosis(told: symptoms.SymptomDiagnosis | None, gate_of: GateOf) -> _Diagnosis | None:
     if told is None:
         return None
     unknown = (_Finding.filled(each, gate=gate_of(each)) for each in told.unknown)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.causes import DECIDING
-from kubectl_eksdoc.check.checklist.steps import Step
+from kubectl_eksdoc.check.checklist.steps import UpgradeStep
 from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.render import markdown
@@ -22,15 +22,15 @@ from kubectl_eksdoc.render.tables import SIGNS, Column
 from kubectl_eksdoc.render.text import counted, rfc3339
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier
-    from kubectl_eksdoc.baseline.changes import Since
+    from kubectl_eksdoc.baseline.changes import ResultComparison
 
 
-def ticket(plan: CheckPlan, since: Since | None, tool_version: str, look: Look) -> str:
+def ticket(plan: CheckPlan, since: ResultComparison | None, tool_version: str, look: Look) -> str:
     """Headings from the second level, so that it can stand below a title of its own; short enough for GitHub."""
     return markdown.fitting(lambda most: markdown.signed(list(_lines(plan, since, tool_version, most)), look))
 
 
-def _lines(plan: CheckPlan, since: Since | None, tool_version: str, most: int) -> Iterator[str]:
+def _lines(plan: CheckPlan, since: ResultComparison | None, tool_version: str, most: int) -> Iterator[str]:
     cluster = plan.facts.cluster
     yield from (f"## Upgrade check of {markdown.cluster(cluster)}", "")
     yield from (f"**{escape(verdict.in_short(plan))}**", "")
@@ -95,7 +95,7 @@ def _checklist(plan: CheckPlan) -> list[str]:
     return lines
 
 
-def _step(plan: CheckPlan, step: Step) -> list[str]:
+def _step(plan: CheckPlan, step: UpgradeStep) -> list[str]:
     """A box, and below it why, how, and when it is done."""
     waits = verdict.waits(plan, step)
     head = f"- [ ] {step.number}\\. {escape(step.title)}" + (f" **({escape(waits)})**" if waits else "")

@@ -14,8 +14,8 @@ from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.text import counted, joined
 
 if TYPE_CHECKING:  # manifests alone have no symptoms and no steps
-    from kubectl_eksdoc.check.checklist.steps import Step
-    from kubectl_eksdoc.check.symptoms import Diagnosis
+    from kubectl_eksdoc.check.checklist.steps import UpgradeStep
+    from kubectl_eksdoc.check.symptoms import SymptomDiagnosis
 
 
 def before(plan: CheckPlan, gate: Gate | None) -> str:
@@ -72,7 +72,7 @@ def partly(plan: CheckPlan) -> str:
     return f"Only a part was checked ({'; '.join((*gate, *flags))}): the rest of the upgrade may have obstacles."
 
 
-def symptom(found: Diagnosis) -> str:
+def symptom(found: SymptomDiagnosis) -> str:
     """Of a symptom it is not said whether the cluster may be upgraded: only what it needs was looked at."""
     unknown = f", {counted(len(found.unknown), 'answer')} not known" if found.unknown else ""
     causes = counted(len(found.suspects), "possible cause") if found.suspects else "no cause found"
@@ -182,14 +182,14 @@ def gates(plan: CheckPlan) -> GateOf:
     return of
 
 
-def why(step: Step) -> str:
+def why(step: UpgradeStep) -> str:
     """With where it is from."""
     if step.source is None:
         return f"{step.why}."
     return f"{step.why} [{', '.join(filter(None, (step.source.document, step.source.doubt)))}]"
 
 
-def waits(plan: CheckPlan, step: Step) -> str:
+def waits(plan: CheckPlan, step: UpgradeStep) -> str:
     """``2 causes and 1 unknown first``; "" where nothing is in its way."""
     whole = step.gate is not None and not step.codes and not step.about
     said = at_gate(plan, step.gate) if whole else causes(plan.causes_of(plan.waiting(step)))

@@ -10,8 +10,8 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck import deployed as dns
 from kubectl_eksdoc.coredns_lameduck.judging import leaving
 from kubectl_eksdoc.coredns_lameduck.judging.failing import endpoints
-from kubectl_eksdoc.coredns_lameduck.plan import DnsPlan, Step, Zone
-from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, CLOSING_S, MARGIN_S, Budget
+from kubectl_eksdoc.coredns_lameduck.plan import CorednsStep, CorednsZone, DnsPlan
+from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, CLOSING_S, MARGIN_S, ShutdownBudget
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.report import Figure, Findings, Foot, Head, Line, Lines, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Points, Report, ReportFigure, Section, Table
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import counted, shown, wrap
@@ -88,7 +88,7 @@ _SHORT, _SAFE, _LONG, _KILLED, _NOW = "░", "█", "▒", "▓", "▲"
 _WIDEST = 60
 
 
-def bar(budget: Budget, lameduck: float | None, look: Look, room: int) -> list[str]:
+def bar(budget: ShutdownBudget, lameduck: float | None, look: Look, room: int) -> list[str]:
     """Three lines, none wider than `room`: the bar, where lameduck is now below it, and the seconds."""
     grace = max(budget.shutdown.grace_s, 1)
     end = max(grace, int(lameduck or 0) + 1)
@@ -105,7 +105,7 @@ def bar(budget: Budget, lameduck: float | None, look: Look, room: int) -> list[s
     return lines
 
 
-def _sign(budget: Budget, second: float) -> str:
+def _sign(budget: ShutdownBudget, second: float) -> str:
     if second < budget.least_s:
         return _SHORT
     if second < budget.advised_s:
@@ -123,7 +123,7 @@ def _scale(marks: dict[int, str], end: int, width: int) -> str:
     return line
 
 
-def legend(budget: Budget) -> str:
+def legend(budget: ShutdownBudget) -> str:
     safe = f"safe: {budget.least_s} to {budget.advised_s} s" if budget.fits else "no value is safe"
     when = budget.propagation.measured_at
     short = "may be too short"
@@ -199,7 +199,7 @@ def _steps(plan: DnsPlan) -> Iterator[Line]:
             yield Line(step.command, indent=5, whole=True)
 
 
-def _moves(step: Step) -> str:
+def _moves(step: CorednsStep) -> str:
     return f"Moves {step.moves}. " if step.moves else ""
 
 
@@ -213,7 +213,7 @@ def _ending(plan: DnsPlan) -> Section:
         lines = [f"{MARGIN}{line}" for line in bar(budget, end.lameduck_s, look, look.columns - len(MARGIN))]
         return lines + wrap(shown(legend(budget), look), look.columns, MARGIN)
 
-    return Figure(title, draw)
+    return ReportFigure(title, draw)
 
 
 def _pods(plan: DnsPlan) -> tuple[list[Column], list[Row]]:
@@ -258,7 +258,7 @@ def _yes(word: str) -> Cell:
     return Cell(word, None if word == "yes" else Tone.WARN)
 
 
-def _zones(zones: tuple[Zone, ...]) -> tuple[list[Column], list[Row]]:
+def _zones(zones: tuple[CorednsZone, ...]) -> tuple[list[Column], list[Row]]:
     columns = [
         Column("ZONE"),
         Column("NODES", right=True),
@@ -343,7 +343,7 @@ class _Shutdown(Printed):
     """The largest safe lameduck; null: no value is safe."""
 
     @classmethod
-    def of(cls, facts: leaving.Ending) -> _Shutdown:
+    def of(cls, facts: leaving.ShutdownEnding) -> _Shutdown:
         found = facts.budget
         if isinstance(found, Unknown):
             return cls.filled(LEFT_OUT, lameduck_seconds=facts.lameduck_s, why=found.why)

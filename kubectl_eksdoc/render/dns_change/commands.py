@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import cast
 
-from kubectl_eksdoc.addon_diff.run.way_back import WayBack
-from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, Texts
+from kubectl_eksdoc.addon_diff.run.way_back import AddonRollback
+from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorefileTexts
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
@@ -22,7 +22,7 @@ from kubectl_eksdoc.render.addon_update.commands import WayBackText, way_back_te
 from kubectl_eksdoc.render.encode import Json, to_yaml
 
 
-def diff(texts: Texts) -> list[str]:
+def diff(texts: CorefileTexts) -> list[str]:
     """Unified, with enough around it to see which server block it is in."""
     before, after = (printed_corefile(text).splitlines() for text in (texts.before, texts.after))
     return list(difflib.unified_diff(before, after, "Corefile (today)", "Corefile (new)", lineterm="", n=3))
@@ -64,7 +64,9 @@ def apply_config(config: Doc, force: bool, kubectl: Sequence[str]) -> str:
     return shell(*apply) if secret else f"{shell('printf', '%s', text)} | {shell(*apply)}"
 
 
-def back_of_update(back: WayBack | Unknown, eks: EksCluster, file: str, reached_by: Sequence[str]) -> tuple[str, ...]:
+def back_of_update(
+    back: AddonRollback | Unknown, eks: EksCluster, file: str, reached_by: Sequence[str]
+) -> tuple[str, ...]:
     found = way_back_text(back, eks.name, eks.region, file, reached_by)
     return found.commands if isinstance(found, WayBackText) else (f"# {found}",)
 

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Literal
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.run.guards import Guard
 from kubectl_eksdoc.coredns_lameduck import run as dns
 from kubectl_eksdoc.coredns_lameduck.change import change, placing
-from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, Change
-from kubectl_eksdoc.coredns_lameduck.change.placing import Landing, Seat
+from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorednsChange
+from kubectl_eksdoc.coredns_lameduck.change.placing import CandidateNode, CorednsPlacement
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Wishes
-from kubectl_eksdoc.coredns_lameduck.run import Stand, Taken, Verified
+from kubectl_eksdoc.coredns_lameduck.run import PodVerification, Taken, Verified
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
 from kubectl_eksdoc.model.api_objects import Conflict, Doc
@@ -36,7 +36,7 @@ from kubectl_eksdoc.render.text import counted, duration, joined
 # A change of CoreDNS in sentences.
 
 
-def wished(change: Change) -> str:
+def wished(change: CorednsChange) -> str:
     """``lameduck 20s, on-demand nodes only``."""
     wishes = change.wishes
     parts = [f"lameduck {wishes.lameduck_s}s"] if wishes.lameduck_s is not None else []
@@ -47,7 +47,7 @@ def wished(change: Change) -> str:
     return joined(parts) or "the Corefile as it was before"
 
 
-def how(change: Change) -> str:
+def how(change: CorednsChange) -> str:
     if change.managed:
         return f"by the configuration values of the add-on coredns {change.version}, so that its updates keep it"
     return "by a server-side apply of its ConfigMap: EKS does not manage this CoreDNS"
@@ -125,7 +125,7 @@ class DnsChangeReport(Report):
 
     cluster: Cluster
     options: Mapping[str, object]
-    change: Change | None = None
+    change: CorednsChange | None = None
     plan: AddonPlan | None = None
     mode: str = ""
     values: Doc | None = None
@@ -139,7 +139,7 @@ class DnsChangeReport(Report):
     back: tuple[str, ...] = ()
     tried: str = ""
     applied: bool = False
-    ended: Ended | None = None
+    ended: AddonUpdateResult | None = None
     verified: Verified | None = None
     after: tuple[Finding, ...] = ()
     run: str = ""
@@ -196,14 +196,14 @@ def _after(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
     yield Lines(None, list(_written(view)))
 
 
-def _corefile(change: Change) -> Section | None:
+def _corefile(change: CorednsChange) -> Section | None:
     if change.corefile is None:
         return None
     lines = _coloured(diff(change.corefile))
     return Lines(Title("Corefile"), lines or ["its text stays; it is not in the add-on's values yet"])
 
 
-def _values(change: Change, view: DnsChangeReport) -> Section | None:
+def _values(change: CorednsChange, view: DnsChangeReport) -> Section | None:
     after = view.values if view.values is not None else change.values
     if change.before is None or after is None:
         return None
@@ -218,7 +218,7 @@ def _coloured(lines: list[str]) -> list[Line]:
     return [Line(line, tone=tones.get(line[:1]), whole=True) for line in lines]
 
 
-def _landing(found: Landing | None, refused: bool, full: bool) -> Section | None:
+def _landing(found: CorednsPlacement | None, refused: bool, full: bool) -> Section | None:
     if found is None:
         return None
     title = f": {counted(len(found.fitting), 'node')} of {len(found.seats)} in {counted(len(found.zones), 'zone')}"
@@ -244,7 +244,7 @@ def _landing(found: Landing | None, refused: bool, full: bool) -> Section | None
     return Table(Title("Where it may run", title), (columns, rows), "nodes", left_out=left_out)
 
 
-def _one_of_each_zone(found: Landing) -> list[Seat]:
+def _one_of_each_zone(found: CorednsPlacement) -> list[CandidateNode]:
     return list({seat.zone: seat for seat in reversed(found.fitting)}.values())[::-1]
 
 
@@ -265,7 +265,7 @@ def _sent(view: DnsChangeReport) -> Section | None:
     return Lines(Title("What is sent"), [*lines, Line(view.command, whole=True)])
 
 
-def _left_to_you(change: Change) -> Section | None:
+def _left_to_you(change: CorednsChange) -> Section | None:
     if not change.not_done:
         return None
     said = "The Deployment of a CoreDNS that EKS does not manage is not changed here: do it where it is declared, or"
@@ -290,7 +290,7 @@ def _weighty(view: DnsChangeReport) -> Section:
     return Lines(Title("To be acknowledged"), lines)
 
 
-def _stands(stands: tuple[Stand, ...]) -> tuple[list[Column], list[Row]]:
+def _stands(stands: tuple[PodVerification, ...]) -> tuple[list[Column], list[Row]]:
     columns = [
         Column("POD", floor=16, middle=True),
         Column("NODE", floor=10, middle=True, drop=1),
@@ -349,7 +349,7 @@ class _Corefile(Printed):
     """CoreDNS takes it up by itself."""
 
     @classmethod
-    def of(cls, facts: change.Texts) -> _Corefile:
+    def of(cls, facts: change.CorefileTexts) -> _Corefile:
         return cls.filled(facts, before=printed_corefile(facts.before), after=printed_corefile(facts.after))
 
 
@@ -360,7 +360,7 @@ class _Node(Printed):
     why_not: OthersLines
 
     @classmethod
-    def of(cls, facts: placing.Seat) -> _Node:
+    def of(cls, facts: placing.CandidateNode) -> _Node:
         return cls.filled(facts, name=facts.node, why_not=facts.why)
 
 
@@ -373,7 +373,7 @@ class _Landing(Printed):
     unknown: OthersLines
 
     @classmethod
-    def of(cls, facts: placing.Landing) -> _Landing:
+    def of(cls, facts: placing.CorednsPlacement) -> _Landing:
         return cls.filled(facts, nodes=facts.seats)
 
 
@@ -393,7 +393,7 @@ class _Change(Printed):
     left_to_you: OthersLines
 
     @classmethod
-    def of(cls, facts: change.Change) -> _Change:
+    def of(cls, facts: change.CorednsChange) -> _Change:
         return cls.filled(
             facts,
             addon_version=facts.version,
@@ -414,7 +414,7 @@ class _Pod(Printed):
     missing: OthersLines
 
     @classmethod
-    def of(cls, facts: dns.Stand) -> _Pod:
+    def of(cls, facts: dns.PodVerification) -> _Pod:
         namespace, _, name = facts.pod.partition("/")
         return cls.filled(facts, namespace=namespace, name=name)
 

@@ -6,12 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurePlan
-from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured, MeasuredZone, Moment, What, offset_s
+from kubectl_eksdoc.coredns_lameduck.measuring.result import (
+    DnsMeasurement,
+    MeasuredZone,
+    MeasurementEvent,
+    What,
+    offset_s,
+)
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.coredns import Counts, Second, Stream
-from kubectl_eksdoc.model.coredns import Report as Answers
+from kubectl_eksdoc.model.coredns import Counts, MeasuredSecond, MeasuredStream
+from kubectl_eksdoc.model.coredns import LoadReport as Answers
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.report import Figure, Line, Lines, Section
+from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section
 from kubectl_eksdoc.render.tables import MARGIN, Title
 from kubectl_eksdoc.render.text import cut, rfc3339, shown, wrap
 
@@ -21,17 +27,17 @@ MARKS: Mapping[What, str] = {What.TOLD: "T", What.OUT: "L", What.GONE: "G", What
 MARK_LEGEND = "T told to end  L left the endpoints  G gone  J joined the endpoints; of several the first"
 
 
-def signs(report: Answers, streams: Sequence[Stream], step: int) -> str:
+def signs(report: Answers, streams: Sequence[MeasuredStream], step: int) -> str:
     """A sign for each `step` seconds: the worst of them."""
     every = [report.seconds.get(stream, {}) for stream in streams]
-    cells: list[list[Second]] = [[] for _ in range(math.ceil(report.length / step))]
+    cells: list[list[MeasuredSecond]] = [[] for _ in range(math.ceil(report.length / step))]
     for of in every:
         for t, second in of.items():
             cells[t // step].append(second)
     return "".join(map(_sign, cells))
 
 
-def _sign(seconds: Sequence[Second]) -> str:
+def _sign(seconds: Sequence[MeasuredSecond]) -> str:
     total = sum((each.counts for each in seconds), Counts())
     if total.bad:
         return LOST
@@ -42,7 +48,7 @@ def _sign(seconds: Sequence[Second]) -> str:
     return ANSWERED if total.sent else NOTHING
 
 
-def marks(report: Answers, moments: Sequence[Moment], step: int) -> str:
+def marks(report: Answers, moments: Sequence[MeasurementEvent], step: int) -> str:
     """What happened in the seconds of the report, each under its own."""
     width = math.ceil(report.length / step)
     cells: dict[int, set[What]] = {}
@@ -66,7 +72,7 @@ def step_for(length: int, room: int) -> int:
 _LABEL = 30
 
 
-def plot(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Section | None:
+def plot(plan: MeasurePlan, measured: DnsMeasurement, zone: MeasuredZone) -> Section | None:
     report = zone.report
     if isinstance(report, Unknown) or not report.length:
         return None
@@ -84,20 +90,20 @@ def plot(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Section |
         each = "a second" if step == 1 else f"{step} seconds"
         return [*wrap(f"since {rfc3339(report.began)}; a sign is {each}", look.columns, MARGIN), *lines]
 
-    return Figure(Title("Zone", f" {zone.zone.said}, from {zone.zone.node}"), draw)
+    return ReportFigure(Title("Zone", f" {zone.zone.said}, from {zone.zone.node}"), draw)
 
 
-def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[Stream]]:
+def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[MeasuredStream]]:
     """What is a line: a stream; of an endpoint both transports share one, where not everything is shown."""
     pods = {target.name for target in plan.targets if target.pod}
-    found: dict[str, list[Stream]] = {}
+    found: dict[str, list[MeasuredStream]] = {}
     for stream in plan.streams:
         name = stream.target if stream.target in pods and not full else f"{stream.target} {by(stream)}"
         found.setdefault(name, []).append(stream)
     return found
 
 
-def legend(measured: Measured) -> Section:
+def legend(measured: DnsMeasurement) -> Section:
     lines: list[Line | str] = [Line(LEGEND, whole=True)]
     if measured.moments:
         lines.append(Line(MARK_LEGEND, hang=0))
@@ -105,6 +111,6 @@ def legend(measured: Measured) -> Section:
     return Lines(Title("Signs", ", and what happened to CoreDNS's pods meanwhile"), lines)
 
 
-def by(stream: Stream) -> str:
+def by(stream: MeasuredStream) -> str:
     """``udp``, ``tcp``, or ``kept``: over UDP, from a socket that is kept."""
     return stream.transport.removeprefix("udp-")

@@ -9,11 +9,11 @@ from typing import Annotated, ClassVar, Literal
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of, said
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, MOST_ENDPOINTS, Happening, MeasurePlan, manifests
-from kubectl_eksdoc.coredns_lameduck.measuring.result import Deed, Measured, MeasuredZone, What, offset_s
+from kubectl_eksdoc.coredns_lameduck.measuring.result import CorednsAct, DnsMeasurement, MeasuredZone, What, offset_s
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.coredns import Counts, Second, Stream, Target
-from kubectl_eksdoc.model.coredns import Report as Answers
+from kubectl_eksdoc.model.coredns import Counts, MeasuredSecond, MeasuredStream, QueryTarget
+from kubectl_eksdoc.model.coredns import LoadReport as Answers
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render import result
@@ -22,7 +22,7 @@ from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.roles import Manifests
+from kubectl_eksdoc.render.roles import RoleManifests
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import counted
 
@@ -55,7 +55,7 @@ def in_short(view: MeasureReport) -> str:
     return f"{asked}{late}{unknown}. {_meanwhile(measured)}{rest}{ended}"
 
 
-def _meanwhile(measured: Measured) -> str:
+def _meanwhile(measured: DnsMeasurement) -> str:
     """What it is worth: DNS that is left alone always answers."""
     gone = {each.pod for each in measured.moments if each.what is What.TOLD}
     if gone:
@@ -120,7 +120,7 @@ def _done(plan: MeasurePlan) -> Iterable[str]:
             yield "it is the only one that serves: there is no DNS until the other one is ready"
 
 
-def named(targets: Iterable[Target]) -> str:
+def named(targets: Iterable[QueryTarget]) -> str:
     every = list(targets)
     service = [target.address for target in every if not target.pod]
     pods = len(every) - len(service)
@@ -137,7 +137,7 @@ class MeasureReport(Report):
     cluster: Cluster
     plan: MeasurePlan
     options: Mapping[str, object]
-    measured: Measured | None = None
+    measured: DnsMeasurement | None = None
     refused: Mapping[str, NotMade] = field(default_factory=dict)
     program: bytes = b""
     asked: str = ""
@@ -165,7 +165,7 @@ def _before(view: MeasureReport) -> Iterator[Section]:
     yield Points("Refused by the server", [f"{name}: {why.why}" for name, why in view.refused.items()])
 
 
-def _after(view: MeasureReport, measured: Measured, full: bool) -> Iterator[Section | None]:
+def _after(view: MeasureReport, measured: DnsMeasurement, full: bool) -> Iterator[Section | None]:
     yield Table(Title("Questions", ", by zone and server"), _counts(view))
     yield Points("Learned about the shutdown budget", tuple(said(view.plan, measured)))
     for zone in measured.zones:
@@ -200,7 +200,7 @@ def _counts(view: MeasureReport) -> tuple[list[Column], list[Row]]:
     return columns, rows
 
 
-def _row(plan: MeasurePlan, zone: str, stream: Stream, report: Answers, ended: frozenset[str]) -> Row:
+def _row(plan: MeasurePlan, zone: str, stream: MeasuredStream, report: Answers, ended: frozenset[str]) -> Row:
     """Of `ended` pods the lost answers at their own address are as they should be."""
     total = report.total(stream)
     median, slowest = times(report, stream)
@@ -218,17 +218,17 @@ def _row(plan: MeasurePlan, zone: str, stream: Stream, report: Answers, ended: f
     ]
 
 
-def _tone(plan: MeasurePlan, stream: Stream, total: Counts) -> Tone | None:
+def _tone(plan: MeasurePlan, stream: MeasuredStream, total: Counts) -> Tone | None:
     """What is lost of an endpoint's own address may be as it should be."""
     return None if not total.bad else Tone.FAINT if _pod(plan, stream) else Tone.BAD
 
 
-def _pod(plan: MeasurePlan, stream: Stream) -> str:
+def _pod(plan: MeasurePlan, stream: MeasuredStream) -> str:
     """Whose own address is asked, "" for the service's."""
     return next((target.pod for target in plan.targets if target.name == stream.target), "")
 
 
-def times(report: Answers, stream: Stream) -> tuple[float | None, float | None]:
+def times(report: Answers, stream: MeasuredStream) -> tuple[float | None, float | None]:
     """Milliseconds: the median of the seconds' medians, and the slowest of all."""
     found = sorted(each.ms for each in report.seconds.get(stream, {}).values() if each.ms is not None)
     return (found[len(found) // 2][0], max(each[2] for each in found)) if found else (None, None)
@@ -237,8 +237,8 @@ def times(report: Answers, stream: Stream) -> tuple[float | None, float | None]:
 # What a measurement would make, as kubectl takes it.
 
 
-def dry_run(view: MeasureReport) -> Manifests:
-    return Manifests((), (), tuple(manifests(view.plan, view.program, view.asked)))
+def dry_run(view: MeasureReport) -> RoleManifests:
+    return RoleManifests((), (), tuple(manifests(view.plan, view.program, view.asked)))
 
 
 # A measurement as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it. Times of
@@ -314,7 +314,7 @@ class _Done(Printed):
     finished: bool
 
     @classmethod
-    def of(cls, facts: Deed) -> _Done:
+    def of(cls, facts: CorednsAct) -> _Done:
         return cls.filled(facts, at=facts.done_at)
 
 
@@ -361,7 +361,7 @@ class _Second(Printed):
     said: Texts
 
 
-def _second(number: int, second: Second) -> _Second:
+def _second(number: int, second: MeasuredSecond) -> _Second:
     median, p99, slowest = second.ms or (None, None, None)
     return _Second.filled(
         second.counts, second=number, median_ms=median, p99_ms=p99, slowest_ms=slowest, said=second.why
@@ -380,7 +380,7 @@ class _Stream(Printed):
     """Those in which something was due, counted from began."""
 
 
-def _stream(report: Answers, stream: Stream) -> _Stream:
+def _stream(report: Answers, stream: MeasuredStream) -> _Stream:
     median, slowest = times(report, stream)
     seconds = (_second(*each) for each in sorted(report.seconds.get(stream, {}).items()))
     return _Stream.filled(stream, total=report.total(stream), median_ms=median, slowest_ms=slowest, seconds=seconds)
@@ -405,7 +405,7 @@ class _Zone(Printed):
     streams: tuple[_Stream, ...] | UnsetType
 
 
-def _zone(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> _Zone:
+def _zone(plan: MeasurePlan, measured: DnsMeasurement, zone: MeasuredZone) -> _Zone:
     name, node, report = zone.zone.name, zone.zone.node, zone.report
     if isinstance(report, Unknown):
         return _Zone.filled(LEFT_OUT, zone=name, node=node, ran=False, why=report.why, missing=report.missing)

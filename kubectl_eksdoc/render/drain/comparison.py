@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from kubectl_eksdoc.baseline.changes import Asked
+from kubectl_eksdoc.baseline.changes import ChangedOption
 from kubectl_eksdoc.drain.comparison.changes import (
     BudgetChange,
     Change,
     Comparison,
-    Figure,
     FindingChange,
     Measure,
+    PlanFigure,
     TargetChange,
     Value,
 )
@@ -24,8 +24,8 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, TARGET_SIGN
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.report import Figure as Drawing
 from kubectl_eksdoc.render.report import Line, Lines, Markdown, Points, Screen, Section, Table, Written
+from kubectl_eksdoc.render.report import ReportFigure as Drawing
 from kubectl_eksdoc.render.since.screen import counts
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Row, Title
 from kubectl_eksdoc.render.text import age, between, counted, duration, joined, rfc3339, shown, wrap
@@ -125,7 +125,7 @@ def figure_value(what: Measure, value: Value) -> str:
     return f"{_percent(value)}%" if what is Measure.GAP else str(value)
 
 
-def figure_change(figure: Figure) -> str:
+def figure_change(figure: PlanFigure) -> str:
     """``+3``, ``-1m20s (-12%)``, ``changed``; "" for what is the same, ``-`` for what cannot be compared."""
     change, before = figure.change, figure.before
     if not figure.differs:
@@ -148,7 +148,7 @@ def _percent(share: Value) -> int:
     return round(share * 100) if isinstance(share, (int, float)) else 0
 
 
-def figure_tone(figure: Figure) -> Tone | None:
+def figure_tone(figure: PlanFigure) -> Tone | None:
     change = figure.change
     if not change or figure.what not in _MORE_IS_BETTER | _LESS_IS_BETTER:
         return None
@@ -166,7 +166,7 @@ _BUDGETS = {verdict.value: sign for verdict, sign in BUDGET_SIGN.items()}
 _STATUSES = {Status.FAIL: "blocks", Status.UNKNOWN: "unknown", Status.PASS: "warns"}
 
 
-def asked(found: Sequence[Asked]) -> Drawn:
+def asked(found: Sequence[ChangedOption]) -> Drawn:
     """The options that were given differently."""
     columns = [Column("ASKED DIFFERENTLY"), *(Column(each, floor=12, lines=3) for each in ("BASELINE", "NOW"))]
     return columns, [
@@ -175,7 +175,7 @@ def asked(found: Sequence[Asked]) -> Drawn:
     ]
 
 
-def figures(comparison: Comparison, found: Sequence[Figure]) -> Drawn:
+def figures(comparison: Comparison, found: Sequence[PlanFigure]) -> Drawn:
     """Only where like is compared with like is a figure better or worse."""
     columns = [Column("WHAT", floor=20, lines=2), *(Column(each, floor=18, lines=3) for each in ("BASELINE", "NOW"))]
     rows: list[Row] = []

@@ -9,7 +9,7 @@ from kubectl_eksdoc.render.drain.findings import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.markdown import block, code, escape, folded, more, table
-from kubectl_eksdoc.render.report import Figure, Written
+from kubectl_eksdoc.render.report import ReportFigure, Written
 from kubectl_eksdoc.render.tables import Column, Drawn, Row, Title, plain
 from kubectl_eksdoc.render.text import counted, cut, duration, joined, shown, wrap
 
@@ -33,11 +33,11 @@ _PODS = (
 """What to call the fields of an Option that list pods."""
 
 
-def section(handoffs: Sequence[HandOff], full: bool) -> Figure:
+def section(handoffs: Sequence[HandOff], full: bool) -> ReportFigure:
     if full:
-        return Figure(TITLE, lambda look, _: afterwards(handoffs, look))
+        return ReportFigure(TITLE, lambda look, _: afterwards(handoffs, look))
     brief = Title("After the drain", ", in short (commands, cautions: -o wide)")
-    return Figure(brief, lambda look, _: briefly(handoffs, look))
+    return ReportFigure(brief, lambda look, _: briefly(handoffs, look))
 
 
 def afterwards(handoffs: Sequence[HandOff], look: Look) -> list[str]:

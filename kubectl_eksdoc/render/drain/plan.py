@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.comparison.changes import Comparison
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.outcome import HOLDS, Eviction, Left, Target
+from kubectl_eksdoc.drain.outcome import HOLDS, DrainTarget, Eviction, NotEvictedPod
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.drain.run.patience import Soak
@@ -25,7 +25,7 @@ from kubectl_eksdoc.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.options import usual
-from kubectl_eksdoc.model.pods import Owner, Pod
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 
 SYNC_FAILED = "SyncFailed"
 
@@ -49,7 +49,7 @@ class DrainView:
     soak: Soak | None = None
 
     @cached_property
-    def targets(self) -> tuple[Target, ...]:
+    def targets(self) -> tuple[DrainTarget, ...]:
         """In the order of draining, then those that are not drained by name."""
         return tuple(sorted(self.plan.targets, key=lambda t: (t.order == 0, t.order, natural(t.node.name))))
 
@@ -59,7 +59,7 @@ class DrainView:
         return [target.node.name for target in self.targets if target.order]
 
     @property
-    def undrained(self) -> list[Target]:
+    def undrained(self) -> list[DrainTarget]:
         return [target for target in self.targets if not target.order]
 
     @property
@@ -71,7 +71,7 @@ class DrainView:
         return tuple(sorted(self.plan.evictions, key=lambda e: e.position))
 
     @cached_property
-    def left(self) -> tuple[Left, ...]:
+    def left(self) -> tuple[NotEvictedPod, ...]:
         return tuple(sorted(self.plan.left, key=lambda r: (r.node, r.pod.namespace, r.pod.name, r.pod.uid)))
 
     @cached_property
@@ -99,11 +99,11 @@ class DrainView:
     def warnings(self) -> tuple[Finding, ...]:
         return tuple(f for f in self.findings if f.status is Status.PASS)
 
-    def blocking(self, target: Target) -> tuple[Left, ...]:
+    def blocking(self, target: DrainTarget) -> tuple[NotEvictedPod, ...]:
         """The pods that keep `target` from being drained."""
         return tuple(row for row in self._left_on.get(target.node.name, ()) if row.verdict in HOLDS)
 
-    def codes_on(self, target: Target) -> list[str]:
+    def codes_on(self, target: DrainTarget) -> list[str]:
         """Each code that keeps it from being drained, once."""
         return list(dict.fromkeys(code for row in self.blocking(target) for code in row.codes))
 
@@ -162,15 +162,15 @@ class DrainView:
         return {} if self.plan.estimate is None else {move.uid: move.evicted_s for move in self.plan.estimate.moves}
 
     @cached_property
-    def _left_on(self) -> dict[str, list[Left]]:
-        rows: dict[str, list[Left]] = defaultdict(list)
+    def _left_on(self) -> dict[str, list[NotEvictedPod]]:
+        rows: dict[str, list[NotEvictedPod]] = defaultdict(list)
         for row in self.left:
             rows[row.node].append(row)
         return rows
 
     @cached_property
-    def _left_by_code(self) -> dict[str, list[Left]]:
-        rows: dict[str, list[Left]] = defaultdict(list)
+    def _left_by_code(self) -> dict[str, list[NotEvictedPod]]:
+        rows: dict[str, list[NotEvictedPod]] = defaultdict(list)
         for row in self.left:
             for code in row.codes:
                 rows[code].append(row)
@@ -183,7 +183,7 @@ class DrainView:
         }
 
     @cached_property
-    def _owner_of(self) -> dict[str, Owner]:
+    def _owner_of(self) -> dict[str, ControllerOwner]:
         return {w.uid: w.owner for w in self.cluster.workloads if w.owner}
 
     @cached_property

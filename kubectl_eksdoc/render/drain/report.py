@@ -45,13 +45,13 @@ from kubectl_eksdoc.render.markdown import code, escape, folded, more
 from kubectl_eksdoc.render.report import (
     PLAIN,
     Backend,
-    Figure,
     Head,
     Line,
     Lines,
-    Own,
+    OwnFormat,
     Points,
     Report,
+    ReportFigure,
     Screen,
     Section,
     Table,
@@ -75,9 +75,9 @@ class DrainReport(DrainView, Report):
     formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
         {
             **PLAIN,
-            "table": Own(lambda report, look: screen(report, look)),
-            "html": Own(lambda report, look: report.page(look)),
-            "name": Own(lambda report, look: "".join(f"node/{name}\n" for name in report.drained)),
+            "table": OwnFormat(lambda report, look: screen(report, look)),
+            "html": OwnFormat(lambda report, look: report.page(look)),
+            "name": OwnFormat(lambda report, look: "".join(f"node/{name}\n" for name in report.drained)),
         }
     )
 
@@ -91,7 +91,7 @@ class DrainReport(DrainView, Report):
         yield _blocks(Title("Blockers", f" ({blocker_count(blockers)})"), blockers, self, [""])
         yield Table(_targets(self), rows.drained(self, full))
         yield Lines(ESTIMATE, estimate_lines(self))
-        yield Figure(TIMELINE, lambda look, full: timeline(self, look, len(MARGIN), slow_s=self.slow_s))
+        yield ReportFigure(TIMELINE, lambda look, full: timeline(self, look, len(MARGIN), slow_s=self.slow_s))
         below = [steps.BALANCERS] if self.plan.cordoned_only else ()
         yield Table(_undrained(self), rows.undrained(self, full), below=below)
         yield Table(Title("Budgets"), rows.budgets(self, full, len(self.budgets)))
@@ -122,7 +122,7 @@ class DrainReport(DrainView, Report):
         if (first := steps.fence(self)) is not None:
             command = Line(first.command, whole=True)
             yield Lines(Title("Before the first eviction"), [f"{first.text}:", command], "sh")
-        yield Figure(TIMELINE, lambda look, full: timeline(self, look, slow_s=self.slow_s))
+        yield ReportFigure(TIMELINE, lambda look, full: timeline(self, look, slow_s=self.slow_s))
         yield Table(_undrained(self), rows.undrained(self, full=True), "targets", names=_NAMES)
         yield Table(Title("Budgets", " that matter"), rows.budgets(self), "budgets", names=_NAMES)
         unknown, accepted = unknown_of(self)
@@ -173,13 +173,13 @@ def _new_names(view: DrainView) -> list[str]:
 
 def _blocks(
     title: Title, groups: Sequence[Group], view: DrainView, gap: Sequence[str] = (), accepted: Sequence[str] = ()
-) -> Figure:
+) -> ReportFigure:
     def draw(look: Look, full: bool) -> list[str]:
         lines = [line for group in groups for line in [*gap, *block(group, look, view)]][len(gap) :]
         told = f"Accepted by --accept-unknown: {', '.join(accepted)}."
         return lines + (wrap(told, look.columns, MARGIN) if accepted else [])
 
-    return Figure(title, draw)
+    return ReportFigure(title, draw)
 
 
 # In Markdown.

@@ -112,7 +112,7 @@ class _Target(Printed):
     """Drained nodes in whose place new ones must have joined before this one is begun."""
 
 
-def _target(target: outcome.Target, view: DrainView) -> _Target:
+def _target(target: outcome.DrainTarget, view: DrainView) -> _Target:
     node = target.node
     span = view.spans.get(node.name)
     return _Target.filled(
@@ -191,7 +191,7 @@ class _Left(Printed):
     reason: str
 
     @classmethod
-    def of(cls, facts: outcome.Left) -> _Left:
+    def of(cls, facts: outcome.NotEvictedPod) -> _Left:
         return cls.filled(facts, facts.pod)
 
 
@@ -207,7 +207,7 @@ class _Skipped(Printed):
     """What would let it be drained: the first remedy of each of its blockers."""
 
 
-def _skipped(target: outcome.Target, view: DrainView) -> _Skipped:
+def _skipped(target: outcome.DrainTarget, view: DrainView) -> _Skipped:
     pods = (row.pod.key for row in view.blocking(target))
     return _Skipped.filled(target, target.node, node=target.node.name, pods=pods)
 

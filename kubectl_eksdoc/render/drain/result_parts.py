@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from kubectl_eksdoc.drain.choice import Tried
+from kubectl_eksdoc.drain.choice import TriedOrder
 from kubectl_eksdoc.drain.comparison import changes
 from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce
 from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.duration.slow_nodes import Relaxation
+from kubectl_eksdoc.drain.duration.slow_nodes import RelaxedBound
 from kubectl_eksdoc.drain.handoff import offers
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import AT_ONCE, DrainPolicy
@@ -19,7 +19,7 @@ from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.options import Kind, options_of
+from kubectl_eksdoc.model.options import OptionKind, options_of
 from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.result import (
@@ -65,7 +65,7 @@ class _Relaxed(Printed):
     saves: Difference
 
     @classmethod
-    def of(cls, facts: Relaxation) -> _Relaxed:
+    def of(cls, facts: RelaxedBound) -> _Relaxed:
         return cls.filled(facts, seconds=facts.makespan_s, saves=facts.saved_s)
 
 
@@ -155,14 +155,14 @@ class TriedResult(Printed):
     """Nodes for whose pods there was no room."""
 
     @classmethod
-    def of(cls, facts: Tried) -> TriedResult:
+    def of(cls, facts: TriedOrder) -> TriedResult:
         return cls.filled(facts, order=facts.name, seconds=facts.makespan_s)
 
 
 # What the options allow a drain to do, as the plan's result prints it: made from where each is declared.
 
 
-_HINTS: Mapping[Kind, Any] = {
+_HINTS: Mapping[OptionKind, Any] = {
     options.SWITCH: bool,
     options.OFF_SWITCH: bool,
     options.GRACE: Count | None,
@@ -199,7 +199,7 @@ _PAIRS: Mapping[str, type[Printed]] = {
 }
 
 
-def _hint(name: str, kind: Kind) -> Any:
+def _hint(name: str, kind: OptionKind) -> Any:
     pair: Any = _PAIRS.get(name)
     if pair is not None:
         return tuple[pair, ...]
@@ -308,7 +308,7 @@ class _Figure(Printed):
     change: float | None
 
     @classmethod
-    def of(cls, facts: changes.Figure) -> _Figure:
+    def of(cls, facts: changes.PlanFigure) -> _Figure:
         return cls.filled(facts, baseline=facts.before)
 
 

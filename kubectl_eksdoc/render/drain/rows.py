@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, Eviction, Left, Target
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import Node
@@ -78,7 +78,7 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
     return columns, rows
 
 
-def _drained(target: Target, view: DrainView, full: bool) -> list[str | Cell]:
+def _drained(target: DrainTarget, view: DrainView, full: bool) -> list[str | Cell]:
     node = target.node
     told = of_node(node, view.cluster.observed_at)
     told |= {"GROUP": node.group or NONE, "KUBELET": node.kubelet_text if full else told["KUBELET"]}
@@ -215,7 +215,7 @@ def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
     ]
 
 
-def left(rows: Iterable[Left], view: DrainView) -> Drawn:
+def left(rows: Iterable[NotEvictedPod], view: DrainView) -> Drawn:
     columns = [Column("NODE"), Column("POD"), Column("OWNER"), Column("VERDICT"), Column("CODES"), Column("REASON")]
     return columns, [
         [
@@ -235,7 +235,7 @@ def unread(reads: Iterable[KindRead]) -> Drawn:
     return columns, [[read.resource.full_name, read.state.value, read.detail or NONE] for read in reads]
 
 
-def verdict(target: Target) -> Cell:
+def verdict(target: DrainTarget) -> Cell:
     return _signed(TARGET_SIGN[target.verdict], target.verdict.value)
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from kubectl_eksdoc.drain.course import Span
-from kubectl_eksdoc.drain.outcome import Target
+from kubectl_eksdoc.drain.outcome import DrainTarget
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.verdict import estimate_lines
@@ -43,7 +43,7 @@ _EVICTING = ("█", "▓")
 SLOW = "·"
 
 
-class Timed(Protocol):
+class _Timed(Protocol):
     """Something that has a time for each node: a plan, or what came of it."""
 
     @property
@@ -57,7 +57,11 @@ class Timed(Protocol):
 
 
 def timeline(
-    view: Timed, look: Look, indent: int = 0, whole: str = "-o html", slow_s: Mapping[str, float] = MappingProxyType({})
+    view: _Timed,
+    look: Look,
+    indent: int = 0,
+    whole: str = "-o html",
+    slow_s: Mapping[str, float] = MappingProxyType({}),
 ) -> list[str]:
     """The lines, none wider than the look's columns; none at all where no times are known.
 
@@ -111,7 +115,7 @@ def text_bar(span: Span, slow_s: float, end: float, room: int, evicting: str, em
     return " " * begun + evicting * (gone - begun) + empty * (done - gone) + SLOW * (round(slow_s / end * room) - done)
 
 
-def _legend(view: Timed, tails: bool) -> str:
+def _legend(view: _Timed, tails: bool) -> str:
     called = "generation" if view.plan.in_generations else "wave"
     both = f"{' and '.join(_EVICTING)} (by {called})" if _in_waves(view) else _EVICTING[0]
     slow = f"; {SLOW}: until then in a slow run (p95)" if tails else ""
@@ -127,11 +131,11 @@ def _names(names: Sequence[str], room: int, look: Look) -> list[str]:
     return [cut(name, max(room, 1), look, middle=True) for name in kept]
 
 
-def _wave(view: Timed, span: Span) -> int:
+def _wave(view: _Timed, span: Span) -> int:
     return view.wave_of.get(span.node, 0) or 1
 
 
-def _in_waves(view: Timed) -> bool:
+def _in_waves(view: _Timed) -> bool:
     return any(wave > 1 for wave in view.wave_of.values())
 
 
@@ -217,7 +221,7 @@ def gantt(view: DrainView) -> Html:
     return el("div", el("div", lines(rows), class_="gantt"), more(len(targets) - shown, "nodes"), key, class_="card")
 
 
-def _together(bars: list[_Bars], members: Sequence[Target]) -> list[_Bars]:
+def _together(bars: list[_Bars], members: Sequence[DrainTarget]) -> list[_Bars]:
     """A row for each group of nodes, that which is begun first at the top."""
     of_group: dict[str, list[_Bars]] = {}
     for bar, target in zip(bars, members, strict=True):

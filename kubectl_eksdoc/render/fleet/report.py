@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.fleet import FleetPlan, Row, Shared, Standing
+from kubectl_eksdoc.fleet import FleetPlan, Row, SharedFinding, Standing
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import Answered, Unanswered
+from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
 from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Foot, Head, Line, Lines, Points, Report, Section, Table
@@ -44,7 +44,7 @@ def in_short(plan: FleetPlan) -> str:
 
 def first(row: Row) -> str:
     """What is in the way first, in words; "" where nothing is."""
-    if isinstance(row.outcome, Unanswered):
+    if isinstance(row.outcome, UnjudgedMember):
         return row.outcome.reason
     if row.first is not None:
         return f"{row.first.subject}: {row.first.message}"
@@ -95,15 +95,15 @@ def _names(plan: FleetPlan, full: bool) -> dict[str, str]:
 
 def _figures(plan: FleetPlan) -> tuple[str, ...]:
     """The columns that only this command has."""
-    found = (each.title for row in plan.rows if isinstance(row.outcome, Answered) for each in row.outcome.figures)
+    found = (each.title for row in plan.rows if isinstance(row.outcome, JudgedMember) for each in row.outcome.figures)
     return tuple(dict.fromkeys(found))
 
 
 def _cells(row: Row, name: str, figures: tuple[str, ...], full: bool) -> Cells:
     outcome, who, fails = row.outcome, row.outcome.who, row.fails
-    answered = isinstance(outcome, Answered)
-    told = {each.title: each.text for each in outcome.figures} if isinstance(outcome, Answered) else {}
-    seen = outcome.observed_at if isinstance(outcome, Answered) else ""
+    answered = isinstance(outcome, JudgedMember)
+    told = {each.title: each.text for each in outcome.figures} if isinstance(outcome, JudgedMember) else {}
+    seen = outcome.observed_at if isinstance(outcome, JudgedMember) else ""
     return [
         _SIGNS[row.standing],
         name,
@@ -136,7 +136,7 @@ def shared(plan: FleetPlan, full: bool) -> Drawn:
     return columns, [_of_shared(each, _names(plan, full)) for each in plan.shared]
 
 
-def _of_shared(found: Shared, names: Mapping[str, str]) -> Cells:
+def _of_shared(found: SharedFinding, names: Mapping[str, str]) -> Cells:
     sign, tone = SIGNS[found.status]
     where = _where(found.members, names)
     return [Cell(sign, tone), str(len(found.members)), found.severity.value, found.code, found.title, where]
@@ -196,7 +196,7 @@ def _alone(plan: FleetPlan) -> str:
 def _reasons(plan: FleetPlan, full: bool) -> Iterator[Line]:
     """Why some could not be judged, whole: in a row of the table it is cut."""
     for row in plan.rows:
-        if isinstance(row.outcome, Unanswered):
+        if isinstance(row.outcome, UnjudgedMember):
             said = f"✗ {row.member.name}: {row.outcome.reason} (exit code {row.outcome.exit_code})"
             yield Line(said, tone=Tone.BAD)
             if row.outcome.hint and full:
@@ -300,8 +300,8 @@ class _Member(Printed):
     @classmethod
     def of(cls, facts: Row) -> _Member:
         outcome = facts.outcome
-        judged = outcome if isinstance(outcome, Answered) else None
-        refused = None if isinstance(outcome, Answered) else outcome
+        judged = outcome if isinstance(outcome, JudgedMember) else None
+        refused = None if isinstance(outcome, JudgedMember) else outcome
         return cls.filled(
             ClusterResult.of(outcome.who),
             name=facts.member.name,
@@ -390,7 +390,7 @@ class FleetResult(KindResult):
 
 def _findings(row: Row) -> Iterator[dict[str, Any]]:
     """As its own document has them, each with whose it is."""
-    if isinstance(row.outcome, Answered):
+    if isinstance(row.outcome, JudgedMember):
         for found in row.outcome.document.get("findings") or ():
             if isinstance(found, dict):
                 yield {"member": row.member.name, **found}

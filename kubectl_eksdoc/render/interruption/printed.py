@@ -13,7 +13,7 @@ from typing import Any
 from kubectl_eksdoc.interruption.installs import upgrade
 from kubectl_eksdoc.interruption.repair import (
     AsJson,
-    Missing,
+    MissingLinks,
     creates,
     helm_values,
     rights_policy,
@@ -32,18 +32,18 @@ _FILE = "interruption-values.yaml"
 _WHOSE = "aws sts get-caller-identity --query Account --output text"
 
 
-def printed(what: str, stack: str, missing: Missing, install: KarpenterInstall) -> str:
+def printed(what: str, stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
     """ "" where nothing is missing of what this could make. `stack`: its name."""
     return _PRINTERS[what](stack, missing, install)
 
 
-def _stack(stack: str, missing: Missing, install: KarpenterInstall) -> str:
+def _stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
     if not missing.in_stack:
         return ""
     return _comments(_about_stack(stack, missing, install)) + to_yaml(plain_value(template(missing, install)))
 
 
-def _about_stack(stack: str, missing: Missing, install: KarpenterInstall) -> Iterator[str]:
+def _about_stack(stack: str, missing: MissingLinks, install: KarpenterInstall) -> Iterator[str]:
     yield "Only what is missing, for a stack of its own: to update another one with it, Karpenter's or one of before,"
     yield "deletes the rest of that. Where there is a stack of this name, give --stack-name another one."
     yield creates(stack, missing.region)
@@ -61,7 +61,7 @@ def _about_stack(stack: str, missing: Missing, install: KarpenterInstall) -> Ite
         yield f"Not known, and so not in it: {each}"
 
 
-def _commands(stack: str, missing: Missing, install: KarpenterInstall) -> str:
+def _commands(stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
     if not missing.anything:
         return ""
     lines = ["#!/bin/sh", *(f"# {clean(line)}" for line in _about_commands(missing)), "set -eu"]
@@ -81,7 +81,7 @@ def _commands(stack: str, missing: Missing, install: KarpenterInstall) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _about_commands(missing: Missing) -> Iterator[str]:
+def _about_commands(missing: MissingLinks) -> Iterator[str]:
     yield f"What interruption handling lacks{_in_account(missing)}. Existing resources are kept."
     if missing.rights and not missing.role:
         yield f"Which role Karpenter has is not known; it needs {', '.join(missing.rights)}: --print iam"
@@ -89,7 +89,7 @@ def _about_commands(missing: Missing) -> Iterator[str]:
         yield f"Not known, and so not in it: {each}"
 
 
-def _in_account(missing: Missing) -> str:
+def _in_account(missing: MissingLinks) -> str:
     return f" in account {missing.account}" if missing.account else ""
 
 
@@ -106,11 +106,11 @@ def _nested(value: Any) -> Any:
     return [_nested(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _iam(_stack: str, missing: Missing, install: KarpenterInstall) -> str:
+def _iam(_stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
     return to_json(plain_value(rights_policy(missing.queue_arn, install, missing.key)))
 
 
-def _values(_stack: str, missing: Missing, install: KarpenterInstall) -> str:
+def _values(_stack: str, missing: MissingLinks, install: KarpenterInstall) -> str:
     return _comments(_about_values(install)) + to_yaml(plain_value(helm_values(missing.queue_name, install)))
 
 
@@ -124,7 +124,7 @@ def _comments(lines: Iterator[str]) -> str:
     return "".join(f"# {clean(line)}\n" for line in lines)
 
 
-_PRINTERS: Mapping[str, Callable[[str, Missing, KarpenterInstall], str]] = {
+_PRINTERS: Mapping[str, Callable[[str, MissingLinks, KarpenterInstall], str]] = {
     "stack": _stack,
     "commands": _commands,
     "iam": _iam,

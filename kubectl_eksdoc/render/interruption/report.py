@@ -336,7 +336,7 @@ class _Outage(Printed):
     sentences: Texts
 
     @classmethod
-    def of(cls, facts: outage.Outage) -> _Outage:
+    def of(cls, facts: outage.InterruptionOutage) -> _Outage:
         return cls.filled(facts, workloads=facts.losers, sentences=outage.sentences(facts))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.amazon.metadata_service import Reach, Verdict
+from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, Reach
 from kubectl_eksdoc.imds_probe.affected import Effect
-from kubectl_eksdoc.imds_probe.assumed import Intent
-from kubectl_eksdoc.imds_probe.fixes.fix import Choice, Fix
+from kubectl_eksdoc.imds_probe.assumed import IntendedOptions
+from kubectl_eksdoc.imds_probe.fixes.fix import Fix, FixOptions
 from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
-from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, Service, instance_of, service_now
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, instance_of, service_now
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.findings import When
@@ -26,7 +26,7 @@ _TONES = {
 }
 
 
-def causes(groups: Sequence[GroupPlan], intent: Intent | None) -> Drawn:
+def causes(groups: Sequence[GroupPlan], intent: IntendedOptions | None) -> Drawn:
     columns = [
         Column("GROUP", floor=12, middle=True),
         Column("MADE BY", drop=3),
@@ -60,7 +60,7 @@ def causes(groups: Sequence[GroupPlan], intent: Intent | None) -> Drawn:
 _COUNTED = {Effect.BROKEN: Tone.BAD, Effect.WILL_BREAK: Tone.WARN, Effect.POSSIBLE: Tone.UNKNOWN}
 
 
-def _meant(service: Service, found: Verdict, intent: Intent | None) -> Cell:
+def _meant(service: MetadataService, found: ImdsVerdict, intent: IntendedOptions | None) -> Cell:
     """That pods are cut off is no alarm where it is meant."""
     cell = _verdict(found.reach, service.options is None)
     met = found.reach is Reach.CUT_OFF and intent is not None and intent.met_by(service.options)
@@ -136,7 +136,7 @@ def nodes_table(plan: MetadataPlan) -> Drawn:
 # The fixes to choose from: one line for each, and on a wide page all that is known of it.
 
 
-Offered = Sequence[tuple[NodesAlike, Choice]]
+Offered = Sequence[tuple[NodesAlike, FixOptions]]
 _TITLE = "What can be done"
 
 

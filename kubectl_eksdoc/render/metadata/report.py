@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.amazon.metadata_service import Reach, Verdict
-from kubectl_eksdoc.baseline.changes import Since
+from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, Reach
+from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.imds_probe import affected
 from kubectl_eksdoc.imds_probe.affected import Effect
-from kubectl_eksdoc.imds_probe.fixes.fix import Choice
+from kubectl_eksdoc.imds_probe.fixes.fix import FixOptions
 from kubectl_eksdoc.imds_probe.judging import NODES
 from kubectl_eksdoc.imds_probe.of_pod import OnePod
 from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
-from kubectl_eksdoc.imds_probe.sources import NodesAlike, Service
+from kubectl_eksdoc.imds_probe.sources import MetadataService, NodesAlike
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.cluster import Cluster, Source
@@ -142,9 +142,9 @@ class ImdsReport(Report):
     options: Mapping[str, object]
     recognised: str = ""
     pod: OnePod | None = None
-    offered: tuple[tuple[NodesAlike, Choice], ...] = ()
+    offered: tuple[tuple[NodesAlike, FixOptions], ...] = ()
     tool_version: str = __version__
-    since: Since | None = None
+    since: ResultComparison | None = None
 
     @property
     def cluster(self) -> Cluster:
@@ -219,7 +219,7 @@ class _Service(Printed):
     missing: Text | UnsetType
 
 
-def _service(service: Service, verdict: Verdict) -> _Service:
+def _service(service: MetadataService, verdict: ImdsVerdict) -> _Service:
     missing = service.options.missing if isinstance(service.options, Unknown) else ""
     there = service.options is not None
     return _Service.filled(service, verdict=verdict.reach, why=verdict.why, service=there, missing=missing)
@@ -275,7 +275,7 @@ class _Group(Printed):
     """What cannot be done, and why."""
 
 
-def _group(group: GroupPlan, choice: Choice) -> _Group:
+def _group(group: GroupPlan, choice: FixOptions) -> _Group:
     alike = group.alike
     return _Group.filled(
         alike,
@@ -347,6 +347,6 @@ class ProbeResult(CommandResult):
             facts,
             hops=plan.hops,
             verdict=in_short(plan),
-            groups=(_group(each, choices.get(each.alike, Choice())) for each in plan.groups),
+            groups=(_group(each, choices.get(each.alike, FixOptions())) for each in plan.groups),
             findings=plan.findings,
         )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.imds_probe.fixes.fix import Fix
-from kubectl_eksdoc.imds_probe.run import Done
+from kubectl_eksdoc.imds_probe.run import FixDone
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
@@ -53,7 +53,7 @@ def verdict(report: FixReport) -> str:
     return f"{what}: {_came_of(report.done)}"
 
 
-def _came_of(done: Done) -> str:
+def _came_of(done: FixDone) -> str:
     if done.stage in (Stage.FAILED, Stage.CANCELLED):
         return (
             f"EKS has {'not brought the update to its end' if done.stage is Stage.FAILED else 'cancelled the update'}"
@@ -93,7 +93,7 @@ class FixReport(Report):
     back: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()
     forbidden: str = ""
-    done: Done | None = None
+    done: FixDone | None = None
     run: str = ""
     journal: str = ""
     recognised: str = ""
@@ -136,7 +136,7 @@ def _few(lines: list[Line], most: int, indent: int) -> list[Line]:
     return [*lines[:most], Line(f"… and {len(lines) - most} more (-o wide)", indent, whole=True)]
 
 
-def _after(report: FixReport, done: Done, full: bool) -> Iterator[Section]:
+def _after(report: FixReport, done: FixDone, full: bool) -> Iterator[Section]:
     yield Table(Title("Result"), _parts(done.parts), "parts")
     said = [f"{error.code}: {error.message}" for error in done.errors]
     left = [f"It is followed no longer: {done.left}."] if done.left else []
@@ -193,7 +193,7 @@ class _Outcome(Printed):
     """What pods on the nodes find; empty where none was asked."""
 
     @classmethod
-    def of(cls, facts: Done) -> _Outcome:
+    def of(cls, facts: FixDone) -> _Outcome:
         return cls.filled(facts, seconds=round(facts.seconds), template_version=facts.number or None)
 
 

@@ -10,7 +10,7 @@ from kubectl_eksdoc.render.result import Count, Printed, Text, Texts
 from kubectl_eksdoc.render.text import counted
 
 
-def reach(blast: fix.Blast) -> str:
+def reach(blast: fix.BlastRadius) -> str:
     """``replaces 3 nodes, evicts 12 pods``."""
     found = []
     if blast.nodes:

@@ -9,13 +9,13 @@ from typing import Annotated, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import Reach
-from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, Diagnosis, diagnosis
-from kubectl_eksdoc.imds_probe.probing.pods import Likes
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
+from kubectl_eksdoc.imds_probe.probing.pods import AlikeNodes
 from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan, findings_of
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.model.metadata import Ask, Family, Seen, Step
+from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, ProbeStep
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -170,7 +170,7 @@ def _requests(probed: Probed) -> Drawn:
             if isinstance(answers, Unknown):
                 rows.append([node.node, network, "-", "-", "?", "-", "-", answers.why])
                 continue
-            for family in Family:
+            for family in AddressFamily:
                 seen = answers.of(family)
                 rows += [[node.node, network, family.value, *_step(step, seen)] for step in seen.steps]
     return columns, rows
@@ -179,7 +179,7 @@ def _requests(probed: Probed) -> Drawn:
 _ASKED = {Ask.V1: "GET without token", Ask.TOKEN: "PUT token", Ask.V2: "GET with token"}
 
 
-def _step(step: Step, seen: Seen) -> list[str]:
+def _step(step: ProbeStep, seen: FamilyAnswer) -> list[str]:
     answer = str(step.code) if step.answered else f"none (curl {step.exit})"
     stood = "no" if step.stood is None else f"{step.stood:.1f} ms"
     told = seen.instance if step.code == 200 and step.ask is not Ask.TOKEN else ""
@@ -212,7 +212,7 @@ class _Group(Printed):
     why_not: Text | None
 
     @classmethod
-    def of(cls, facts: Likes) -> _Group:
+    def of(cls, facts: AlikeNodes) -> _Group:
         return cls.filled(facts, name=facts.group, probed=facts.chosen)
 
 
@@ -234,7 +234,7 @@ class _Diagnosis(Printed):
     """What speaks against it, or was not seen."""
 
     @classmethod
-    def of(cls, facts: Diagnosis) -> _Diagnosis:
+    def of(cls, facts: ProbeDiagnosis) -> _Diagnosis:
         return cls.filled(facts, verdict=facts.reach)
 
 
@@ -249,7 +249,7 @@ class _Request(Printed):
     total_ms: _Milliseconds
 
     @classmethod
-    def of(cls, facts: Step) -> _Request:
+    def of(cls, facts: ProbeStep) -> _Request:
         return cls.filled(
             request=facts.ask,
             status=facts.code or None,
@@ -264,7 +264,7 @@ class _Seen(Printed):
     instance: Text | None
 
     @classmethod
-    def of(cls, facts: Seen) -> _Seen:
+    def of(cls, facts: FamilyAnswer) -> _Seen:
         return cls.filled(facts, requests=facts.steps)
 
 

@@ -8,16 +8,36 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 from kubectl_eksdoc.amazon import iam
-from kubectl_eksdoc.amazon.iam import Place
+from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.permissions import OptIn
-from kubectl_eksdoc.permissions import Asked, Called, Held, Needed, Subject, Wanted, objects
+from kubectl_eksdoc.permissions import (
+    HeldRight,
+    IamAction,
+    NeededRight,
+    ObjectNames,
+    RbacSubject,
+    WantedPermissions,
+    objects,
+)
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.report import PLAIN, Backend, Foot, Head, Line, Lines, Own, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import (
+    PLAIN,
+    Backend,
+    Foot,
+    Head,
+    Line,
+    Lines,
+    OwnFormat,
+    Points,
+    Report,
+    Section,
+    Table,
+)
 from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.roles import Manifests, Step
+from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import counted, joined
 
@@ -32,11 +52,11 @@ def about(view: PermissionsReport) -> str:
     return f"what {whole} {'need' if len(view.given) > 1 else 'needs'}. {_changes(view.wanted)}"
 
 
-def _changes(wanted: Wanted) -> str:
+def _changes(wanted: WantedPermissions) -> str:
     return "Something can be changed with it." if wanted.changes else "It changes nothing."
 
 
-def risks(wanted: Wanted) -> Iterator[str]:
+def risks(wanted: WantedPermissions) -> Iterator[str]:
     """What its opt-ins allow, each in a sentence."""
     return (f"Opt-in {each.said}." for each in wanted.opt_ins)
 
@@ -52,14 +72,14 @@ def not_granted(view: PermissionsReport) -> Iterator[str]:
 _OURS = ("kubectl", "eksdoc", "permissions")
 
 
-def steps(view: PermissionsReport) -> tuple[Step, ...]:
+def steps(view: PermissionsReport) -> tuple[RoleStep, ...]:
     """First the cluster, then AWS, then whether it has come about."""
     group = next((each.name for each in view.subjects if each.kind == "Group"), view.name)
     bind = tuple(word for each in view.subjects for word in ("--bind", _said(each.kind, each.name, each.namespace)))
     printed = f"{again(view)} {shell('-o', 'yaml', *(bind or ('--bind', f'Group:{group}')))}"
     found = [
-        Step("grant it in the cluster:", f"{printed} | kubectl apply -f -"),
-        Step(
+        RoleStep("grant it in the cluster:", f"{printed} | kubectl apply -f -"),
+        RoleStep(
             "put an IAM role into that group:",
             f"aws eks create-access-entry --cluster-name {view.place.cluster or 'CLUSTER'} --principal-arn ARN "
             f"--kubernetes-groups {group}",
@@ -69,10 +89,10 @@ def steps(view: PermissionsReport) -> tuple[Step, ...]:
         policy = f"{again(view)} {shell('--iam', *_where(view.place))}"
         created = f"aws iam create-policy --policy-name {view.name}"
         found += [
-            Step("write its policy of IAM:", f"{policy} > policy.json"),
-            Step("create that, then attach it:", f"{created} --policy-document file://policy.json"),
+            RoleStep("write its policy of IAM:", f"{policy} > policy.json"),
+            RoleStep("create that, then attach it:", f"{created} --policy-document file://policy.json"),
         ]
-    return (*found, Step("look whether you have it:", f"{again(view)} --check"))
+    return (*found, RoleStep("look whether you have it:", f"{again(view)} --check"))
 
 
 def again(view: PermissionsReport) -> str:
@@ -84,7 +104,7 @@ def _said(kind: str, name: str, namespace: str) -> str:
     return f"{kind}:{namespace}/{name}" if namespace else f"{kind}:{name}"
 
 
-def _where(place: Place) -> tuple[str, ...]:
+def _where(place: IamPlace) -> tuple[str, ...]:
     named = {"--cluster-name": place.cluster, "--region": place.region, "--account": place.account}
     shown = {"--cluster-name": "CLUSTER", "--region": "REGION", "--account": "ACCOUNT"}
     return tuple(word for flag, value in named.items() for word in (flag, value or shown[flag]))
@@ -125,7 +145,7 @@ _COMMANDS = (
 )
 
 
-def _rights(needed: Iterable[Needed]) -> list[Row]:
+def _rights(needed: Iterable[NeededRight]) -> list[Row]:
     """By what rests on them: verbs on the same resource, and resources with the same verbs, in one line."""
     verbs: dict[tuple[str, str, bool, tuple[str, ...]], list[str]] = {}
     for each in needed:
@@ -140,7 +160,7 @@ def _rights(needed: Iterable[Needed]) -> list[Row]:
     ]
 
 
-def _each(needed: Iterable[Needed]) -> list[Row]:
+def _each(needed: Iterable[NeededRight]) -> list[Row]:
     return [
         [
             each.permission.verb,
@@ -163,11 +183,11 @@ def _lost(required: bool, lost: Iterable[str]) -> str | Cell:
     return Cell(text, Tone.WARN) if required else text
 
 
-def _action(each: Asked) -> Row:
+def _action(each: IamAction) -> Row:
     return [each.action, ", ".join(iam.types(each.action)) or "-", "; ".join(each.lost)]
 
 
-def _command(each: Wanted) -> Row:
+def _command(each: WantedPermissions) -> Row:
     return [
         ", ".join(each.commands),
         Cell("yes", Tone.WARN) if each.changes else "no",
@@ -204,11 +224,11 @@ class PermissionsReport(Report):
     of: ClassVar[str] = "what must be allowed"
 
     name: str
-    wanted: Wanted
+    wanted: WantedPermissions
     given: tuple[str, ...]
-    subjects: tuple[Subject, ...]
-    place: Place
-    each: tuple[Wanted, ...]
+    subjects: tuple[RbacSubject, ...]
+    place: IamPlace
+    each: tuple[WantedPermissions, ...]
     tool_version: str
     doubts: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
@@ -232,17 +252,17 @@ class PermissionsReport(Report):
         yield Points("Opt-ins", (*risks(self.wanted), *not_granted(self)))
         yield Foot(_FOR_KUBECTL)
 
-    def manifests(self) -> Manifests:
+    def manifests(self) -> RoleManifests:
         """Roles and bindings as they are given to kubectl, below what says in words what they allow."""
-        docs = objects(Called(self.name, self.tool_version), self.wanted.permissions, self.subjects)
+        docs = objects(ObjectNames(self.name, self.tool_version), self.wanted.permissions, self.subjects)
         said = (f"kubectl eksdoc {self.tool_version}: {about(self)}", *_notes(self))
-        return Manifests(said, (Step("what rests on each:", f"{again(self)} -o wide"),), docs)
+        return RoleManifests(said, (RoleStep("what rests on each:", f"{again(self)} -o wide"),), docs)
 
     formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
         {
             **PLAIN,
-            "json": Own(lambda report, look: report.manifests().json(look)),
-            "yaml": Own(lambda report, look: report.manifests().yaml(look)),
+            "json": OwnFormat(lambda report, look: report.manifests().json(look)),
+            "yaml": OwnFormat(lambda report, look: report.manifests().yaml(look)),
         }
     )
 
@@ -266,7 +286,7 @@ class HeldReport(Report):
 
     of: ClassVar[str] = "what you may"
 
-    held: tuple[Held, ...]
+    held: tuple[HeldRight, ...]
     cluster: Cluster
     options: Mapping[str, object]
     tool_version: str
@@ -281,11 +301,11 @@ class HeldReport(Report):
         return PermissionResult.of(self)
 
 
-def _sorted(view: HeldReport) -> list[Held]:
+def _sorted(view: HeldReport) -> list[HeldRight]:
     return sorted(view.held, key=lambda each: _ORDER.index(each.held))
 
 
-def _row(each: Held) -> Row:
+def _row(each: HeldRight) -> Row:
     lost = "; ".join(each.needed.lost)
     said = f"{lost} ({each.why})" if each.why else lost
     return [_SIGNS[each.held], each.needed.permission.said, "yes" if each.needed.required else "no", said]
@@ -324,7 +344,7 @@ class _Right(Printed):
     """Of what is unknown: why."""
 
     @classmethod
-    def of(cls, facts: Held) -> _Right:
+    def of(cls, facts: HeldRight) -> _Right:
         permission = facts.needed.permission
         return cls.filled(
             permission,

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.drain.course import Span
-from kubectl_eksdoc.drain.outcome import Target
+from kubectl_eksdoc.drain.outcome import DrainTarget
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.moments import ASKED, Happened, Moment
+from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.drain.run.patience import Soak
-from kubectl_eksdoc.drain.run.record import Placement, Record
+from kubectl_eksdoc.drain.run.record import NodePlacements, Record
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Cause
 from kubectl_eksdoc.render.command_result import metadata
@@ -24,7 +24,7 @@ from kubectl_eksdoc.render.drain.result_parts import SoakResult
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.report import Figure, Table
+from kubectl_eksdoc.render.report import ReportFigure, Table
 from kubectl_eksdoc.render.result import Count, Difference, Positive, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Title
 from kubectl_eksdoc.render.text import counted, duration, joined, listing
@@ -34,7 +34,7 @@ class NodeRun(NamedTuple):
     """A node that the plan drains. Times from the start, None for what did not happen; `left` are the pods (ns/name)
     that should have gone and did not, `why` the run left it alone ("": it did not)."""
 
-    target: Target
+    target: DrainTarget
     begun_s: float | None
     empty_s: float | None
     done_s: float | None
@@ -100,7 +100,7 @@ class RecordView:
         return DrainView(self.plan, self.cluster, self.options, self.tool_version, soak=self.soak)
 
     @cached_property
-    def moments(self) -> tuple[Moment, ...]:
+    def moments(self) -> tuple[RunMoment, ...]:
         """By time; what happened at one moment as it happened."""
         return tuple(sorted(self.record.moments, key=lambda moment: moment.at_s))
 
@@ -149,7 +149,7 @@ class RecordView:
         """Of all pods that were asked to go, in whatever way, as a plan counts them."""
         return sum(self.asked.values())
 
-    def happened(self, what: Happened) -> list[Moment]:
+    def happened(self, what: Happened) -> list[RunMoment]:
         return [moment for moment in self.moments if moment.what is what]
 
     @cached_property
@@ -268,10 +268,10 @@ def moments(view: RecordView) -> Table:
     return Table(Title("Moments", ": all that happened"), (columns, rows), "moments", fold=fold)
 
 
-def chart(view: RecordView) -> Figure:
+def chart(view: RecordView) -> ReportFigure:
     """Its nodes as a Gantt, and which are not in it, because they are never done."""
     names = [node.name for node in view.nodes if node.name not in view.spans]
-    return Figure(
+    return ReportFigure(
         Title("Timeline", ", nodes in the order in which they are begun"),
         lambda look, full: timeline.timeline(view, look, len(MARGIN) if full else 0, WHOLE),
         [f"Without a bar, because never done: {listing(names, MOST_NAMES, Look())}."] if names else (),
@@ -413,7 +413,7 @@ class RecordPlacement(Printed):
     target: bool
 
     @classmethod
-    def of(cls, facts: Placement) -> RecordPlacement:
+    def of(cls, facts: NodePlacements) -> RecordPlacement:
         return cls.filled(facts, scheduled=facts.placed)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Literal
 
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
-from kubectl_eksdoc.drain.run.standing import Reason, Standing
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.render import result
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.result import KindResult, Printed, Seconds, Text, plain
@@ -29,7 +29,7 @@ _TONES: Mapping[Happened, Tone] = {
 _WIDEST = max(len(what.value) for what in Happened)
 
 
-def line(moment: Moment, at: datetime, look: Look) -> str:
+def line(moment: RunMoment, at: datetime, look: Look) -> str:
     """``19:30:05Z  evicted     shop/web-1 on blue-1: why``, without its end; `at` is when it happened."""
     when = at.astimezone(timezone.utc).strftime("%H:%M:%SZ")
     what = look.paint(moment.what.value.ljust(_WIDEST), _TONES.get(moment.what))
@@ -41,7 +41,7 @@ def line(moment: Moment, at: datetime, look: Look) -> str:
     return f"{when}  {what}  {text}"
 
 
-def event_line(moment: Moment, run: str, at: datetime) -> str:
+def event_line(moment: RunMoment, run: str, at: datetime) -> str:
     """The same as JSON."""
     return json_line(event(moment, run, at))
 
@@ -74,7 +74,7 @@ class EventResult(KindResult):
     """Of a refusal the server's cause, or its message; of the drain who or what held it."""
 
 
-def event(moment: Moment, run: str, at: datetime) -> EventResult:
+def event(moment: RunMoment, run: str, at: datetime) -> EventResult:
     return EventResult.filled(moment, run=run, at=at, seconds=moment.at_s)
 
 
@@ -84,7 +84,7 @@ def event(moment: Moment, run: str, at: datetime) -> EventResult:
 _MOST_NAMES = 3
 
 
-def progress(stands: Standing, look: Look) -> str:
+def progress(stands: RunProgress, look: Look) -> str:
     """``51/116 pods · 3/12 nodes · stop now: 2 pods leaving, 1 node half empty · 1m55s, about 2m50s left`` within the
     width: what is cut off is what matters least."""
     parts = [f"{stands.gone}/{stands.pods} pods", f"{len(stands.done)}/{stands.nodes} nodes"]
@@ -127,7 +127,7 @@ def _reason(reason: Reason) -> str:
     return "; ".join(filter(None, (why, reason.usual, f"see: {reason.remedy}" if reason.remedy else "")))
 
 
-def left_by_stopping(stands: Standing) -> str:
+def left_by_stopping(stands: RunProgress) -> str:
     """What is half done if it ends now, as a clause."""
     parts = []
     if stands.leaving:
@@ -141,7 +141,7 @@ def left_by_stopping(stands: Standing) -> str:
     return ", ".join(parts) or "nothing is half done"
 
 
-def stop_in_full(stands: Standing) -> str:
+def stop_in_full(stands: RunProgress) -> str:
     """The same with names, in sentences: for whoever is about to stop it."""
     said = []
     if stands.leaving:
@@ -158,7 +158,7 @@ def stop_in_full(stands: Standing) -> str:
     return " ".join(said) or "Nothing is half done."
 
 
-def left(stands: Standing) -> str:
+def left(stands: RunProgress) -> str:
     """``45s``, or ``45s to 1m20s`` where that is not known better."""
     least = duration(stands.left_s or 0.0)
     return f"{least} to {duration(stands.slow_left_s or 0.0)}" if stands.is_wide else least

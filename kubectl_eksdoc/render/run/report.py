@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from kubectl_eksdoc.drain.handoff.offers import HandOff
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.record import WAITED_S
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -37,7 +37,7 @@ from kubectl_eksdoc.render.record.rows import (
     placed,
     recorded,
 )
-from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, Own, Points, Report, Section
+from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
@@ -62,7 +62,7 @@ class RunReport(Report):
         {
             "table": PLAIN["table"],
             "wide": PLAIN["wide"],
-            "json": Own(lambda report, look: json_line(report.result())),  # on one line, as its events before it
+            "json": OwnFormat(lambda report, look: json_line(report.result())),  # on one line, as its events before it
             "markdown": PLAIN["markdown"],
         }
     )
@@ -218,7 +218,7 @@ def _differences(view: RunReport) -> Iterator[str]:
             yield f"{listing(subjects, _MOST_NAMES, Look())}: {said} ({found[0].why})."
 
 
-def _held(moments: Sequence[Moment], ended_s: float) -> str | None:
+def _held(moments: Sequence[RunMoment], ended_s: float) -> str | None:
     """``It was held back for 40s (the user paused it).``; None where it never was."""
     since_s, held_s, times = None, 0.0, 0
     why: dict[str, None] = {}

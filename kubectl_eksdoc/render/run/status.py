@@ -14,12 +14,12 @@ from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.drain.run.account import nodes_of, phase_words
 from kubectl_eksdoc.drain.run.journal import Journaled
 from kubectl_eksdoc.drain.run.others import OthersNode
-from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Held, Phase, RunNote, RunSummary, Timed
+from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunNote, RunPhase, RunSummary, Timed
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.rows import RecordCause, because
-from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, Own, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import (
     Count,
     Difference,
@@ -100,7 +100,7 @@ class StatusReport(Report):
     namespace: str
     now: datetime
     runs: Sequence[RunSummary]
-    held: Held | None
+    held: HeldLock | None
     run: RunSummary | None = None
     journaled: Journaled | None = None
     without: tuple[WithoutJournal, ...] = ()
@@ -162,7 +162,7 @@ def _accuracy(history: Sequence[Past]) -> str:
 
 def _list(view: StatusReport) -> Table:
     def phase(run: RunSummary) -> str:
-        unled = run.phase != Phase.ENDED.value and not _is_led(run, view.held)
+        unled = run.phase != RunPhase.ENDED.value and not _is_led(run, view.held)
         return f"{run.phase}, unled" if unled else run.phase
 
     columns = [Column("RUN"), Column("PHASE"), Column("AGE", right=True), Column("UPDATED", right=True, drop=1)]
@@ -174,7 +174,7 @@ def _list(view: StatusReport) -> Table:
     return Table(Title(""), (columns, rows))
 
 
-def _is_led(run: RunSummary, held: Held | None) -> bool:
+def _is_led(run: RunSummary, held: HeldLock | None) -> bool:
     """The lock is of one run at a time: who leads another one than its holder leads nothing."""
     return held is None or (held.led and held.holder == run.leader)
 
@@ -185,7 +185,7 @@ def _one(view: StatusReport, run: RunSummary, journaled: Journaled) -> Iterator[
     if begun is not None:
         began = f"begun by {begun.who} on {begun.host} at {rfc3339(begun.at)}"
         below.append(f"{began}, led {'' if led else 'last '}by {run.leader or 'nobody'}")
-    if run.said and run.updated is not None and journaled.phase is not Phase.ENDED:
+    if run.said and run.updated is not None and journaled.phase is not RunPhase.ENDED:
         below.append(f"{view.ago(run.updated)} ago: {run.said}")
     yield Head(f"Run {run.run}: {phase_words(journaled, led)}", below)
     columns = [Column("NODE", middle=True), Column("WAVE", right=True, drop=1), Column("STATE")]
@@ -201,7 +201,7 @@ def _one(view: StatusReport, run: RunSummary, journaled: Journaled) -> Iterator[
 
 def _next(run: str, journaled: Journaled, led: bool) -> Iterator[str]:
     begun = journaled.begun
-    if journaled.phase is not Phase.ENDED and led:
+    if journaled.phase is not RunPhase.ENDED and led:
         yield f"kubectl eksdoc drain pause {run}, or abort {run}: from any machine"
         return
     if journaled.ended not in (DONE, ROLLED_BACK) and not journaled.rolled_back and begun is not None:
@@ -276,7 +276,7 @@ def _run(view: StatusReport) -> _RunResult | None:
         begun,
         begun_at=run.begun,
         updated_at=run.updated,
-        led=(view.held is None or view.held.led) and journaled.phase is not Phase.ENDED,
+        led=(view.held is None or view.held.led) and journaled.phase is not RunPhase.ENDED,
         nodes=nodes_of(journaled),
         cordoned=(each.node for each in journaled.cordoned),
         in_doubt=len(journaled.in_doubt),
@@ -387,7 +387,7 @@ class OthersReport(Report):
         {
             "table": PLAIN["table"],
             "wide": PLAIN["wide"],
-            "json": Own(lambda report, look: json_line(report.result())),
+            "json": OwnFormat(lambda report, look: json_line(report.result())),
         }
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from kubectl_eksdoc.baseline.changes import Became, FindingSince, Since
+from kubectl_eksdoc.baseline.changes import FindingChangeKind, FindingSince, ResultComparison
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Severity, Status
@@ -12,13 +12,13 @@ from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.result import Count, Meta, Moment, Printed, SubjectResult, Text, Texts
 
 _KEYS = {
-    "new": Became.NEW,
-    "fixed": Became.FIXED,
-    "changed": Became.CHANGED,
-    "not_known_any_more": Became.NOT_KNOWN,
-    "not_judged_this_time": Became.NOT_JUDGED,
-    "known_now": Became.KNOWN,
-    "suppressed": Became.SUPPRESSED,
+    "new": FindingChangeKind.NEW,
+    "fixed": FindingChangeKind.FIXED,
+    "changed": FindingChangeKind.CHANGED,
+    "not_known_any_more": FindingChangeKind.NOT_KNOWN,
+    "not_judged_this_time": FindingChangeKind.NOT_JUDGED,
+    "known_now": FindingChangeKind.KNOWN,
+    "suppressed": FindingChangeKind.SUPPRESSED,
 }
 
 
@@ -99,7 +99,7 @@ class SinceResult(Printed):
     """How many findings that fail or are unknown are as they were."""
 
     @classmethod
-    def of(cls, facts: Since) -> SinceResult:
+    def of(cls, facts: ResultComparison) -> SinceResult:
         return cls.filled(
             facts.earlier,
             cluster=facts.earlier.identity,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.baseline.changes import Became, FindingSince, Since, outline_of
+from kubectl_eksdoc.baseline.changes import FindingChangeKind, FindingSince, ResultComparison, outline_of
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.look import Tone
@@ -19,20 +19,20 @@ from kubectl_eksdoc.render.text import age, between, joined, rfc3339
 
 
 WORDS = {
-    Became.NEW: "new",
-    Became.CHANGED: "changed",
-    Became.NOT_KNOWN: "unknown now",
-    Became.NOT_JUDGED: "not judged this time",
-    Became.SUPPRESSED: "suppressed",
-    Became.FIXED: "fixed",
-    Became.KNOWN: "known now",
+    FindingChangeKind.NEW: "new",
+    FindingChangeKind.CHANGED: "changed",
+    FindingChangeKind.NOT_KNOWN: "unknown now",
+    FindingChangeKind.NOT_JUDGED: "not judged this time",
+    FindingChangeKind.SUPPRESSED: "suppressed",
+    FindingChangeKind.FIXED: "fixed",
+    FindingChangeKind.KNOWN: "known now",
 }
 
 
 _MOST_OPTIONS = 5
 
 
-def title(since: Since, observed: datetime) -> str:
+def title(since: ResultComparison, observed: datetime) -> str:
     """``Since 2026-11-19T08:51:00Z (24h before, old.json)``."""
     then = since.earlier.observed_at
     passed = between(then, observed)
@@ -41,13 +41,13 @@ def title(since: Since, observed: datetime) -> str:
     return f"Since {rfc3339(then)} ({'the same time' if same else apart}, {since.earlier.file})"
 
 
-def counts(since: Since) -> str:
+def counts(since: ResultComparison) -> str:
     """``2 new, 1 fixed, 12 unchanged``: what fails or is unknown."""
     told = [f"{len(found)} {word}" for became, word in WORDS.items() if (found := since.of(became))]
     return ", ".join([*told, f"{since.unchanged} unchanged"])
 
 
-def remarks(since: Since, tool_version: str = __version__) -> Iterator[str]:
+def remarks(since: ResultComparison, tool_version: str = __version__) -> Iterator[str]:
     """What must be known before the changes are read, a sentence each."""
     earlier = since.earlier
     if since.doubt:
@@ -71,7 +71,7 @@ def told(change: FindingSince) -> str:
     return f"{head} [{said.code}]{why}"
 
 
-def marking(since: Since | None) -> Mark:
+def marking(since: ResultComparison | None) -> Mark:
     """How findings of this answer are marked that are not as they were."""
     if since is None:
         return unmarked
@@ -86,9 +86,9 @@ def marking(since: Since | None) -> Mark:
 
 def _how(change: FindingSince) -> str:
     """``: worse``, ``: was unknown``; "" where the word says it all."""
-    if change.became is Became.NEW and change.before is not None:
+    if change.became is FindingChangeKind.NEW and change.before is not None:
         return f": was {_WAS[change.before.status]}"
-    if change.became is Became.CHANGED:
+    if change.became is FindingChangeKind.CHANGED:
         return ": counts again" if change.hidden_before else ": worse" if change.worse else ": better"
     return ""
 
@@ -108,20 +108,22 @@ MOST = 6
 """Findings of one kind of change that a page shows."""
 
 _DOWN = {
-    Became.FIXED: ("✓", Tone.GOOD),
-    Became.KNOWN: ("✓", Tone.GOOD),
-    Became.SUPPRESSED: ("⊘", Tone.FAINT),
-    Became.NOT_JUDGED: ("?", Tone.UNKNOWN),
-    Became.NOT_KNOWN: ("?", Tone.UNKNOWN),
+    FindingChangeKind.FIXED: ("✓", Tone.GOOD),
+    FindingChangeKind.KNOWN: ("✓", Tone.GOOD),
+    FindingChangeKind.SUPPRESSED: ("⊘", Tone.FAINT),
+    FindingChangeKind.NOT_JUDGED: ("?", Tone.UNKNOWN),
+    FindingChangeKind.NOT_KNOWN: ("?", Tone.UNKNOWN),
 }
 
 
-def section(since: Since | None, observed: datetime, full: bool, tool_version: str = __version__) -> Lines | None:
+def section(
+    since: ResultComparison | None, observed: datetime, full: bool, tool_version: str = __version__
+) -> Lines | None:
     """None without an earlier answer. `observed`: when this one was made of the cluster."""
     if since is None:
         return None
     lines: list[Line | str] = [Line(text, 2, 0) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
-    for became in Became:
+    for became in FindingChangeKind:
         found = since.of(became)
         kept = found if full or len(found) <= MOST + 1 else found[:MOST]
         lines += (*map(_change, kept), *hidden(len(found) - len(kept)))
@@ -131,7 +133,11 @@ def section(since: Since | None, observed: datetime, full: bool, tool_version: s
 
 def _change(change: FindingSince) -> Line:
     sign, tone = _DOWN.get(change.became) or SIGNS[change.either.status]
-    if change.became is Became.CHANGED and change.either.status is not Status.UNKNOWN and change.worse is False:
+    if (
+        change.became is FindingChangeKind.CHANGED
+        and change.either.status is not Status.UNKNOWN
+        and change.worse is False
+    ):
         tone = Tone.WARN
     return Line(f"{sign} {told(change)}", tone=tone)
 
@@ -139,10 +145,10 @@ def _change(change: FindingSince) -> Line:
 # What became of findings in Markdown: counts, remarks, and the changes, those that are no news folded away.
 
 
-_NEWS = (Became.NEW, Became.CHANGED, Became.NOT_KNOWN)
+_NEWS = (FindingChangeKind.NEW, FindingChangeKind.CHANGED, FindingChangeKind.NOT_KNOWN)
 
 
-def lines(since: Since | None, most: int, tool_version: str = __version__) -> list[str]:
+def lines(since: ResultComparison | None, most: int, tool_version: str = __version__) -> list[str]:
     """Without the title; none without an earlier answer."""
     if since is None:
         return []

@@ -18,15 +18,15 @@ from kubectl_eksdoc.model.placement import NODE_NAME_FIELD, NodeDemand, NodeTerm
 from kubectl_eksdoc.model.selectors import Requirement
 from kubectl_eksdoc.simulator.pod_admission import NOT_READY, UNREACHABLE
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Change, Item, Key, What
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates
 from kubectl_eksdoc.simulator.workloads.owning import Index, Owners
 from kubectl_eksdoc.simulator.workloads.replica_sets import scaled
 from kubectl_eksdoc.simulator.workloads.taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
 from kubectl_eksdoc.simulator.workloads.templates import (
     HASH_LABEL,
+    PodTemplates,
     Revisions,
-    Templates,
     hash_in,
     labels_of,
     node_of,
@@ -52,21 +52,21 @@ _TOLERATED = (
 _ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", NO_SCHEDULE)
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     """`wanted`: a pod must be there; `kept`: one that is there may stay."""
 
     wanted: bool
     kept: bool
 
 
-class Places:
+class _Places:
     """Mutable: remembers what it decided for a template and a node, until one of them changes."""
 
     def __init__(self) -> None:
         self._read: dict[int, tuple[Doc, NodeDemand, list[Doc]]] = {}
-        self._decided: dict[tuple[int, str], tuple[Doc, Doc | None, Place]] = {}
+        self._decided: dict[tuple[int, str], tuple[Doc, Doc | None, _Place]] = {}
 
-    def of(self, owner: Item, node: Doc) -> Place:
+    def of(self, owner: StoredItem, node: Doc) -> _Place:
         template: Doc = owner.doc["spec"].get("template") or {}
         spec: Doc = node.get("spec") or {}
         labels = node["metadata"].get("labels")
@@ -78,16 +78,16 @@ class Places:
         self._decided[key] = (spec, labels, made)
         return made
 
-    def _decide(self, template: Doc, node: Doc) -> Place:
+    def _decide(self, template: Doc, node: Doc) -> _Place:
         demand, tolerations = self._demand(template)
         name = node["metadata"]["name"]
         if (template.get("spec") or {}).get("nodeName") not in (None, "", name):
-            return Place(False, False)
+            return _Place(False, False)
         if not demand.accepts(name, labels_of(node)):
-            return Place(False, False)
+            return _Place(False, False)
         if all_tolerated(taints_of(node, NO_SCHEDULE, NO_EXECUTE), tolerations):
-            return Place(True, True)
-        return Place(False, all_tolerated(taints_of(node, NO_EXECUTE), tolerations))
+            return _Place(True, True)
+        return _Place(False, all_tolerated(taints_of(node, NO_EXECUTE), tolerations))
 
     def _demand(self, template: Doc) -> tuple[NodeDemand, list[Doc]]:
         held = self._read.get(id(template))
@@ -152,7 +152,7 @@ GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"
 
 
 @dataclass(frozen=True, slots=True)
-class Rollout:
+class _Rollout:
     """`most_away` and `most_beside` are maxUnavailable and maxSurge as counts, of nodes that want a pod."""
 
     hash: str
@@ -162,21 +162,21 @@ class Rollout:
     most_beside: int
     now: datetime
 
-    def is_new(self, pod: Item) -> bool:
+    def is_new(self, pod: StoredItem) -> bool:
         labels = templates.labels_of(pod.doc)
         if self.generation and labels.get(GENERATION_LABEL) == self.generation:
             return True
         return bool(self.hash) and labels.get(HASH_LABEL) == self.hash
 
-    def steps(self, by_node: Mapping[str, Sequence[Item]]) -> tuple[list[Item], list[str]]:
+    def steps(self, by_node: Mapping[str, Sequence[StoredItem]]) -> tuple[list[StoredItem], list[str]]:
         """The pods to delete and the nodes to make one on."""
         return self._beside(by_node) if self.most_beside else (self._instead(by_node), [])
 
-    def _instead(self, by_node: Mapping[str, Sequence[Item]]) -> list[Item]:
+    def _instead(self, by_node: Mapping[str, Sequence[StoredItem]]) -> list[StoredItem]:
         """Old pods that go first, their nodes being without one for a while."""
         away = 0
-        ailing: list[Item] = []
-        candidates: list[Item] = []
+        ailing: list[StoredItem] = []
+        candidates: list[StoredItem] = []
         for own in by_node.values():
             new, old = self._split(own)
             if len(new) + len(old) != 1:
@@ -190,10 +190,10 @@ class Rollout:
                 ailing.append(old[0])
         return ailing + candidates[: max(0, self.most_away - away)]
 
-    def _beside(self, by_node: Mapping[str, Sequence[Item]]) -> tuple[list[Item], list[str]]:
+    def _beside(self, by_node: Mapping[str, Sequence[StoredItem]]) -> tuple[list[StoredItem], list[str]]:
         """New pods come first; the old one of a node goes when its new one is available."""
         beside = 0
-        gone: list[Item] = []
+        gone: list[StoredItem] = []
         at_once: list[str] = []
         candidates: list[str] = []
         for node, own in by_node.items():
@@ -208,20 +208,20 @@ class Rollout:
                 beside += 1
         return gone, at_once + candidates[: max(0, self.most_beside - beside)]
 
-    def _split(self, own: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+    def _split(self, own: Sequence[StoredItem]) -> tuple[list[StoredItem], list[StoredItem]]:
         staying = [pod for pod in own if not pod.leaving]
         return [pod for pod in staying if self.is_new(pod)], [pod for pod in staying if not self.is_new(pod)]
 
-    def _available(self, pod: Item) -> bool:
+    def _available(self, pod: StoredItem) -> bool:
         return templates.is_available(pod.doc, self.min_ready_s, self.now)
 
 
-def rollout_of(owner: Item, hash_: str, nodes: int, now: datetime) -> Rollout:
+def rollout_of(owner: StoredItem, hash_: str, nodes: int, now: datetime) -> _Rollout:
     """`nodes`: how many want a pod."""
     rolling: Doc = at(owner.doc, "spec", "updateStrategy", "rollingUpdate") or {}
     beside = scaled(rolling.get("maxSurge"), nodes, 0, up=True)
     away = scaled(rolling.get("maxUnavailable"), nodes, 1, up=True)
-    return Rollout(
+    return _Rollout(
         hash=hash_,
         generation=templates.annotations_of(owner.doc).get(GENERATION_ANNOTATION, ""),
         min_ready_s=int(owner.doc["spec"].get("minReadySeconds") or 0),
@@ -234,7 +234,7 @@ def rollout_of(owner: Item, hash_: str, nodes: int, now: datetime) -> Rollout:
 DAEMON_SETS, NODES = kinds.DAEMON_SETS.full_name, kinds.NODES.full_name
 BURST = 250
 
-_ByNode = Mapping[str, list[Item]]
+_ByNode = Mapping[str, list[StoredItem]]
 
 
 class DaemonSets:
@@ -246,12 +246,12 @@ class DaemonSets:
         self._registry = registry
         self._index = index
         self._owners = Owners(registry, index, kinds.DAEMON_SETS)
-        self._places = Places()
-        self._templates = Templates(registry.store)
+        self._places = _Places()
+        self._templates = PodTemplates(registry.store)
         self._tolerant: dict[int, tuple[Doc, Doc]] = {}
         self._revisions = Revisions(registry, index, kinds.DAEMON_SETS)
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == DAEMON_SETS:
             return (change.item.key,)
         if change.item.resource == NODES:
@@ -277,20 +277,20 @@ class DaemonSets:
         self._revisions.truncate(item, held, {each.key[1] for each in held if hash_in(each) in live or each is latest})
         return self._report(item, by_node, nodes, rollout)
 
-    def _concerned(self, change: Change) -> Iterable[Key]:
+    def _concerned(self, change: StoreChange) -> Iterable[Key]:
         """Sets for which the node is another place than before."""
         for item in self._registry.store.list(DAEMON_SETS):
             before = change.before
-            if change.what is What.MODIFIED and before is not None:
+            if change.what is StoreChangeKind.MODIFIED and before is not None:
                 was = self._places.of(item, before.doc)
                 if self._places.of(item, change.item.doc) == was:
                     continue
             yield item.key
 
-    def _manage(self, item: Item, by_node: _ByNode, nodes: list[Doc], rollout: Rollout) -> None:
+    def _manage(self, item: StoredItem, by_node: _ByNode, nodes: list[Doc], rollout: _Rollout) -> None:
         """One pod where one belongs, none elsewhere."""
         missing: list[str] = []
-        gone: list[Item] = []
+        gone: list[StoredItem] = []
         names = set()
         for node in nodes:
             name = node["metadata"]["name"]
@@ -307,7 +307,7 @@ class DaemonSets:
                 gone += [pod for pod in there if not templates.node_of(pod.doc)]
         self._sync(item, [pod for pod in gone if not pod.leaving], missing, rollout)
 
-    def _update(self, item: Item, rollout: Rollout) -> None:
+    def _update(self, item: StoredItem, rollout: _Rollout) -> None:
         """One step of a rolling update, from what there is now."""
         by_node = _by_node(self._index.controlled(item.uid, templates.PODS))
         wanting = [node.key[1] for node in self._registry.store.list(NODES) if self._places.of(item, node.doc).wanted]
@@ -315,7 +315,7 @@ class DaemonSets:
             gone, beside = rollout.steps({name: by_node.get(name, []) for name in wanting})
             self._sync(item, gone, beside, rollout)
 
-    def _sync(self, item: Item, gone: list[Item], missing: list[str], rollout: Rollout) -> None:
+    def _sync(self, item: StoredItem, gone: list[StoredItem], missing: list[str], rollout: _Rollout) -> None:
         namespace = item.key[0]
         for name in missing[:BURST]:
             self._registry.create(templates.PODS, self._pod(item, name, rollout), namespace)
@@ -324,7 +324,7 @@ class DaemonSets:
             if current is not None and current.uid == pod.uid:
                 self._registry.delete(current)
 
-    def _pod(self, item: Item, node: str, rollout: Rollout) -> Doc:
+    def _pod(self, item: StoredItem, node: str, rollout: _Rollout) -> Doc:
         pod = self._templates.pod(self._tolerant_template(item), item, kinds.DAEMON_SETS)
         labels = {**(pod["metadata"].get("labels") or {}), HASH_LABEL: rollout.hash}
         if rollout.generation:
@@ -332,7 +332,7 @@ class DaemonSets:
         made = with_value(pod, ("metadata", "labels"), labels)
         return {**made, "spec": for_node(pod["spec"], node)}
 
-    def _tolerant_template(self, item: Item) -> Doc:
+    def _tolerant_template(self, item: StoredItem) -> Doc:
         """The template with the tolerations that its pods get, one document for each template."""
         template: Doc = item.doc["spec"].get("template") or {}
         held = self._tolerant.get(id(template))
@@ -342,7 +342,7 @@ class DaemonSets:
             held = self._tolerant[id(template)] = template, with_value(template, ("spec", "tolerations"), tolerations)
         return held[1]
 
-    def _report(self, item: Item, by_node: _ByNode, nodes: list[Doc], rollout: Rollout) -> float | None:
+    def _report(self, item: StoredItem, by_node: _ByNode, nodes: list[Doc], rollout: _Rollout) -> float | None:
         """Write the status as of these pods; in how many seconds it changes by itself."""
         wanted = there = misplaced = ready = available = updated = 0
         soon: list[float] = []
@@ -377,14 +377,14 @@ class DaemonSets:
         return min(soon, default=None)
 
 
-def _by_node(own: Iterable[Item]) -> dict[str, list[Item]]:
-    found: dict[str, list[Item]] = {}
+def _by_node(own: Iterable[StoredItem]) -> dict[str, list[StoredItem]]:
+    found: dict[str, list[StoredItem]] = {}
     for pod in own:
         found.setdefault(target_of(pod.doc), []).append(pod)
     return found
 
 
-def _surplus(there: list[Item], rollout: Rollout) -> list[Item]:
+def _surplus(there: list[StoredItem], rollout: _Rollout) -> list[StoredItem]:
     """Pods that ended, and all but the oldest; where new ones come first, an old and a new one may be there."""
     ended = [pod for pod in there if templates.is_finished(pod.doc)]
     running = [pod for pod in there if not templates.is_finished(pod.doc) and not pod.leaving]
@@ -395,7 +395,7 @@ def _surplus(there: list[Item], rollout: Rollout) -> list[Item]:
     return ended + _oldest_first(new)[1:] + _oldest_first(old)[1:]
 
 
-def _oldest_first(own: list[Item]) -> list[Item]:
+def _oldest_first(own: list[StoredItem]) -> list[StoredItem]:
     """Those that are assigned to a node before the others (podByCreationTimestampAndPhase)."""
     return sorted(
         own,
@@ -407,11 +407,11 @@ def _oldest_first(own: list[Item]) -> list[Item]:
     )
 
 
-def _strategy(item: Item) -> str:
+def _strategy(item: StoredItem) -> str:
     return str(at(item.doc, "spec", "updateStrategy", "type") or "RollingUpdate")
 
 
-def _known_hash(item: Item, own: Iterable[Item]) -> str:
+def _known_hash(item: StoredItem, own: Iterable[StoredItem]) -> str:
     """By which the controller that was here before called the template: that of pods of the same generation."""
     generation = templates.annotations_of(item.doc).get(GENERATION_ANNOTATION)
     for pod in own:

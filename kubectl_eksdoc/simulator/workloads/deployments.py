@@ -11,7 +11,7 @@ from datetime import datetime
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.registry import Registry, condition
-from kubectl_eksdoc.simulator.store import Change, Item, Key, What, moment
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, moment
 from kubectl_eksdoc.simulator.workloads import templates
 from kubectl_eksdoc.simulator.workloads.owning import Index, Owners, controller_of, keys_of_owner
 from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, wanted
@@ -19,7 +19,7 @@ from kubectl_eksdoc.simulator.workloads.rollouts import (
     DESIRED,
     REVISION,
     Generations,
-    Limits,
+    RolloutLimits,
     Sizes,
     counted,
     limits_of,
@@ -40,7 +40,9 @@ TIMED_OUT, NEW_AVAILABLE = "ProgressDeadlineExceeded", "NewReplicaSetAvailable"
 _NO_DEADLINE = 2**31 - 1
 
 
-def status_of(deployment: Doc, new: Item | None, old: Sequence[Item], limits: Limits, now: str) -> Doc:
+def status_of(
+    deployment: Doc, new: StoredItem | None, old: Sequence[StoredItem], limits: RolloutLimits, now: str
+) -> Doc:
     """Counts, and whether enough is available; other conditions as they are."""
     every = [*old, *((new,) if new is not None else ())]
     available = _sum(every, "availableReplicas")
@@ -60,7 +62,9 @@ def status_of(deployment: Doc, new: Item | None, old: Sequence[Item], limits: Li
     return made
 
 
-def with_progress(deployment: Doc, status: Doc, new: Item | None, old: Sequence[Item], now: datetime, text: str) -> Doc:
+def with_progress(
+    deployment: Doc, status: Doc, new: StoredItem | None, old: Sequence[StoredItem], now: datetime, text: str
+) -> Doc:
     """`status` with what it says of the rollout; `text` is `now` as metadata has times."""
     held = condition(deployment, PROGRESSING)
     conditions: list[Doc] = status["conditions"]
@@ -115,7 +119,7 @@ def looked_at_again_s(deployment: Doc, status: Doc, now: datetime) -> float | No
     return max(0.0, (moment(held["lastUpdateTime"]) - now).total_seconds() + deadline_s) + 1
 
 
-def _availability(available: int, limits: Limits) -> Doc:
+def _availability(available: int, limits: RolloutLimits) -> Doc:
     if available >= limits.replicas - limits.away:
         text, status, reason = "Deployment has minimum availability.", "True", "MinimumReplicasAvailable"
     else:
@@ -129,7 +133,9 @@ def _over(status: Doc, held: Doc | None) -> bool:
     return counts and held is not None and held.get("reason") == NEW_AVAILABLE
 
 
-def _progress(deployment: Doc, status: Doc, new: Item | None, now: datetime, text: str, deadline_s: int) -> list[Doc]:
+def _progress(
+    deployment: Doc, status: Doc, new: StoredItem | None, now: datetime, text: str, deadline_s: int
+) -> list[Doc]:
     conditions: list[Doc] = status["conditions"]
     held = condition(deployment, PROGRESSING)
     kind, name = ("Deployment", deployment["metadata"]["name"]) if new is None else ("ReplicaSet", new.key[1])
@@ -166,7 +172,7 @@ def _timed_out(held: Doc | None, now: datetime, deadline_s: int) -> bool:
     return (now - moment(held["lastUpdateTime"])).total_seconds() > deadline_s
 
 
-def _failure(new: Item | None, old: Sequence[Item]) -> Doc | None:
+def _failure(new: StoredItem | None, old: Sequence[StoredItem]) -> Doc | None:
     for item in (*((new,) if new is not None else ()), *old):
         held = condition(item.doc, FAILURE)
         if held is not None:
@@ -174,7 +180,7 @@ def _failure(new: Item | None, old: Sequence[Item]) -> Doc | None:
     return None
 
 
-def _sum(items: Iterable[Item], what: str) -> int:
+def _sum(items: Iterable[StoredItem], what: str) -> int:
     return sum(counted(item, what) for item in items)
 
 
@@ -193,11 +199,11 @@ class Deployments:
         self._generations = Generations(registry)
         self._writing = False
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == DEPLOYMENTS:
             return () if self._writing else (change.item.key,)
         if change.item.resource == templates.PODS:
-            return self._waiting_for(change) if change.what is What.DELETED else ()
+            return self._waiting_for(change) if change.what is StoreChangeKind.DELETED else ()
         return self._owners.of(change)
 
     def reconcile(self, key: Key) -> float | None:
@@ -218,7 +224,7 @@ class Deployments:
             return self._roll(item, new, old, limits)
         return self._recreate(item, new, old, limits)
 
-    def _waiting_for(self, change: Change) -> Iterable[Key]:
+    def _waiting_for(self, change: StoreChange) -> Iterable[Key]:
         """Deployments that begin anew only when their last pod is gone."""
         for namespace, name in keys_of_owner(change, kinds.REPLICA_SETS):
             parent = self._registry.store.get(REPLICA_SETS, (namespace, name))
@@ -228,7 +234,7 @@ class Deployments:
                 if held is not None and not limits_of(held.doc).rolling:
                     yield held.key
 
-    def _with_pause(self, item: Item) -> Item:
+    def _with_pause(self, item: StoredItem) -> StoredItem:
         """With a Progressing condition that says that it is paused, or goes on."""
         held = condition(item.doc, PROGRESSING)
         reason = held.get("reason") if held else ""
@@ -240,12 +246,12 @@ class Deployments:
         word = ("DeploymentPaused", "paused") if paused else ("DeploymentResumed", "resumed")
         return self._conditioned(item, progressing("Unknown", word[0], f"Deployment is {word[1]}"))
 
-    def _was_scaled(self, item: Item, new: Item | None, old: Sequence[Item]) -> bool:
+    def _was_scaled(self, item: StoredItem, new: StoredItem | None, old: Sequence[StoredItem]) -> bool:
         replicas = wanted(item.doc)
         every = [*old, *((new,) if new is not None else ())]
         return any(noted(each, DESIRED) not in (None, replicas) for each in every if wanted(each.doc))
 
-    def _scale(self, item: Item, new: Item | None, old: list[Item], limits: Limits) -> None:
+    def _scale(self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits) -> None:
         """Only sizes change: no new ReplicaSet is made."""
         if new is not None:
             new = self._generations.synced(item, new, old)
@@ -256,7 +262,9 @@ class Deployments:
             self._generations.clean_up(item, old)
         self._write(item, status_of(item.doc, new, old, limits, self._registry.now))
 
-    def _roll(self, item: Item, new: Item | None, old: list[Item], limits: Limits) -> float | None:
+    def _roll(
+        self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits
+    ) -> float | None:
         item, there = self._latest(item, new, old, limits)
         steps = rolled(limits, there, old)
         latest, old = self._resized(limits, steps, there, old)
@@ -264,7 +272,9 @@ class Deployments:
             self._generations.clean_up(item, old)
         return self._report(item, latest, old, limits)
 
-    def _recreate(self, item: Item, new: Item | None, old: list[Item], limits: Limits) -> float | None:
+    def _recreate(
+        self, item: StoredItem, new: StoredItem | None, old: list[StoredItem], limits: RolloutLimits
+    ) -> float | None:
         """The old pods must be gone before the new ones are made."""
         running = [each for each in old if wanted(each.doc)]
         if running:
@@ -278,10 +288,12 @@ class Deployments:
             self._generations.clean_up(item, old)
         return self._report(item, latest, old, limits)
 
-    def _runs(self, item: Item) -> bool:
+    def _runs(self, item: StoredItem) -> bool:
         return any(not templates.is_finished(pod.doc) for pod in self._index.controlled(item.uid, templates.PODS))
 
-    def _latest(self, item: Item, new: Item | None, old: Sequence[Item], limits: Limits) -> tuple[Item, Item]:
+    def _latest(
+        self, item: StoredItem, new: StoredItem | None, old: Sequence[StoredItem], limits: RolloutLimits
+    ) -> tuple[StoredItem, StoredItem]:
         """The deployment and the ReplicaSet of its template, made if it is missing."""
         if new is not None:
             new = self._generations.synced(item, new, old)
@@ -300,14 +312,14 @@ class Deployments:
         return item, new
 
     def _resized(
-        self, limits: Limits, sizes: Sizes, new: Item | None, old: Sequence[Item], note: bool = False
-    ) -> tuple[Item | None, list[Item]]:
+        self, limits: RolloutLimits, sizes: Sizes, new: StoredItem | None, old: Sequence[StoredItem], note: bool = False
+    ) -> tuple[StoredItem | None, list[StoredItem]]:
         """Both as they are after that; `note`: what the deployment wants is noted where the size stays, too."""
         made = {each.uid: (each, size) for each, size in sizes if note or wanted(each.doc) != size}
         written = {uid: self._generations.resize(each, size, limits) for uid, (each, size) in made.items()}
         return written.get(new.uid, new) if new is not None else None, [written.get(each.uid, each) for each in old]
 
-    def _revised(self, item: Item, new: Item) -> Item:
+    def _revised(self, item: StoredItem, new: StoredItem) -> StoredItem:
         """With the revision of its newest ReplicaSet."""
         revision = templates.annotations_of(new.doc).get(REVISION)
         if revision is None or templates.annotations_of(item.doc).get(REVISION) == revision:
@@ -315,23 +327,25 @@ class Deployments:
         annotations = {**templates.annotations_of(item.doc), REVISION: revision}
         return self._written(item, with_value(item.doc, ("metadata", "annotations"), annotations))
 
-    def _conditioned(self, item: Item, new: Doc) -> Item:
+    def _conditioned(self, item: StoredItem, new: Doc) -> StoredItem:
         held = at(item.doc, "status", "conditions") or []
         made = with_condition(held, new, self._registry.now)
         return self._written(item, with_value(item.doc, ("status", "conditions"), made))
 
-    def _report(self, item: Item, new: Item | None, old: Sequence[Item], limits: Limits) -> float | None:
+    def _report(
+        self, item: StoredItem, new: StoredItem | None, old: Sequence[StoredItem], limits: RolloutLimits
+    ) -> float | None:
         status = status_of(item.doc, new, old, limits, self._registry.now)
         now = self._registry.agenda.now
         status = with_progress(item.doc, status, new, old, now, self._registry.now)
         self._write(item, status)
         return looked_at_again_s(item.doc, status, now)
 
-    def _write(self, item: Item, status: Doc) -> None:
+    def _write(self, item: StoredItem, status: Doc) -> None:
         if status != item.doc.get("status"):
             self._written(item, {**item.doc, "status": status})
 
-    def _written(self, item: Item, doc: Doc) -> Item:
+    def _written(self, item: StoredItem, doc: Doc) -> StoredItem:
         """It need not look again at what it wrote itself."""
         self._writing = True
         try:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Change, Item, Key, What
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates
 from kubectl_eksdoc.simulator.workloads.owning import Index, keys_of_owner, reference_to
 
@@ -39,7 +39,7 @@ def addresses(pod: Doc, family: str) -> list[str]:
     return [each for each in held if (":" in each) == (family == "IPv6")]
 
 
-def endpoint(pod: Item, service: Doc, found: list[str], zone: str | None) -> Doc:
+def endpoint(pod: StoredItem, service: Doc, found: list[str], zone: str | None) -> Doc:
     """The endpoint of a pod; terminating ones serve as long as they are ready."""
     serving, terminating = templates.is_ready(pod.doc), pod.leaving
     ready = bool(service["spec"].get("publishNotReadyAddresses")) or (serving and not terminating)
@@ -102,19 +102,19 @@ MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class _Spread:
     """`kept`: endpoints of each slice that stays, as they are to be; `new`: of those to make; `spare`: to delete."""
 
-    kept: tuple[tuple[Item, list[Doc]], ...]
+    kept: tuple[tuple[StoredItem, list[Doc]], ...]
     new: tuple[list[Doc], ...]
-    spare: tuple[Item, ...]
+    spare: tuple[StoredItem, ...]
 
 
-def spread(slices: Sequence[Item], wanted: Mapping[str, Doc]) -> Spread:
+def spread(slices: Sequence[StoredItem], wanted: Mapping[str, Doc]) -> _Spread:
     """`wanted` by the pod's UID; `slices` are those of the same ports."""
     left = dict(wanted)
-    stay: dict[Item, list[Doc]] = {}
-    spare: list[Item] = []
+    stay: dict[StoredItem, list[Doc]] = {}
+    spare: list[StoredItem] = []
     for item in slices:
         endpoints = _stay(item, left)
         if endpoints:
@@ -136,10 +136,10 @@ def spread(slices: Sequence[Item], wanted: Mapping[str, Doc]) -> Spread:
         stay[fitting] = stay[fitting] + more
     elif more:
         new.append(more)
-    return Spread(tuple(stay.items()), tuple(new), tuple(spare))
+    return _Spread(tuple(stay.items()), tuple(new), tuple(spare))
 
 
-def _stay(item: Item, left: dict[str, Doc]) -> list[Doc]:
+def _stay(item: StoredItem, left: dict[str, Doc]) -> list[Doc]:
     """The endpoints of a slice that are still wanted, as they are wanted; taken out of `left`."""
     kept = []
     for each in item.doc.get("endpoints") or ():
@@ -149,7 +149,7 @@ def _stay(item: Item, left: dict[str, Doc]) -> list[Doc]:
     return kept
 
 
-def _fitting(unchanged: Mapping[Item, list[Doc]], more: int) -> Item | None:
+def _fitting(unchanged: Mapping[StoredItem, list[Doc]], more: int) -> StoredItem | None:
     """The slice that they fill best without overflowing."""
     able = [(len(endpoints), item) for item, endpoints in unchanged.items() if len(endpoints) + more <= MOST]
     return max(able, key=lambda each: each[0])[1] if able else None
@@ -170,18 +170,18 @@ class Memberships:
         self._selectors: dict[Key, dict[str, str]] = {}
         self._by_pair: dict[_Pair, dict[Key, None]] = defaultdict(dict)
 
-    def note(self, change: Change) -> None:
+    def note(self, change: StoreChange) -> None:
         """A Service came, changed or went."""
         key = change.item.key
         before = self._selectors.pop(key, None)
         if before:
             self._by_pair[_pair(key, before)].pop(key, None)
         selector = change.item.doc["spec"].get("selector")
-        if selector and change.what is not What.DELETED:
+        if selector and change.what is not StoreChangeKind.DELETED:
             self._selectors[key] = selector
             self._by_pair[_pair(key, selector)][key] = None
 
-    def of(self, pod: Item) -> list[Key]:
+    def of(self, pod: StoredItem) -> list[Key]:
         """The Services that select it."""
         labels = templates.labels_of(pod.doc)
         return [
@@ -191,9 +191,9 @@ class Memberships:
             if self._selectors[key].items() <= labels.items()
         ]
 
-    def concerned(self, change: Change) -> Iterable[Key]:
+    def concerned(self, change: StoreChange) -> Iterable[Key]:
         """Those whose endpoints may change with the pod."""
-        if change.before is None or change.what is What.DELETED:
+        if change.before is None or change.what is StoreChangeKind.DELETED:
             return self.of(change.item)
         if _seen(change.before) == _seen(change.item):
             return ()
@@ -204,7 +204,7 @@ def _pair(key: Key, selector: dict[str, str]) -> _Pair:
     return (key[0], *min(selector.items()))
 
 
-def _seen(pod: Item) -> tuple[object, ...]:
+def _seen(pod: StoredItem) -> tuple[object, ...]:
     """All of a pod that its endpoints show."""
     status = pod.doc.get("status") or {}
     ips = status.get("podIPs") or status.get("podIP")
@@ -226,7 +226,7 @@ _PORT = ("name", "protocol", "port", "appProtocol")
 class _Known(NamedTuple):
     """What was made of a pod for a service of that spec; `endpoint` None: the pod has no address."""
 
-    pod: Item
+    pod: StoredItem
     spec: Doc
     zone: str | None
     frozen: _Ports
@@ -246,18 +246,22 @@ class EndpointSlices:
         self._known: dict[str, dict[str, _Known]] = {}
         self._writing = False
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         item = change.item
         if item.resource == SERVICES:
             self._memberships.note(change)
-            if change.what is What.DELETED:
+            if change.what is StoreChangeKind.DELETED:
                 self._known.pop(item.uid, None)
             return (item.key,)
         if item.resource == SLICES:
             return () if self._writing else keys_of_owner(change, kinds.SERVICES)
         if item.resource == templates.PODS:
             return self._memberships.concerned(change)
-        if change.before is not None and change.what is What.MODIFIED and _zone(change.before) == _zone(item):
+        if (
+            change.before is not None
+            and change.what is StoreChangeKind.MODIFIED
+            and _zone(change.before) == _zone(item)
+        ):
             return ()
         return [key for pod in self._index.on_node(item.key[1]) for key in self._memberships.of(pod)]
 
@@ -283,13 +287,15 @@ class EndpointSlices:
             self._writing = False
         return None
 
-    def _reconcile_family(self, service: Item, family: str, own: list[Item], held: list[Item]) -> None:
+    def _reconcile_family(
+        self, service: StoredItem, family: str, own: list[StoredItem], held: list[StoredItem]
+    ) -> None:
         order: dict[_Ports, list[Doc]] = {}
         wanted = self._wanted(service.doc, family, own, order)
-        by_ports: dict[_Ports, list[Item]] = {}
+        by_ports: dict[_Ports, list[StoredItem]] = {}
         for item in held:
             by_ports.setdefault(_frozen(item.doc.get("ports")), []).append(item)
-        spare: list[Item] = []
+        spare: list[StoredItem] = []
         new: list[Doc] = []
         stays = 0
         for ports in {**by_ports, **wanted}:
@@ -310,7 +316,7 @@ class EndpointSlices:
             self._registry.delete(item)
 
     def _wanted(
-        self, service: Doc, family: str, own: Iterable[Item], order: dict[_Ports, list[Doc]]
+        self, service: Doc, family: str, own: Iterable[StoredItem], order: dict[_Ports, list[Doc]]
     ) -> dict[_Ports, dict[str, Doc]]:
         """Endpoints by the ports they are reached at and the pod's UID; `order` gets the ports as they are listed."""
         known = self._known.get(service["metadata"]["uid"], {})
@@ -331,7 +337,7 @@ class EndpointSlices:
         self._known[service["metadata"]["uid"]] = {**others, **seen}
         return found
 
-    def _write(self, item: Item, service: Item, listed: list[Doc], ports: list[Doc]) -> None:
+    def _write(self, item: StoredItem, service: StoredItem, listed: list[Doc], ports: list[Doc]) -> None:
         """Write a slice, if that changes anything."""
         meta = item.doc["metadata"]
         labels = _labels(service.doc)
@@ -342,7 +348,7 @@ class EndpointSlices:
         meta = {**meta, "labels": labels, "annotations": annotations}
         self._registry.update(item, {**item.doc, "metadata": meta, "endpoints": listed, "ports": ports})
 
-    def _made(self, service: Item, family: str, listed: list[Doc], ports: list[Doc]) -> Doc:
+    def _made(self, service: StoredItem, family: str, listed: list[Doc], ports: list[Doc]) -> Doc:
         meta = {
             "generateName": service.key[1] + "-",
             "labels": _labels(service.doc),
@@ -353,7 +359,7 @@ class EndpointSlices:
         return {**kind, "metadata": meta, "addressType": family, "endpoints": listed, "ports": ports}
 
 
-def _look(pod: Item, service: Doc, family: str, zone: str | None) -> _Known:
+def _look(pod: StoredItem, service: Doc, family: str, zone: str | None) -> _Known:
     reached_at = addresses(pod.doc, family)
     listed = ports(service, pod.doc) if reached_at else []
     made = endpoint(pod, service, reached_at, zone) if reached_at else None
@@ -369,15 +375,15 @@ def _labels(service: Doc) -> dict[str, str]:
     return {**kept, MANAGED_BY: MANAGER, SERVICE_NAME: service["metadata"]["name"]}
 
 
-def _managed(item: Item) -> bool:
+def _managed(item: StoredItem) -> bool:
     return templates.labels_of(item.doc).get(MANAGED_BY) == MANAGER
 
 
-def _family(item: Item) -> str:
+def _family(item: StoredItem) -> str:
     return str(item.doc.get("addressType", ""))
 
 
-def _zone(node: Item) -> str | None:
+def _zone(node: StoredItem) -> str | None:
     return templates.labels_of(node.doc).get(ZONE)
 
 

@@ -9,7 +9,7 @@ from kubectl_eksdoc.simulator.workloads.deployments import Deployments
 from kubectl_eksdoc.simulator.workloads.endpoint_slices import EndpointSlices
 from kubectl_eksdoc.simulator.workloads.garbage import (
     ClaimProtection,
-    Detaching,
+    DetachController,
     Garbage,
     Namespaces,
     PodGarbage,
@@ -41,7 +41,7 @@ def every_controller(registry: Registry, index: Index | None = None) -> tuple[Co
         TaintEvictions(registry, index),
         PodGarbage(registry, index),
         ClaimProtection(registry),
-        Detaching(registry, index),
+        DetachController(registry, index),
         Namespaces(registry),
         Garbage(registry, index),
     )

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.disruptions import disrupted
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
-from kubectl_eksdoc.simulator.store import Change, Item, Key, What
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates
 from kubectl_eksdoc.simulator.workloads.owning import Index, group_of
 
@@ -31,10 +31,10 @@ class Garbage:
         self._index = index
         self.resources = registry.traits.keys()
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         meta = change.item.doc["metadata"]
         owners = meta.get("ownerReferences") or ()
-        if change.what is What.DELETED:
+        if change.what is StoreChangeKind.DELETED:
             gone = change.item.uid
             yield from (("", item.uid) for item in self._index.dependents(gone))
             yield from (("", owner["uid"]) for owner in owners)  # it may have waited for this one
@@ -58,20 +58,20 @@ class Garbage:
             self._judge(item)
         return None
 
-    def _orphan(self, item: Item) -> None:
+    def _orphan(self, item: StoredItem) -> None:
         """Its dependents lose it as an owner; then it may go."""
         for dependent in self._index.dependents(item.uid):
             self._disown(dependent, {item.uid})
         self._let_go(item, ORPHAN)
 
-    def _wait(self, item: Item) -> None:
+    def _wait(self, item: StoredItem) -> None:
         """Its dependents are told to go; it goes when none is left that blocks it."""
         for dependent in self._index.dependents(item.uid):
             self._judge(dependent)
         if not any(_blocks(dependent, item.uid) for dependent in self._index.dependents(item.uid)):
             self._let_go(item, FOREGROUND)
 
-    def _judge(self, item: Item) -> None:
+    def _judge(self, item: StoredItem) -> None:
         """Delete what no owner keeps; what some still keep only loses the others."""
         owners: list[Doc] = item.doc["metadata"].get("ownerReferences") or []
         if not owners or (item.leaving and not _waits(item)):
@@ -101,7 +101,7 @@ class Garbage:
         held = self._index.of_uid(owner["uid"])
         return held is not None and _waits(held)
 
-    def _unblock_circles(self, item: Item) -> None:
+    def _unblock_circles(self, item: StoredItem) -> None:
         """Dependents that wait themselves must not keep it: they may wait for it in a circle."""
         for dependent in self._index.dependents(item.uid):
             if _waits(dependent):
@@ -109,37 +109,37 @@ class Garbage:
                 self._registry.update(item, with_value(item.doc, _OWNERS, owners))
                 return
 
-    def _disown(self, item: Item, uids: set[str]) -> None:
+    def _disown(self, item: StoredItem, uids: set[str]) -> None:
         current = self._registry.get(item.resource, item.key)
         kept = [each for each in current.doc["metadata"].get("ownerReferences") or () if each["uid"] not in uids]
         self._registry.update(current, with_value(current.doc, _OWNERS, kept))
 
-    def _delete(self, item: Item, propagation: str) -> None:
+    def _delete(self, item: StoredItem, propagation: str) -> None:
         current = self._registry.get(item.resource, item.key)
         if propagation != "Foreground" or not _waits(current):
             self._registry.delete(current, DeleteOptions(uid=item.uid, propagation=propagation))
 
-    def _let_go(self, item: Item, finalizer: str) -> None:
+    def _let_go(self, item: StoredItem, finalizer: str) -> None:
         current = self._registry.get(item.resource, item.key)
         kept = [each for each in _finalizers(current) if each != finalizer]
         self._registry.update(current, with_value(current.doc, _FINALIZERS, kept))
 
 
-def _finalizers(item: Item) -> list[str]:
+def _finalizers(item: StoredItem) -> list[str]:
     return item.doc["metadata"].get("finalizers") or []
 
 
-def _waits(item: Item) -> bool:
+def _waits(item: StoredItem) -> bool:
     """Whether it is being deleted and waits for its dependents to go first."""
     return item.leaving and FOREGROUND in _finalizers(item)
 
 
-def _blocks(item: Item, uid: str) -> bool:
+def _blocks(item: StoredItem, uid: str) -> bool:
     owners = item.doc["metadata"].get("ownerReferences") or ()
     return any(each["uid"] == uid and each.get("blockOwnerDeletion") for each in owners)
 
 
-def _asked(item: Item) -> str:
+def _asked(item: StoredItem) -> str:
     """The way of deletion that its own finalizers ask for."""
     held = _finalizers(item)
     if ORPHAN in held:
@@ -174,11 +174,11 @@ class PodGarbage:
         self._index = index
         self._due: dict[str, float] = {}
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == NODES:
-            return (change.item.key,) if change.what is not What.MODIFIED else ()
+            return (change.item.key,) if change.what is not StoreChangeKind.MODIFIED else ()
         node = templates.node_of(change.item.doc)
-        if change.what is What.DELETED or not node or self._there(node):
+        if change.what is StoreChangeKind.DELETED or not node or self._there(node):
             return ()
         before = change.before
         return (("", node),) if before is None or templates.node_of(before.doc) != node else ()
@@ -200,7 +200,7 @@ class PodGarbage:
     def _there(self, node: str) -> bool:
         return self._registry.store.get(NODES, ("", node)) is not None
 
-    def _remove(self, pod: Item) -> None:
+    def _remove(self, pod: StoredItem) -> None:
         if not templates.is_finished(pod.doc):
             doc = disrupted(pod.doc, REASON, MESSAGE, self._registry.now)
             pod = self._registry.update(pod, with_value(doc, ("status", "phase"), "Failed"), status=True)
@@ -224,11 +224,11 @@ class Namespaces:
         self._registry = registry
         self.resources = registry.traits.keys()
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == NAMESPACES:
             return (change.item.key,) if change.item.leaving else ()
         namespace = ("", change.item.key[0])
-        if change.what is not What.DELETED or not namespace[1]:
+        if change.what is not StoreChangeKind.DELETED or not namespace[1]:
             return ()
         held = self._registry.store.get(NAMESPACES, namespace)
         return (namespace,) if held is not None and held.leaving else ()
@@ -248,11 +248,11 @@ class Namespaces:
             return 0.0
         return None
 
-    def _content(self, resources: Iterable[str], namespace: str) -> list[Item]:
+    def _content(self, resources: Iterable[str], namespace: str) -> list[StoredItem]:
         store, traits = self._registry.store, self._registry.traits
         return [item for name in resources if traits[name].namespaced for item in store.list(name, namespace)]
 
-    def _finalize(self, item: Item) -> None:
+    def _finalize(self, item: StoredItem) -> None:
         kept = [each for each in at(item.doc, "spec", "finalizers") or () if each != FINALIZER]
         self._registry.update(item, with_value(item.doc, ("spec", "finalizers"), kept))
 
@@ -274,10 +274,10 @@ class ClaimProtection:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == CLAIMS:
             return (change.item.key,) if _is_held(change.item) else ()
-        if change.what is not What.DELETED:
+        if change.what is not StoreChangeKind.DELETED:
             return ()
         return [(change.item.key[0], name) for name in claims_of(change.item.doc)]
 
@@ -295,7 +295,7 @@ class ClaimProtection:
         return any(at(pod.doc, "spec", "nodeName") and key[1] in claims_of(pod.doc) for pod in pods)
 
 
-def _is_held(claim: Item) -> bool:
+def _is_held(claim: StoredItem) -> bool:
     return claim.leaving and CLAIM_PROTECTION_FINALIZER in (at(claim.doc, "metadata", "finalizers") or ())
 
 
@@ -322,7 +322,7 @@ TAKES_S = 3.0
 """From the end of a pod until its volumes are off the node: unmounted by the kubelet, detached by the driver."""
 
 
-class Detaching:
+class DetachController:
     """A `Controller`; keys are those of attachments."""
 
     resources = (ATTACHMENTS, templates.PODS)
@@ -332,11 +332,11 @@ class Detaching:
         self._index = index
         self._due: dict[Key, float] = {}
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == ATTACHMENTS:
-            return (change.item.key,) if change.what is What.ADDED else ()
+            return (change.item.key,) if change.what is StoreChangeKind.ADDED else ()
         node = templates.node_of(change.item.doc)
-        if change.what is not What.DELETED or not node or not claims_of(change.item.doc):
+        if change.what is not StoreChangeKind.DELETED or not node or not claims_of(change.item.doc):
             return ()
         return [item.key for item in self._registry.store.list(ATTACHMENTS) if at(item.doc, "spec", "nodeName") == node]
 
@@ -353,7 +353,7 @@ class Detaching:
         self._registry.delete(item)
         return None
 
-    def _is_used(self, attachment: Item) -> bool:
+    def _is_used(self, attachment: StoredItem) -> bool:
         """What a pod holds inline has no name here, and counts as used."""
         volume = at(attachment.doc, "spec", "source", "persistentVolumeName")
         if not volume:

@@ -11,7 +11,7 @@ from datetime import datetime
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry, condition, put
-from kubectl_eksdoc.simulator.store import Change, Item, Key, What, later, moment, rfc3339
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, later, moment, rfc3339
 from kubectl_eksdoc.simulator.workloads import templates
 from kubectl_eksdoc.simulator.workloads.templates import annotations_of, labels_of
 
@@ -21,7 +21,7 @@ TRACKING = "batch.kubernetes.io/job-tracking"
 BACKOFF_S, LONGEST_BACKOFF_S = 10.0, 600.0
 
 
-def is_tracked(pod: Item) -> bool:
+def is_tracked(pod: StoredItem) -> bool:
     return TRACKING in (pod.doc["metadata"].get("finalizers") or ())
 
 
@@ -48,7 +48,7 @@ def verdict(job: Doc, pod: Doc) -> str:
     return "Count"
 
 
-def restarts(own: Iterable[Item]) -> int:
+def restarts(own: Iterable[StoredItem]) -> int:
     """Of all containers of the pods that are under way."""
     return sum(
         int(each.get("restartCount") or 0)
@@ -83,13 +83,13 @@ class Backoff:
     def __init__(self) -> None:
         self._failures: dict[str, tuple[int, str]] = {}
 
-    def note(self, job: Item, ended: Iterable[Item]) -> None:
+    def note(self, job: StoredItem, ended: Iterable[StoredItem]) -> None:
         for pod in sorted(ended, key=lambda each: ended_at(each.doc)):
             count, _ = self._failures.get(job.uid, (0, ""))
             again = templates.phase(pod.doc) != "Succeeded"
             self._failures[job.uid] = (count + 1, ended_at(pod.doc)) if again else (0, "")
 
-    def left_s(self, job: Item, now: datetime) -> float:
+    def left_s(self, job: StoredItem, now: datetime) -> float:
         count, last = self._failures.get(job.uid, (0, ""))
         if not count or not last:
             return 0.0
@@ -176,9 +176,9 @@ class EndedJobs:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         asked = change.item.doc["spec"].get("ttlSecondsAfterFinished") is not None
-        return (change.item.key,) if asked and change.what is not What.DELETED else ()
+        return (change.item.key,) if asked and change.what is not StoreChangeKind.DELETED else ()
 
     def reconcile(self, key: Key) -> float | None:
         item = self._registry.store.get(JOBS, key)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.simulator.registry import Registry, condition, put
-from kubectl_eksdoc.simulator.store import Change, Item, Key, What, moment
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, moment
 from kubectl_eksdoc.simulator.workloads import job_pods, templates
 from kubectl_eksdoc.simulator.workloads.job_pods import (
     JOB_NAME,
@@ -31,7 +31,7 @@ from kubectl_eksdoc.simulator.workloads.job_pods import (
 )
 from kubectl_eksdoc.simulator.workloads.owning import Index, Owners, keys_of_owner, may_be_adopted
 from kubectl_eksdoc.simulator.workloads.replica_sets import surplus
-from kubectl_eksdoc.simulator.workloads.templates import Templates
+from kubectl_eksdoc.simulator.workloads.templates import PodTemplates
 
 JOBS = job_pods.JOBS
 BURST = 500
@@ -46,12 +46,12 @@ class Jobs:
         self._registry = registry
         self._index = index
         self._owners = Owners(registry, index, kinds.JOBS)
-        self._templates = Templates(registry.store)
+        self._templates = PodTemplates(registry.store)
         self._backoff = Backoff()
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == JOBS:
-            if change.what is What.DELETED:
+            if change.what is StoreChangeKind.DELETED:
                 self._backoff.forget(change.item.uid)
             return (change.item.key,)
         owners = keys_of_owner(change, kinds.JOBS)
@@ -71,7 +71,7 @@ class Jobs:
             return None
         return self._sync(item, self._owners.claimed(item, templates.PODS))
 
-    def _sync(self, item: Item, own: list[Item]) -> float | None:
+    def _sync(self, item: StoredItem, own: list[StoredItem]) -> float | None:
         how, status, counted = self._counted(item, own)
         self._backoff.note(item, (pod for pod in counted if verdict(item.doc, pod.doc) != "Ignore"))
         active = [pod for pod in own if templates.is_active(pod.doc)]
@@ -92,13 +92,13 @@ class Jobs:
         deadline_s = self._deadline_s(item.doc, status)
         return min((each for each in (again_s, deadline_s) if each is not None), default=None)
 
-    def _counted(self, item: Item, own: list[Item]) -> tuple[Doc | None, Doc, list[Item]]:
+    def _counted(self, item: StoredItem, own: list[StoredItem]) -> tuple[Doc | None, Doc, list[StoredItem]]:
         """How it must end, if that is known; the status with what has ended counted; and the pods that were."""
         status: Doc = dict(item.doc.get("status") or {})
         how = job_pods.decided(item.doc)
         over = how is not None or item.leaving
         done = parsed(status.get("completedIndexes") or "")
-        counted: list[Item] = []
+        counted: list[StoredItem] = []
         new_failures = 0
         for pod in own:
             succeeded = templates.phase(pod.doc) == "Succeeded"
@@ -128,7 +128,7 @@ class Jobs:
         if index is not None and index < int(job["spec"].get("completions") or 0):
             done.add(index)
 
-    def _failure(self, job: Doc, status: Doc, own: list[Item], new_failures: int) -> Doc | None:
+    def _failure(self, job: Doc, status: Doc, own: list[StoredItem], new_failures: int) -> Doc | None:
         spec = job["spec"]
         limit = 6 if spec.get("backoffLimit") is None else int(spec["backoffLimit"])
         often = restarts(own) if (spec.get("template") or {}).get("spec", {}).get("restartPolicy") == "OnFailure" else 0
@@ -143,7 +143,9 @@ class Jobs:
             return None
         return float(limit_s) - (self._registry.agenda.now - moment(since)).total_seconds()
 
-    def _manage(self, item: Item, own: list[Item], active: list[Item], status: Doc) -> tuple[int, float | None]:
+    def _manage(
+        self, item: StoredItem, own: list[StoredItem], active: list[StoredItem], status: Doc
+    ) -> tuple[int, float | None]:
         """Make or delete pods; how many are active then, and when to look again."""
         spec = item.doc["spec"]
         if spec.get("suspend"):
@@ -169,7 +171,7 @@ class Jobs:
         self._create(item, [*active, *waiting], status, missing)
         return len(active) + missing, None
 
-    def _create(self, item: Item, under_way: list[Item], status: Doc, missing: int) -> None:
+    def _create(self, item: StoredItem, under_way: list[StoredItem], status: Doc, missing: int) -> None:
         pod = self._templates.pod(item.doc["spec"]["template"], item, kinds.JOBS)
         finalizers = [*(pod["metadata"].get("finalizers") or ()), TRACKING]
         pod = with_value(pod, ("metadata", "finalizers"), finalizers)
@@ -183,7 +185,7 @@ class Jobs:
         for doc in docs:
             self._registry.create(templates.PODS, doc, item.key[0])
 
-    def _withdraw(self, gone: Iterable[Item]) -> None:
+    def _withdraw(self, gone: Iterable[StoredItem]) -> None:
         """Delete pods that do not count as failed: they are let go first."""
         for pod in gone:
             self._registry.delete(self._free(pod))
@@ -195,7 +197,7 @@ class Jobs:
         asked = job["spec"].get("completions")
         return succeeded > 0 if asked is None else succeeded >= int(asked)
 
-    def _reported(self, item: Item, status: Doc, own: list[Item], active: int, how: Doc | None) -> Doc:
+    def _reported(self, item: StoredItem, status: Doc, own: list[StoredItem], active: int, how: Doc | None) -> Doc:
         """`status` with the pods as they are after this step."""
         suspended = bool(item.doc["spec"].get("suspend"))
         there = {pod.uid for pod in self._index.controlled(item.uid, templates.PODS)}
@@ -232,7 +234,7 @@ class Jobs:
         for pod in self._index.labelled(key[0], {JOB_NAME: key[1]}):
             self._free(pod)
 
-    def _free(self, pod: Item) -> Item:
+    def _free(self, pod: StoredItem) -> StoredItem:
         """Take the finalizer off."""
         current = self._registry.store.get(templates.PODS, pod.key)
         if current is None or current.uid != pod.uid or not is_tracked(current):

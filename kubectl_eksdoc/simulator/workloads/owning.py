@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.selectors import NOTHING, Selector, from_document
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Change, Item, Key, Store, What
+from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem
 
 # What belongs to what: objects by owner, orphans by namespace, pods by node and by label, kept as the store changes.
 #
@@ -32,7 +32,7 @@ class Index:
     """Mutable: follows `store` from now on. Make it before the controllers that ask it."""
 
     def __init__(self, store: Store) -> None:
-        self._at: dict[_Place, dict[_Ref, Item]] = defaultdict(dict)
+        self._at: dict[_Place, dict[_Ref, StoredItem]] = defaultdict(dict)
         self._places: dict[_Ref, tuple[_Place, ...]] = {}
         self._held: set[str] = set()
         for resource in store.resources():
@@ -40,7 +40,7 @@ class Index:
                 self._put(item)
         store.listen(self._note)
 
-    def controlled(self, uid: str, resource: str) -> list[Item]:
+    def controlled(self, uid: str, resource: str) -> list[StoredItem]:
         """Objects whose controller is the one of that UID, in the order in which they came to be so."""
         return self._of(("controlled", uid, resource))
 
@@ -48,42 +48,42 @@ class Index:
         """How many there are."""
         return len(self._at.get(("controlled", uid, resource), ()))
 
-    def orphans(self, resource: str, namespace: str) -> list[Item]:
+    def orphans(self, resource: str, namespace: str) -> list[StoredItem]:
         """Objects without a controller."""
         return self._of(("orphan", resource, namespace))
 
-    def dependents(self, uid: str) -> list[Item]:
+    def dependents(self, uid: str) -> list[StoredItem]:
         """Objects of any kind that name the one of that UID among their owners."""
         return self._of(("owned", uid))
 
-    def of_uid(self, uid: str) -> Item | None:
+    def of_uid(self, uid: str) -> StoredItem | None:
         return next(iter(self._of(("uid", uid))), None)
 
     def held(self, resource: str) -> bool:
         """Whether there is, or was, any object of it: of others nothing is known, and none of them is missing."""
         return resource in self._held
 
-    def on_node(self, node: str) -> list[Item]:
+    def on_node(self, node: str) -> list[StoredItem]:
         """Pods that are assigned to it; "" for those that are to no node."""
         return self._of(("node", node))
 
-    def labelled(self, namespace: str, labels: dict[str, str]) -> Iterator[Item]:
+    def labelled(self, namespace: str, labels: dict[str, str]) -> Iterator[StoredItem]:
         """Pods of the namespace that have all these labels (at least one is asked for)."""
         buckets = [self._at.get(("label", namespace, key, value), {}) for key, value in labels.items()]
         fewest = min(buckets, key=len)
         others = [bucket for bucket in buckets if bucket is not fewest]
         return (item for ref, item in fewest.items() if all(ref in bucket for bucket in others))
 
-    def _of(self, place: _Place) -> list[Item]:
+    def _of(self, place: _Place) -> list[StoredItem]:
         return list(self._at.get(place, {}).values())
 
-    def _note(self, change: Change) -> None:
-        if change.what is What.DELETED:
+    def _note(self, change: StoreChange) -> None:
+        if change.what is StoreChangeKind.DELETED:
             self._drop(change.item)
         else:
             self._put(change.item)
 
-    def _put(self, item: Item) -> None:
+    def _put(self, item: StoredItem) -> None:
         ref = (item.resource, item.key)
         self._held.add(item.resource)
         places, before = _places(item), self._places.get(ref, ())
@@ -93,7 +93,7 @@ class Index:
         for place in places:
             self._at[place][ref] = item
 
-    def _drop(self, item: Item) -> None:
+    def _drop(self, item: StoredItem) -> None:
         ref = (item.resource, item.key)
         self._leave(ref, iter(self._places.pop(ref, ())))
 
@@ -105,7 +105,7 @@ class Index:
                 del self._at[place]
 
 
-def _places(item: Item) -> tuple[_Place, ...]:
+def _places(item: StoredItem) -> tuple[_Place, ...]:
     meta: Doc = item.doc["metadata"]
     found: list[_Place] = [("uid", str(meta.get("uid", "")))]
     controller = ""
@@ -187,7 +187,7 @@ def controller_of(doc: Doc) -> Doc | None:
     return None
 
 
-def reference_to(item: Item, resource: Resource) -> Doc:
+def reference_to(item: StoredItem, resource: Resource) -> Doc:
     """An owner reference to `item` as the one that controls."""
     return {
         "apiVersion": resource.api_version,
@@ -199,7 +199,7 @@ def reference_to(item: Item, resource: Resource) -> Doc:
     }
 
 
-def keys_of_owner(change: Change, resource: Resource) -> Iterable[Key]:
+def keys_of_owner(change: StoreChange, resource: Resource) -> Iterable[Key]:
     """Keys of the objects of that kind that control the changed object, or did before."""
     found: dict[Key, None] = {}
     for item in (change.item, change.before):
@@ -209,7 +209,7 @@ def keys_of_owner(change: Change, resource: Resource) -> Iterable[Key]:
     return found
 
 
-def may_be_adopted(change: Change) -> bool:
+def may_be_adopted(change: StoreChange) -> bool:
     """Whether an object without a controller came, lost its controller or got other labels."""
     if controller_of(change.item.doc) is not None:
         return False
@@ -220,8 +220,8 @@ def may_be_adopted(change: Change) -> bool:
 
 
 def claimed(
-    registry: Registry, index: Index, owner: Item, kind: Resource, selector: Matcher, resource: str
-) -> list[Item]:
+    registry: Registry, index: Index, owner: StoredItem, kind: Resource, selector: Matcher, resource: str
+) -> list[StoredItem]:
     """Objects of `resource` that belong to `owner`, after those that match were adopted and others released.
 
     Raises:
@@ -250,10 +250,10 @@ class Owners:
         self._kind = kind
         self._selectors = Selectors()
 
-    def matcher(self, owner: Item) -> Matcher:
+    def matcher(self, owner: StoredItem) -> Matcher:
         return self._selectors.of(owner.doc["spec"].get("selector"))
 
-    def of(self, change: Change) -> Iterable[Key]:
+    def of(self, change: StoreChange) -> Iterable[Key]:
         """Those of the changed object, and those that would adopt it."""
         owners = keys_of_owner(change, self._kind)
         if not may_be_adopted(change):
@@ -262,17 +262,17 @@ class Owners:
         held = self._registry.store.list(self._kind.full_name, namespace)
         return (*owners, *(each.key for each in held if self.matcher(each).matches(labels)))
 
-    def claimed(self, owner: Item, resource: str) -> list[Item]:
+    def claimed(self, owner: StoredItem, resource: str) -> list[StoredItem]:
         """As `claimed`."""
         return claimed(self._registry, self._index, owner, self._kind, self.matcher(owner), resource)
 
 
-def _adopt(registry: Registry, item: Item, owner: Item, kind: Resource) -> Item:
+def _adopt(registry: Registry, item: StoredItem, owner: StoredItem, kind: Resource) -> StoredItem:
     others = [each for each in item.doc["metadata"].get("ownerReferences") or () if each["uid"] != owner.uid]
     return registry.update(item, with_value(item.doc, _OWNERS, [*others, reference_to(owner, kind)]))
 
 
-def _release(registry: Registry, item: Item, uid: str) -> None:
+def _release(registry: Registry, item: StoredItem, uid: str) -> None:
     others = [each for each in item.doc["metadata"].get("ownerReferences") or () if each["uid"] != uid]
     registry.update(item, with_value(item.doc, _OWNERS, others))
 

@@ -12,15 +12,15 @@ from datetime import datetime
 from functools import cmp_to_key
 from math import log2
 
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.budgets import amount_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Change, Item, Key, moment
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoredItem, moment
 from kubectl_eksdoc.simulator.workloads import templates
 from kubectl_eksdoc.simulator.workloads.owning import Index, Owners, controller_of
-from kubectl_eksdoc.simulator.workloads.templates import Templates
+from kubectl_eksdoc.simulator.workloads.templates import PodTemplates
 
 # Which pods of a replica set go first when there are too many.
 #
@@ -33,13 +33,13 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
-def surplus(active: Sequence[Item], count: int, related: Iterable[Item], now: datetime) -> list[Item]:
+def surplus(active: Sequence[StoredItem], count: int, related: Iterable[StoredItem], now: datetime) -> list[StoredItem]:
     """`count` of the pods `active`; `related` are those of all replica sets of the same owner."""
     if count >= len(active):
         return list(active)
     crowd = Counter(templates.node_of(item.doc) for item in related if templates.is_active(item.doc))
 
-    def order(one: Item, other: Item) -> int:
+    def order(one: StoredItem, other: StoredItem) -> int:
         return _order(one.doc, other.doc, crowd, now)
 
     return sorted(active, key=cmp_to_key(order))[:count]
@@ -115,10 +115,10 @@ class ReplicaSets:
         self._registry = registry
         self._index = index
         self._owners = Owners(registry, index, kinds.REPLICA_SETS)
-        self._templates = Templates(registry.store)
+        self._templates = PodTemplates(registry.store)
         self._writing = False
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == REPLICA_SETS:
             return () if self._writing else (change.item.key,)
         return self._owners.of(change)
@@ -152,7 +152,7 @@ class ReplicaSets:
         finally:
             self._writing = False
 
-    def _manage(self, item: Item, active: list[Item]) -> Refusal | None:
+    def _manage(self, item: StoredItem, active: list[StoredItem]) -> ApiRefusal | None:
         """Make what is missing or delete the surplus; the refusal that stopped it."""
         missing = wanted(item.doc) - len(active)
         try:
@@ -164,18 +164,18 @@ class ReplicaSets:
                 related = self._related(item) if -missing < len(active) else ()
                 for gone in surplus(active, min(-missing, BURST), related, self._registry.agenda.now):
                     self._registry.delete(gone)
-        except Refusal as refusal:
+        except ApiRefusal as refusal:
             return refusal
         return None
 
-    def _related(self, item: Item) -> Iterable[Item]:
+    def _related(self, item: StoredItem) -> Iterable[StoredItem]:
         """Pods of all replica sets that have the same controller."""
         owner = controller_of(item.doc)
         sets = [item] if owner is None else self._index.controlled(owner["uid"], REPLICA_SETS)
         return (pod for each in sets for pod in self._index.controlled(each.uid, templates.PODS))
 
     def _status(
-        self, item: Item, active: list[Item], terminating: int, refused: Refusal | None
+        self, item: StoredItem, active: list[StoredItem], terminating: int, refused: ApiRefusal | None
     ) -> tuple[Doc, float | None]:
         """The status as of these pods, and in how many seconds it changes by itself."""
         spec = item.doc["spec"]
@@ -205,7 +205,7 @@ class ReplicaSets:
             made["conditions"] = conditions
         return made, min(soon, default=None)
 
-    def _conditions(self, item: Item, active: int, refused: Refusal | None) -> list[Doc]:
+    def _conditions(self, item: StoredItem, active: int, refused: ApiRefusal | None) -> list[Doc]:
         """ReplicaFailure while pods cannot be made or deleted."""
         held: list[Doc] = (item.doc.get("status") or {}).get("conditions") or []
         others = [each for each in held if each.get("type") != "ReplicaFailure"]

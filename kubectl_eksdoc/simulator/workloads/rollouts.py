@@ -12,10 +12,10 @@ from typing import NamedTuple
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads.owning import reference_to
 from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, scaled, wanted
-from kubectl_eksdoc.simulator.workloads.templates import Texts, annotations_of, hash_of, labels_of
+from kubectl_eksdoc.simulator.workloads.templates import CanonicalTexts, annotations_of, hash_of, labels_of
 
 # How large each ReplicaSet of a Deployment is to be: rolling updates step by step, and scaling in proportion.
 #
@@ -25,10 +25,10 @@ from kubectl_eksdoc.simulator.workloads.templates import Texts, annotations_of, 
 
 DESIRED, MAX = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 
-Sizes = list[tuple[Item, int]]
+Sizes = list[tuple[StoredItem, int]]
 
 
-class Limits(NamedTuple):
+class RolloutLimits(NamedTuple):
     """`replicas` that are wanted; pods beyond them (`surge`) and away from them (`away`) while it rolls."""
 
     replicas: int
@@ -41,27 +41,27 @@ class Limits(NamedTuple):
         return self.replicas + self.surge
 
 
-def limits_of(deployment: Doc) -> Limits:
+def limits_of(deployment: Doc) -> RolloutLimits:
     """With surge rounded up, unavailable down, and one unavailable where both would be none."""
     spec = deployment["spec"]
     replicas = 1 if spec.get("replicas") is None else int(spec["replicas"])
     strategy: Doc = spec.get("strategy") or {}
     if strategy.get("type", "RollingUpdate") != "RollingUpdate":
-        return Limits(replicas, 0, 0, rolling=False)
+        return RolloutLimits(replicas, 0, 0, rolling=False)
     rolling: Doc = strategy.get("rollingUpdate") or {}
     surge = scaled(rolling.get("maxSurge"), replicas, "25%", up=True)
     away = scaled(rolling.get("maxUnavailable"), replicas, "25%", up=False)
     if not surge and not away:
         away = 1
-    return Limits(replicas, surge, min(away, replicas), rolling=True)
+    return RolloutLimits(replicas, surge, min(away, replicas), rolling=True)
 
 
-def counted(item: Item, what: str) -> int:
+def counted(item: StoredItem, what: str) -> int:
     """A number of its status."""
     return int((item.doc.get("status") or {}).get(what) or 0)
 
 
-def noted(item: Item, annotation: str) -> int | None:
+def noted(item: StoredItem, annotation: str) -> int | None:
     """A number of its annotations, None where it is none."""
     try:
         return int(annotations_of(item.doc)[annotation])
@@ -69,7 +69,7 @@ def noted(item: Item, annotation: str) -> int | None:
         return None
 
 
-def first_size(limits: Limits, size: int, total: int) -> int:
+def first_size(limits: RolloutLimits, size: int, total: int) -> int:
     """Of the new ReplicaSet that has `size`, with `total` in all: as large as the surge allows."""
     if not limits.rolling:
         return limits.replicas
@@ -78,7 +78,7 @@ def first_size(limits: Limits, size: int, total: int) -> int:
     return size + min(limits.most - total, limits.replicas - size)
 
 
-def rolled(limits: Limits, new: Item, old: Sequence[Item]) -> Sizes:
+def rolled(limits: RolloutLimits, new: StoredItem, old: Sequence[StoredItem]) -> Sizes:
     """The next step of a rolling update: the new one grows first, then the old ones shrink."""
     size = wanted(new.doc)
     active = [item for item in old if wanted(item.doc)]
@@ -92,7 +92,7 @@ def rolled(limits: Limits, new: Item, old: Sequence[Item]) -> Sizes:
     return _shrunk(limits, new, active, room) if active and room > 0 else []
 
 
-def _shrunk(limits: Limits, new: Item, active: Sequence[Item], room: int) -> Sizes:
+def _shrunk(limits: RolloutLimits, new: StoredItem, active: Sequence[StoredItem], room: int) -> Sizes:
     """Old ones lose what is not available, the oldest first, then what need not be available."""
     by_age = sorted(active, key=_made)
     sizes = {item: wanted(item.doc) for item in by_age}
@@ -109,7 +109,7 @@ def _shrunk(limits: Limits, new: Item, active: Sequence[Item], room: int) -> Siz
     return [(item, size) for item, size in sizes.items() if size != wanted(item.doc)]
 
 
-def scaled_sizes(limits: Limits, new: Item | None, old: Sequence[Item], total_before: int) -> Sizes:
+def scaled_sizes(limits: RolloutLimits, new: StoredItem | None, old: Sequence[StoredItem], total_before: int) -> Sizes:
     """Sizes after spec.replicas changed, whether or not an update is under way."""
     every = [*old, *((new,) if new is not None else ())]
     active = [item for item in every if wanted(item.doc)]
@@ -121,14 +121,14 @@ def scaled_sizes(limits: Limits, new: Item | None, old: Sequence[Item], total_be
     return _in_proportion(limits, active, total_before) if limits.rolling else []
 
 
-def _saturated(limits: Limits, new: Item) -> bool:
+def _saturated(limits: RolloutLimits, new: StoredItem) -> bool:
     return (
         wanted(new.doc) == noted(new, DESIRED) == limits.replicas
         and counted(new, "availableReplicas") == limits.replicas
     )
 
 
-def _in_proportion(limits: Limits, active: Sequence[Item], total_before: int) -> Sizes:
+def _in_proportion(limits: RolloutLimits, active: Sequence[StoredItem], total_before: int) -> Sizes:
     """What is added or taken away is shared out by size; what cannot be shared goes to the largest."""
     add = (limits.most if limits.replicas else 0) - sum(wanted(item.doc) for item in active)
     newer_first = add > 0
@@ -145,7 +145,7 @@ def _in_proportion(limits: Limits, active: Sequence[Item], total_before: int) ->
     return sizes
 
 
-def _share(limits: Limits, item: Item, left: int, total_before: int) -> int:
+def _share(limits: RolloutLimits, item: StoredItem, left: int, total_before: int) -> int:
     size = wanted(item.doc)
     if not left:
         return 0
@@ -159,7 +159,7 @@ def _share(limits: Limits, item: Item, left: int, total_before: int) -> int:
     return min(share, left) if left > 0 else max(share, left)
 
 
-def _made(item: Item) -> tuple[str, str]:
+def _made(item: StoredItem) -> tuple[str, str]:
     return str(item.doc["metadata"].get("creationTimestamp") or ""), item.key[1]
 
 
@@ -190,16 +190,18 @@ class Generations:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._texts = Texts(besides=HASH_LABEL)
+        self._texts = CanonicalTexts(besides=HASH_LABEL)
 
-    def told_apart(self, deployment: Item, own: Sequence[Item]) -> tuple[Item | None, list[Item]]:
+    def told_apart(
+        self, deployment: StoredItem, own: Sequence[StoredItem]
+    ) -> tuple[StoredItem | None, list[StoredItem]]:
         """That of the template as it is, the oldest if there are several, and the others."""
         text = self._texts.of(deployment.doc["spec"].get("template") or {})
         by_age = sorted(own, key=lambda item: (str(item.doc["metadata"].get("creationTimestamp")), item.key[1]))
         new = next((item for item in by_age if self._texts.of(item.doc["spec"].get("template") or {}) == text), None)
         return new, [item for item in by_age if item is not new]
 
-    def synced(self, deployment: Item, new: Item, old: Sequence[Item]) -> Item:
+    def synced(self, deployment: StoredItem, new: StoredItem, old: Sequence[StoredItem]) -> StoredItem:
         """`new` with the annotations of the deployment and the newest revision."""
         held = annotations_of(new.doc)
         made = {**held, **_copied(deployment), **_revised(held, _next_revision(old))}
@@ -211,7 +213,9 @@ class Generations:
             doc = with_value(doc, ("spec", "minReadySeconds"), ready_s or 0)
         return new if doc is new.doc else self._registry.update(new, doc)
 
-    def create(self, deployment: Item, old: Sequence[Item], limits: Limits) -> tuple[Item, int]:
+    def create(
+        self, deployment: StoredItem, old: Sequence[StoredItem], limits: RolloutLimits
+    ) -> tuple[StoredItem, int]:
         """The ReplicaSet of the template, and how often its name was taken.
 
         Raises:
@@ -243,7 +247,7 @@ class Generations:
         doc = {**kind, "metadata": meta, "spec": spec, "status": status}
         return self._registry.create(REPLICA_SETS, doc, deployment.key[0]), collisions
 
-    def resize(self, item: Item, size: int, limits: Limits) -> Item:
+    def resize(self, item: StoredItem, size: int, limits: RolloutLimits) -> StoredItem:
         """Give it that size, and note what the deployment wanted then."""
         doc = item.doc
         annotations = {**annotations_of(doc), **_sized(limits)}
@@ -253,7 +257,7 @@ class Generations:
             doc = with_value(doc, ("spec", "replicas"), size)
         return item if doc is item.doc else self._registry.update(item, doc)
 
-    def clean_up(self, deployment: Item, old: Sequence[Item]) -> None:
+    def clean_up(self, deployment: StoredItem, old: Sequence[StoredItem]) -> None:
         """Delete the oldest revisions beyond as many as are to be kept, if nothing of them runs."""
         limit = deployment.doc["spec"].get("revisionHistoryLimit")
         there = [item for item in old if not item.leaving]
@@ -263,16 +267,16 @@ class Generations:
             if seen and not counted(item, "replicas") and not wanted(item.doc):
                 self._registry.delete(item)
 
-    def _taken(self, deployment: Item, hash_: str) -> bool:
+    def _taken(self, deployment: StoredItem, hash_: str) -> bool:
         key = (deployment.key[0], f"{deployment.key[1]}-{hash_}")
         return self._registry.store.get(REPLICA_SETS, key) is not None
 
 
-def revision_of(item: Item) -> int:
+def revision_of(item: StoredItem) -> int:
     return noted(item, REVISION) or 0
 
 
-def _next_revision(old: Sequence[Item]) -> int:
+def _next_revision(old: Sequence[StoredItem]) -> int:
     return max((revision_of(item) for item in old), default=0) + 1
 
 
@@ -288,11 +292,11 @@ def _revised(held: dict[str, str], revision: int) -> dict[str, str]:
     return {REVISION: str(revision), HISTORY: ",".join([*history, text])}
 
 
-def _copied(deployment: Item) -> dict[str, str]:
+def _copied(deployment: StoredItem) -> dict[str, str]:
     return {key: value for key, value in annotations_of(deployment.doc).items() if key not in _NOT_COPIED}
 
 
-def _sized(limits: Limits) -> dict[str, str]:
+def _sized(limits: RolloutLimits) -> dict[str, str]:
     return {DESIRED: str(limits.replicas), MAX: str(limits.most)}
 
 

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.store import Change, Item, Key
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates as pods
 from kubectl_eksdoc.simulator.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
 from kubectl_eksdoc.simulator.workloads.owning import (
@@ -24,7 +24,7 @@ from kubectl_eksdoc.simulator.workloads.owning import (
     reference_to,
 )
 from kubectl_eksdoc.simulator.workloads.replica_sets import scaled, wanted
-from kubectl_eksdoc.simulator.workloads.templates import HASH_LABEL, Revisions, Templates, labels_of, template_of
+from kubectl_eksdoc.simulator.workloads.templates import HASH_LABEL, PodTemplates, Revisions, labels_of, template_of
 
 # The status of a StatefulSet.
 #
@@ -36,17 +36,17 @@ def revision_of(pod: Doc) -> str:
     return pods.labels_of(pod).get(HASH_LABEL, "")
 
 
-def min_ready_s(item: Item) -> int:
+def min_ready_s(item: StoredItem) -> int:
     return int(item.doc["spec"].get("minReadySeconds") or 0)
 
 
-def runs_available(item: Item, pod: Item, now: datetime) -> bool:
+def runs_available(item: StoredItem, pod: StoredItem, now: datetime) -> bool:
     """Running, and ready for long enough; it may be leaving."""
     return pods.phase(pod.doc) == "Running" and pods.is_available(pod.doc, min_ready_s(item), now)
 
 
 def status_of(
-    item: Item, own: Iterable[Item], current: Item, update: Item, marked: int, now: datetime
+    item: StoredItem, own: Iterable[StoredItem], current: StoredItem, update: StoredItem, marked: int, now: datetime
 ) -> tuple[Doc, float | None]:
     """The status as of these pods, and in how many seconds it changes by itself.
 
@@ -86,7 +86,9 @@ def status_of(
 # updateStatefulSetAfterInvariantEstablished), Kubernetes v1.36.
 
 
-def to_update(item: Item, slots: Sequence[Item | None], update: Item, now: datetime) -> list[Item]:
+def to_update(
+    item: StoredItem, slots: Sequence[StoredItem | None], update: StoredItem, now: datetime
+) -> list[StoredItem]:
     """The pods that go for the update, from those by ordinal (None where there is none yet)."""
     strategy: Doc = item.doc["spec"].get("updateStrategy") or {}
     if strategy.get("type", "RollingUpdate") != "RollingUpdate":
@@ -105,7 +107,9 @@ def to_update(item: Item, slots: Sequence[Item | None], update: Item, now: datet
     return []
 
 
-def _several(item: Item, slots: Sequence[Item | None], first: int, update: Item, now: datetime) -> list[Item]:
+def _several(
+    item: StoredItem, slots: Sequence[StoredItem | None], first: int, update: StoredItem, now: datetime
+) -> list[StoredItem]:
     """As many as may be unavailable at once, less those that are."""
     given = item.doc["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"]
     most = max(1, scaled(given, len(slots), 1, up=False))
@@ -127,25 +131,25 @@ def _several(item: Item, slots: Sequence[Item | None], first: int, update: Item,
 POD_NAME, POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
 
 
-def ordinal_of(owner: Item, pod: Item) -> int | None:
+def ordinal_of(owner: StoredItem, pod: StoredItem) -> int | None:
     """None for a pod whose name is not one of the set's."""
     parent, _, number = pod.key[1].rpartition("-")
     return int(number) if parent == owner.key[1] and number.isascii() and number.isdigit() else None
 
 
-def ordinals(owner: Item) -> range:
+def ordinals(owner: StoredItem) -> range:
     """Those there should be."""
     first = int((owner.doc["spec"].get("ordinals") or {}).get("start") or 0)
     return range(first, first + wanted(owner.doc))
 
 
-def claim_names(owner: Item, ordinal: int) -> dict[str, str]:
+def claim_names(owner: StoredItem, ordinal: int) -> dict[str, str]:
     """The claim of each volume that has one."""
     templates = owner.doc["spec"].get("volumeClaimTemplates") or ()
     return {each["metadata"]["name"]: f"{each['metadata']['name']}-{owner.key[1]}-{ordinal}" for each in templates}
 
 
-def identified(pod: Doc, owner: Item, ordinal: int, revision: str) -> Doc:
+def identified(pod: Doc, owner: StoredItem, ordinal: int, revision: str) -> Doc:
     """`pod`, made from a template, as the one of that ordinal."""
     name = f"{owner.key[1]}-{ordinal}"
     labels = {**labels_of(pod), HASH_LABEL: revision, POD_NAME: name, POD_INDEX: str(ordinal)}
@@ -160,7 +164,7 @@ def identified(pod: Doc, owner: Item, ordinal: int, revision: str) -> Doc:
     return {**pod, "metadata": {**pod["metadata"], "name": name, "labels": labels}, "spec": spec}
 
 
-def labelled(pod: Item, ordinal: int) -> Doc:
+def labelled(pod: StoredItem, ordinal: int) -> Doc:
     """The document with the labels of its ordinal; the same one if it has them."""
     wanted_labels = {POD_NAME: pod.key[1], POD_INDEX: str(ordinal)}
     held = labels_of(pod.doc)
@@ -184,7 +188,7 @@ class SetClaims:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    def create_missing(self, owner: Item, ordinal: int) -> None:
+    def create_missing(self, owner: StoredItem, ordinal: int) -> None:
         """
         Raises:
             Refusal: one could not be made.
@@ -196,26 +200,26 @@ class SetClaims:
             if self._registry.store.get(CLAIMS, (owner.key[0], name)) is None:
                 self._registry.create(CLAIMS, _claim(template, name, owner), owner.key[0])
 
-    def let_go_with(self, owner: Item, pod: Item, ordinal: int) -> None:
+    def let_go_with(self, owner: StoredItem, pod: StoredItem, ordinal: int) -> None:
         """Where claims are deleted when the set is scaled down: the pod that goes takes its claims with it."""
         if _policy(owner, "whenScaled") == "Delete":
             for claim in self._of(owner, ordinal):
                 self._own(claim, pod, kinds.PODS)
 
-    def _of(self, owner: Item, ordinal: int) -> Iterator[Item]:
+    def _of(self, owner: StoredItem, ordinal: int) -> Iterator[StoredItem]:
         for name in claim_names(owner, ordinal).values():
             held = self._registry.store.get(CLAIMS, (owner.key[0], name))
             if held is not None:
                 yield held
 
-    def _own(self, claim: Item, owner: Item, kind: Resource) -> None:
+    def _own(self, claim: StoredItem, owner: StoredItem, kind: Resource) -> None:
         held = at(claim.doc, "metadata", "ownerReferences") or []
         if not any(each["uid"] == owner.uid for each in held):
             owners = [*held, reference_to(owner, kind)]
             self._registry.update(claim, with_value(claim.doc, ("metadata", "ownerReferences"), owners))
 
 
-def _claim(template: Doc, name: str, owner: Item) -> Doc:
+def _claim(template: Doc, name: str, owner: StoredItem) -> Doc:
     given = template["metadata"]
     labels = {**(given.get("labels") or {}), **(at(owner.doc, "spec", "selector", "matchLabels") or {})}
     meta: Doc = {"name": name, "labels": labels, "finalizers": [FINALIZER]}
@@ -227,7 +231,7 @@ def _claim(template: Doc, name: str, owner: Item) -> Doc:
     return {**kind, "metadata": meta, "spec": template.get("spec") or {}, "status": {"phase": "Pending"}}
 
 
-def _policy(owner: Item, when: str) -> str:
+def _policy(owner: StoredItem, when: str) -> str:
     return str(at(owner.doc, "spec", "persistentVolumeClaimRetentionPolicy", when) or "Retain")
 
 
@@ -242,11 +246,11 @@ class StatefulSets:
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
         self._owners = Owners(registry, index, kinds.STATEFUL_SETS)
-        self._templates = Templates(registry.store)
+        self._templates = PodTemplates(registry.store)
         self._revisions = Revisions(registry, index, kinds.STATEFUL_SETS)
         self._claims = SetClaims(registry)
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         if change.item.resource == STATEFUL_SETS:
             return (change.item.key,)
         owners = keys_of_owner(change, kinds.STATEFUL_SETS)
@@ -273,7 +277,7 @@ class StatefulSets:
         self._revisions.truncate(item, held, live)
         return again_s
 
-    def _sync(self, item: Item, numbered: dict[int, Item], current: Item, update: Item) -> int:
+    def _sync(self, item: StoredItem, numbered: dict[int, StoredItem], current: StoredItem, update: StoredItem) -> int:
         """Make, delete and update pods as far as the set's management allows now.
 
         Returns how many pods of the current revision were deleted for the update.
@@ -291,7 +295,9 @@ class StatefulSets:
             self._registry.delete(pod)
         return len(gone)
 
-    def _blocks(self, item: Item, pod: Item | None, number: int, current: Item, update: Item) -> bool:
+    def _blocks(
+        self, item: StoredItem, pod: StoredItem | None, number: int, current: StoredItem, update: StoredItem
+    ) -> bool:
         """See to the pod of that ordinal; whether those after it must wait for it."""
         if pod is None:
             self._create(item, number, current, update)
@@ -309,14 +315,14 @@ class StatefulSets:
             self._registry.update(pod, doc)
         return False
 
-    def _create(self, item: Item, number: int, current: Item, update: Item) -> None:
+    def _create(self, item: StoredItem, number: int, current: StoredItem, update: StoredItem) -> None:
         revision = current if _keeps_current(item, number) else update
         template = template_of(revision)
         self._claims.create_missing(item, number)
         pod = self._templates.pod(template, item, kinds.STATEFUL_SETS)
         self._registry.create(pods.PODS, identified(pod, item, number, revision.key[1]), item.key[0])
 
-    def _condemn(self, item: Item, numbered: dict[int, Item], condemned: list[int], in_order: bool) -> bool:
+    def _condemn(self, item: StoredItem, numbered: dict[int, StoredItem], condemned: list[int], in_order: bool) -> bool:
         """Delete the pods beyond the wanted, the last first; whether there was none."""
         now = self._registry.agenda.now
         ailing = [number for number in condemned if not runs_available(item, numbered[number], now)]
@@ -332,7 +338,7 @@ class StatefulSets:
         return not condemned
 
 
-def _keeps_current(item: Item, number: int) -> bool:
+def _keeps_current(item: StoredItem, number: int) -> bool:
     """Whether a pod of that ordinal is made from the current revision, not from the one it is updated to."""
     strategy: Doc = item.doc["spec"].get("updateStrategy") or {}
     first = ordinals(item).start
@@ -343,7 +349,7 @@ def _keeps_current(item: Item, number: int) -> bool:
     return strategy.get("type", "RollingUpdate") == "RollingUpdate" and number < first + replicas
 
 
-def _known_hash(item: Item) -> str:
+def _known_hash(item: StoredItem) -> str:
     """By which the controller that was here before called the template, if it has seen it as it is now."""
     status = item.doc.get("status") or {}
     if status.get("observedGeneration") != item.doc["metadata"].get("generation"):

@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.pods import Toleration
 from kubectl_eksdoc.simulator.disruptions import disrupted
 from kubectl_eksdoc.simulator.pod_admission import NOT_READY, UNREACHABLE
 from kubectl_eksdoc.simulator.registry import Registry, condition
-from kubectl_eksdoc.simulator.store import Change, Item, Key, What
+from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates
 from kubectl_eksdoc.simulator.workloads.owning import Index
 
@@ -70,8 +70,8 @@ class NodeTaints:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    def touched(self, change: Change) -> Iterable[Key]:
-        return () if change.what is What.DELETED else (change.item.key,)
+    def touched(self, change: StoreChange) -> Iterable[Key]:
+        return () if change.what is StoreChangeKind.DELETED else (change.item.key,)
 
     def reconcile(self, key: Key) -> float | None:
         item = self._registry.store.get(NODES, key)
@@ -127,9 +127,9 @@ class TaintEvictions:
         self._index = index
         self._since: dict[str, float] = {}  # by UID: when its tolerations began to run out
 
-    def touched(self, change: Change) -> Iterable[Key]:
+    def touched(self, change: StoreChange) -> Iterable[Key]:
         item, before = change.item, change.before
-        if change.what is What.DELETED:
+        if change.what is StoreChangeKind.DELETED:
             self._since.pop(item.uid, None)
             return ()
         if item.resource == NODES:
@@ -160,7 +160,7 @@ class TaintEvictions:
         self._evict(pod)
         return None
 
-    def _evict(self, pod: Item) -> None:
+    def _evict(self, pod: StoredItem) -> None:
         self._since.pop(pod.uid, None)
         doc = disrupted(pod.doc, REASON, MESSAGE, self._registry.now)
         self._registry.delete(self._registry.update(pod, doc, status=True))

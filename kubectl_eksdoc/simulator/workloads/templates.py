@@ -17,13 +17,13 @@ from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.simulator.pod_admission import PRIORITY_CLASSES, admitted, first_status
 from kubectl_eksdoc.simulator.registry import Registry, condition
-from kubectl_eksdoc.simulator.store import ALPHABET, Item, Store, moment
+from kubectl_eksdoc.simulator.store import ALPHABET, Store, StoredItem, moment
 from kubectl_eksdoc.simulator.workloads.owning import Index, Matcher, claimed, reference_to
 
 _MOST = 10_000
 
 
-class Templates:
+class PodTemplates:
     """Mutable: remembers what became of a template. All pods of one share its spec, which is a value."""
 
     def __init__(self, store: Store) -> None:
@@ -32,7 +32,7 @@ class Templates:
         self._classes = 0  # changes of priority classes so far
         store.listen(self._note)
 
-    def pod(self, template: Doc, owner: Item, kind: Resource) -> Doc:
+    def pod(self, template: Doc, owner: StoredItem, kind: Resource) -> Doc:
         """A pod of `owner`, without a name but with generateName.
 
         Raises:
@@ -76,7 +76,7 @@ def canonical(value: Any) -> str:
     return repr(value)
 
 
-class Texts:
+class CanonicalTexts:
     """Mutable: the canonical text of documents, made once for each."""
 
     def __init__(self, besides: str = "") -> None:
@@ -124,9 +124,9 @@ class Revisions:
         self._registry = registry
         self._index = index
         self._kind = kind
-        self._texts = Texts()
+        self._texts = CanonicalTexts()
 
-    def of(self, owner: Item, selector: Matcher) -> list[Item]:
+    def of(self, owner: StoredItem, selector: Matcher) -> list[StoredItem]:
         """Oldest first.
 
         Raises:
@@ -135,7 +135,7 @@ class Revisions:
         own = claimed(self._registry, self._index, owner, self._kind, selector, REVISIONS)
         return sorted(own, key=lambda item: (number_of(item), item.key[1]))
 
-    def latest(self, owner: Item, held: list[Item], known_hash: str = "") -> Item:
+    def latest(self, owner: StoredItem, held: list[StoredItem], known_hash: str = "") -> StoredItem:
         """That of the template as it is now; it is made, or made the newest again, and then put into `held`.
 
         `known_hash` is what the template's is called where no revision is held: they may not have been read.
@@ -157,14 +157,14 @@ class Revisions:
         held.append(made)
         return made
 
-    def truncate(self, owner: Item, held: Sequence[Item], live: Collection[str]) -> None:
+    def truncate(self, owner: StoredItem, held: Sequence[StoredItem], live: Collection[str]) -> None:
         """Delete the oldest that are not `live` (by name), beyond as many as are to be kept."""
         limit = owner.doc["spec"].get("revisionHistoryLimit")
         spare = [item for item in held if item.key[1] not in live]
         for item in spare[: max(0, len(spare) - (_KEPT if limit is None else int(limit)))]:
             self._registry.delete(item)
 
-    def _create(self, owner: Item, template: Doc, number: int, known_hash: str) -> Item:
+    def _create(self, owner: StoredItem, template: Doc, number: int, known_hash: str) -> StoredItem:
         namespace, name = owner.key
         chosen, collisions = known_hash or hash_of(template), 0
         while self._registry.store.get(REVISIONS, (namespace, f"{name}-{chosen}")) is not None:
@@ -178,16 +178,16 @@ class Revisions:
         return self._registry.create(REVISIONS, {**kind, "metadata": meta, "data": data, "revision": number}, namespace)
 
 
-def number_of(item: Item) -> int:
+def number_of(item: StoredItem) -> int:
     return int(item.doc.get("revision") or 0)
 
 
-def template_of(item: Item) -> Doc:
+def template_of(item: StoredItem) -> Doc:
     found: Doc = at(item.doc, "data", "spec", "template") or {}
     return found
 
 
-def hash_in(item: Item) -> str:
+def hash_in(item: StoredItem) -> str:
     """What pods of a DaemonSet are labelled with."""
     return str(item.doc["metadata"].get("labels", {}).get(HASH_LABEL, ""))
 

@@ -17,26 +17,26 @@ from textual.widgets import Input
 
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.flows.run.running import Tried
+from kubectl_eksdoc.flows.run.running import DryRunResult
 from kubectl_eksdoc.render.drain.steps import skipped_briefly
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import counted, duration, listing, shown
 from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run import sheets
-from kubectl_eksdoc.tui.run.state import Kind, Live, Prepared, RunState
+from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunState
 from kubectl_eksdoc.tui.sheets.sheet import Line
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
 _MOST_NAMES = 6
 
 _TITLES = {
-    Kind.DRAIN: "Run this plan?",
-    Kind.GO_ON: "Resume this run?",
-    Kind.GIVE_BACK: "Give these nodes back?",
+    RunKind.DRAIN: "Run this plan?",
+    RunKind.GO_ON: "Resume this run?",
+    RunKind.GIVE_BACK: "Give these nodes back?",
 }
 
 
-class ConfirmScreen(ModalScreen[Live | None]):
+class ConfirmScreen(ModalScreen[ActiveRun | None]):
     """Mutable. It gives the run that was begun, None for nothing. `prepare` is called in a thread of its own, since it
     reads the cluster."""
 
@@ -50,7 +50,7 @@ class ConfirmScreen(ModalScreen[Live | None]):
     ]
 
     class Ready(Message):
-        def __init__(self, prepared: Prepared) -> None:
+        def __init__(self, prepared: PreparedRun) -> None:
             super().__init__()
             self.prepared = prepared
 
@@ -59,11 +59,11 @@ class ConfirmScreen(ModalScreen[Live | None]):
             super().__init__()
             self.why, self.remedy = why, remedy
 
-    def __init__(self, kind: Kind, prepare: Callable[[], Prepared]) -> None:
+    def __init__(self, kind: RunKind, prepare: Callable[[], PreparedRun]) -> None:
         super().__init__()
         self._kind = kind
         self._prepare = prepare
-        self.prepared: Prepared | None = None
+        self.prepared: PreparedRun | None = None
         self._typed = 0  # so many of the words
 
     def compose(self) -> ComposeResult:
@@ -141,7 +141,7 @@ class ConfirmScreen(ModalScreen[Live | None]):
             self.dismiss(live)
 
 
-def lines(prepared: Prepared) -> list[Line]:
+def lines(prepared: PreparedRun) -> list[Line]:
     """What will be done and what will not, how long it takes, what was checked, what stops it, the way back."""
     about: list[Line] = [(prepared.name or "this cluster", Tone.TITLE)]
     about += _drain(prepared) if prepared.view is not None else _give_back(prepared)
@@ -149,7 +149,7 @@ def lines(prepared: Prepared) -> list[Line]:
     return about
 
 
-def _drain(prepared: Prepared) -> list[Line]:
+def _drain(prepared: PreparedRun) -> list[Line]:
     view = prepared.view
     assert view is not None, "something is drained"
     plan, nodes = view.plan, listing(prepared.nodes, _MOST_NAMES, Look())
@@ -158,7 +158,7 @@ def _drain(prepared: Prepared) -> list[Line]:
     lasts = "how long is not known"
     if estimate is not None:
         lasts = f"about {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)} (simulated with its budgets)"
-    first = prepared.kind is Kind.DRAIN
+    first = prepared.kind is RunKind.DRAIN
     cordon = "cordon" if first else "resume"
     anew = "read again: the plan is unchanged" if first else f"what is left of run {prepared.run} is planned"
     past = plan.past_budgets
@@ -186,7 +186,7 @@ def _drain(prepared: Prepared) -> list[Line]:
     ]
 
 
-def _give_back(prepared: Prepared) -> list[Line]:
+def _give_back(prepared: PreparedRun) -> list[Line]:
     return [
         f"Will      make {counted(len(prepared.nodes), 'node')} what they were before run {prepared.run}: "
         f"{listing(prepared.nodes, _MOST_NAMES, Look())}",
@@ -215,7 +215,7 @@ class TrialScreen(ModalScreen[None]):
             super().__init__()
             self.told = told
 
-    def __init__(self, attempt: Callable[[], Tried]) -> None:
+    def __init__(self, attempt: Callable[[], DryRunResult]) -> None:
         super().__init__()
         self._attempt = attempt
 
@@ -244,7 +244,7 @@ class TrialScreen(ModalScreen[None]):
         self.query_one(Prose).show([*event.told, "", ("esc closes this.", Tone.FAINT)])
 
 
-def trial_lines(tried: Tried) -> list[Line]:
+def trial_lines(tried: DryRunResult) -> list[Line]:
     would = tried.asked - len(tried.refused)
     sign, tone = ("✗", Tone.BAD) if tried.refused else ("✓", Tone.GOOD)
     told: list[Line] = [(f"{sign} the server would do {would} of {tried.asked} cordons and first evictions", tone), ""]

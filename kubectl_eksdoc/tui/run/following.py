@@ -14,7 +14,7 @@ from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, TrialScreen
 from kubectl_eksdoc.tui.run.pages import RunsScreen, StopScreen
 from kubectl_eksdoc.tui.run.screen import RunScreen
-from kubectl_eksdoc.tui.run.state import Desk, Kind, Live, Prepared, RunState
+from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunState, ScreenRunController
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -25,13 +25,13 @@ LOOK_S = 0.25
 """So often it is looked at: what changes more often is seen once."""
 
 
-class Following:
+class FollowedRun:
     """Mutable: the run that was begun last, be it over or not."""
 
     def __init__(
         self,
         app: App[int],
-        desk: Desk,
+        desk: ScreenRunController,
         keys: Mapping[str, str],
         changed: Callable[[], object],
         seen: Callable[[], object],
@@ -57,11 +57,11 @@ class Following:
     def under_way(self) -> bool:
         return self.state is not None and not self.state.over
 
-    def ask(self, kind: Kind, prepare: Callable[[], Prepared]) -> None:
+    def ask(self, kind: RunKind, prepare: Callable[[], PreparedRun]) -> None:
         """Show what would be done; it is begun when what must be typed was."""
         screen = ConfirmScreen(kind, prepare)
 
-        def begun(live: Live | None) -> None:
+        def begun(live: ActiveRun | None) -> None:
             if live is not None:
                 self.follow(live, screen.prepared.name if screen.prepared is not None else "")
 
@@ -73,9 +73,9 @@ class Following:
 
     def choose_a_run(self, now: datetime, reached_by: Sequence[str]) -> None:
         """Of those of this cluster that are not over."""
-        doing = {Kind.GO_ON: self.go_on, Kind.GIVE_BACK: self.give_back}
+        doing = {RunKind.GO_ON: self.go_on, RunKind.GIVE_BACK: self.give_back}
 
-        def chosen(what: tuple[Kind, str] | None) -> None:
+        def chosen(what: tuple[RunKind, str] | None) -> None:
             if what is not None:
                 doing[what[0]](what[1])
 
@@ -100,10 +100,10 @@ class Following:
             self._app.notify(f"5: run {run} is not over: {said}{more}", timeout=15, markup=False)
 
     def give_back(self, run: str) -> None:
-        self.ask(Kind.GIVE_BACK, lambda: self.desk.prepare_giving_back(run))
+        self.ask(RunKind.GIVE_BACK, lambda: self.desk.prepare_giving_back(run))
 
     def go_on(self, run: str) -> None:
-        self.ask(Kind.GO_ON, lambda: self.desk.prepare_going_on(run))
+        self.ask(RunKind.GO_ON, lambda: self.desk.prepare_going_on(run))
 
     def list_runs(self) -> None:
         self._list_runs()
@@ -116,7 +116,7 @@ class Following:
     def give_back_when_over(self) -> None:
         self._then_give_back = True
 
-    def follow(self, live: Live, name: str) -> None:
+    def follow(self, live: ActiveRun, name: str) -> None:
         self.state, self._name, self._then_give_back = RunState(live), name, False
         self._seen()
         if self._timer is not None:

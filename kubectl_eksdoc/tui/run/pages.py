@@ -25,7 +25,7 @@ from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import age, between, counted, sentences, shown
 from kubectl_eksdoc.tui.run import sheets
-from kubectl_eksdoc.tui.run.state import Desk, Kind, RunState, Stage
+from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenRunController, ScreenStage
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose, Titled
@@ -33,7 +33,7 @@ from kubectl_eksdoc.tui.widgets.panel import Prose, Titled
 # [5] The runs of this cluster, where none is under way here: to go on with, to give back, or to watch.
 
 
-Chosen = tuple[Kind, str]
+Chosen = tuple[RunKind, str]
 
 NONE = "There is no run to resume or to roll back. r begins one."
 _ABOUT: list[Line] = [
@@ -64,7 +64,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
             super().__init__()
             self.why = why
 
-    def __init__(self, desk: Desk, now: datetime, reached_by: Sequence[str]) -> None:
+    def __init__(self, desk: ScreenRunController, now: datetime, reached_by: Sequence[str]) -> None:
         """`reached_by`: the words that lead to the same cluster on a command line."""
         super().__init__()
         self._desk = desk
@@ -112,7 +112,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
     def action_choose(self, kind: str) -> None:
         run = self.query_one(LineTable).key
         if run is not None:
-            self.dismiss((Kind[kind], run))
+            self.dismiss((RunKind[kind], run))
 
 
 def sheet(runs: Sequence[RunSummary], now: datetime) -> Sheet:
@@ -138,7 +138,7 @@ def _cells(run: RunSummary, now: datetime) -> Cells:
 # [a] What can be done with a run that is under way: nothing of it happens by Enter.
 
 
-class Choice(Enum):
+class StopChoice(Enum):
     PAUSE = "pause"
     FINISH_WAVE = "finish wave"
     STOP = "stop"
@@ -151,15 +151,15 @@ _LOOK_S = 0.5
 
 _GOES_ON = "The run continues. What next?"
 _TITLES = {
-    Stage.PAUSED: "Paused: what next?",
-    Stage.PAUSING: "It is about to pause. What next?",
-    Stage.HELD: "The run is held. What next?",
-    Stage.STOPPING: "It is stopping already. What next?",
-    Stage.FINISHING: "It stops after its wave. What next?",
+    ScreenStage.PAUSED: "Paused: what next?",
+    ScreenStage.PAUSING: "It is about to pause. What next?",
+    ScreenStage.HELD: "The run is held. What next?",
+    ScreenStage.STOPPING: "It is stopping already. What next?",
+    ScreenStage.FINISHING: "It stops after its wave. What next?",
 }
 
 
-class StopScreen(ModalScreen[Choice | None]):
+class StopScreen(ModalScreen[StopChoice | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "choose('PAUSE')", "pause, or go on", show=False),
         Binding("w", "choose('FINISH_WAVE')", "finish the wave, then stop", show=False),
@@ -192,10 +192,10 @@ class StopScreen(ModalScreen[Choice | None]):
         self.query_one(Prose).show(about_node(self._state, self._node) if self._node else lines(self._state))
 
     def action_choose(self, name: str) -> None:
-        choice = Choice[name]
-        if (choice is Choice.LEAVE_ALONE) is not bool(self._node) and not self._state.over:
+        choice = StopChoice[name]
+        if (choice is StopChoice.LEAVE_ALONE) is not bool(self._node) and not self._state.over:
             return  # a key of the other menu
-        if choice is Choice.FINISH_WAVE and not _has_waves(self._state):
+        if choice is StopChoice.FINISH_WAVE and not _has_waves(self._state):
             return
         self.dismiss(None if self._state.over else choice)
 
@@ -208,7 +208,9 @@ def lines(state: RunState) -> list[Line]:
     begun = sum(node.state is not NodeState.QUEUED for node in state.chronicle.nodes.values())
     begun += len(state.standing.cordoned_only) if state.standing is not None else 0
     pause = "go on" if state.is_paused else "pause: nothing more is asked for until space"
-    held: list[Line] = [(sentences(f"Held: {sheets.held(state)}"), Tone.WARN)] if state.stage is Stage.HELD else []
+    held: list[Line] = (
+        [(sentences(f"Held: {sheets.held(state)}"), Tone.WARN)] if state.stage is ScreenStage.HELD else []
+    )
     return [
         *held,
         half,

@@ -12,17 +12,17 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from kubectl_eksdoc.drain.run.chronicle import ENDS
-from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import Hint, Key, Page, Part
+from kubectl_eksdoc.tui.keymap import HelpPart, Hint, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import EntryScreen
-from kubectl_eksdoc.tui.run.pages import Choice, LivePage, LogPage, RunPage, StopScreen, in_markdown, toned
+from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown, toned
 from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.widgets.foot import Foot
+from kubectl_eksdoc.tui.widgets.foot import FootBar
 from kubectl_eksdoc.tui.widgets.head import HeadLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
@@ -30,43 +30,45 @@ from kubectl_eksdoc.tui.widgets.panel import AskLine
 # The keys of a run: none of them is Enter, and none that stops or gives back does so without asking.
 
 
-_RUN, _LOG = (Page.RUN,), (Page.LOG,)
+_RUN, _LOG = (ScreenPage.RUN,), (ScreenPage.LOG,)
 
-RUN_KEYS: tuple[Key, ...] = (
-    Key("run-pause", "space", "space", "pause", "pause, or go on", Part.RUN, (), 1),
-    Key("run-hold", "p", "p", "hold", "pause, and never go on", Part.RUN),
-    Key("run-stop", "a", "a", "stop", "stop…", Part.RUN, (), 2),
-    Key("run-give-back", "R", "R", "give_back", "give nodes back…", Part.RUN, (), 3),
-    Key("run-alone", "n", "n", "leave_alone", "leave the node under the cursor alone…", Part.RUN, _RUN),
-    Key("run-go-on", "o", "o", "go_on", "resume a stopped run…", Part.RUN, (), 2),
-    Key("run-next", "N", "N", "next_group", "mark the next group", Part.RUN, (), 1),
-    Key("run-check", "c", "c", "check", "copy the check (kubectl eksdoc check, of this cluster)", Part.RUN, (), 2),
-    Key("run-others", "L", "L", "others", "the other runs of this cluster", Part.RUN),
-    Key("run-copy", "y", "y", "copy", "copy kubectl describe (of what is waited for)", Part.LOOK, _RUN, 4),
-    Key("run-follow", "f", "f", "follow", "follow what is new", Part.LOOK, _LOG, 5),
-    Key("run-level", "v", "v", "level", "all, or only what went wrong", Part.LOOK, _LOG, 4),
-    Key("run-filter", "slash", "/", "filter", "look for", Part.LOOK, _LOG, 6),
-    Key("run-ticket", "m", "m", "ticket", "copy the result, as markdown", Part.LOOK, (), 8),
-    Key("run-save", "ctrl+s", "ctrl+s", "save", "save the result, as markdown", Part.LOOK),
-    Key(
+RUN_KEYS: tuple[KeyBinding, ...] = (
+    KeyBinding("run-pause", "space", "space", "pause", "pause, or go on", HelpPart.RUN, (), 1),
+    KeyBinding("run-hold", "p", "p", "hold", "pause, and never go on", HelpPart.RUN),
+    KeyBinding("run-stop", "a", "a", "stop", "stop…", HelpPart.RUN, (), 2),
+    KeyBinding("run-give-back", "R", "R", "give_back", "give nodes back…", HelpPart.RUN, (), 3),
+    KeyBinding("run-alone", "n", "n", "leave_alone", "leave the node under the cursor alone…", HelpPart.RUN, _RUN),
+    KeyBinding("run-go-on", "o", "o", "go_on", "resume a stopped run…", HelpPart.RUN, (), 2),
+    KeyBinding("run-next", "N", "N", "next_group", "mark the next group", HelpPart.RUN, (), 1),
+    KeyBinding(
+        "run-check", "c", "c", "check", "copy the check (kubectl eksdoc check, of this cluster)", HelpPart.RUN, (), 2
+    ),
+    KeyBinding("run-others", "L", "L", "others", "the other runs of this cluster", HelpPart.RUN),
+    KeyBinding("run-copy", "y", "y", "copy", "copy kubectl describe (of what is waited for)", HelpPart.LOOK, _RUN, 4),
+    KeyBinding("run-follow", "f", "f", "follow", "follow what is new", HelpPart.LOOK, _LOG, 5),
+    KeyBinding("run-level", "v", "v", "level", "all, or only what went wrong", HelpPart.LOOK, _LOG, 4),
+    KeyBinding("run-filter", "slash", "/", "filter", "look for", HelpPart.LOOK, _LOG, 6),
+    KeyBinding("run-ticket", "m", "m", "ticket", "copy the result, as markdown", HelpPart.LOOK, (), 8),
+    KeyBinding("run-save", "ctrl+s", "ctrl+s", "save", "save the result, as markdown", HelpPart.LOOK),
+    KeyBinding(
         "run-command",
         "C",
         "C",
         "command",
         "copy the command (that shows it, or replays it)",
-        Part.LOOK,
+        HelpPart.LOOK,
         (),
         9,
     ),
-    Key("run-live", "5", "5", "page", "the run", Part.ANYWHERE, given=Page.RUN),
-    Key("run-log", "6", "6", "page", "its log", Part.ANYWHERE, (), 7, given=Page.LOG),
-    Key("run-plan", "1,2,3,4", "1-4", "plan", "the plan; the run continues", Part.ANYWHERE),
-    Key("run-help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 6),
-    Key("run-back", "escape,q", "esc q", "back", "back; a run is never left by it", Part.ANYWHERE),
+    KeyBinding("run-live", "5", "5", "page", "the run", HelpPart.ANYWHERE, given=ScreenPage.RUN),
+    KeyBinding("run-log", "6", "6", "page", "its log", HelpPart.ANYWHERE, (), 7, given=ScreenPage.LOG),
+    KeyBinding("run-plan", "1,2,3,4", "1-4", "plan", "the plan; the run continues", HelpPart.ANYWHERE),
+    KeyBinding("run-help", "question_mark", "?", "help", "help", HelpPart.ANYWHERE, (), 6),
+    KeyBinding("run-back", "escape,q", "esc q", "back", "back; a run is never left by it", HelpPart.ANYWHERE),
 )
 
 
-def why_not(key: Key, state: RunState, page: Page) -> str:
+def why_not(key: KeyBinding, state: RunState, page: ScreenPage) -> str:
     """One clause, "" where the key does what it says."""
     if key.pages and page not in key.pages:
         return f"{key.words} is a key of [{key.pages[0].value}]"
@@ -74,7 +76,7 @@ def why_not(key: Key, state: RunState, page: Page) -> str:
         return _why_no_pause(state) or ("it is paused already" if key.action == "hold" and state.is_paused else "")
     if key.action == "copy" and (state.over or state.standing is None or not any(e.remedy for e in state.standing.why)):
         return "nothing is waited for that a command would show"
-    if key.action == "stop" and (state.over or state.wished is Wish.LEAVE):
+    if key.action == "stop" and (state.over or state.wished is RunWish.LEAVE):
         return "it is over" if state.over else "it leaves at once already"
     if key.action == "leave_alone" and (state.over or not state.drains):
         return "it is over" if state.over else "nothing is drained"
@@ -101,10 +103,10 @@ def _why_no_pause(state: RunState) -> str:
         return "it is over"
     if not state.drains:
         return "giving nodes back is not paused: it takes a moment"
-    return "it is stopping, and asks for nothing more" if state.wished in (Wish.STOP, Wish.LEAVE) else ""
+    return "it is stopping, and asks for nothing more" if state.wished in (RunWish.STOP, RunWish.LEAVE) else ""
 
 
-def run_foot(state: RunState, page: Page, keys: Sequence[Key] = RUN_KEYS) -> tuple[Hint, ...]:
+def run_foot(state: RunState, page: ScreenPage, keys: Sequence[KeyBinding] = RUN_KEYS) -> tuple[Hint, ...]:
     """``space pause  a stop…``: the most useful first; keys that do nothing now are left out."""
     kept = sorted((key for key in keys if key.foot and not why_not(key, state, page)), key=lambda key: key.foot)
     by_action = {key.action: key for key in keys}
@@ -113,16 +115,16 @@ def run_foot(state: RunState, page: Page, keys: Sequence[Key] = RUN_KEYS) -> tup
     return (*(keymap.hint([key], _short(key, state)) for key in kept), plan, *back)
 
 
-def _short(key: Key, state: RunState) -> str:
+def _short(key: KeyBinding, state: RunState) -> str:
     if key.action == "pause":
         return "go on" if state.is_paused else "pause"
     return key.words.split(",")[0].split(" (")[0]
 
 
-_IDS = {Page.RUN: "page-run", Page.LOG: "page-log"}
+_IDS = {ScreenPage.RUN: "page-run", ScreenPage.LOG: "page-log"}
 
 
-class NextStep(Protocol):
+class _NextStep(Protocol):
     """What can be done with a run that is over, or will be."""
 
     def give_back(self, run: str) -> None: ...
@@ -144,11 +146,11 @@ class RunScreen(Screen[None]):
     CSS_PATH = SCREENS_CSS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    KEYS: ClassVar[tuple[Key, ...]] = RUN_KEYS
+    KEYS: ClassVar[tuple[KeyBinding, ...]] = RUN_KEYS
     FIRST: ClassVar[frozenset[str]] = frozenset()
     """Of the keys those, by their names, that come before what a table does with them."""
 
-    def __init__(self, state: RunState, name: str, next_step: NextStep, keys: Mapping[str, str]) -> None:
+    def __init__(self, state: RunState, name: str, next_step: _NextStep, keys: Mapping[str, str]) -> None:
         """`name`: the cluster's; `keys`: the user's own, by the names of actions."""
         super().__init__()
         self.keymap = keymap.read(keymap.of_runs(keys), self.KEYS)
@@ -156,7 +158,7 @@ class RunScreen(Screen[None]):
             self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=key.id in self.FIRST)
         self._next_step = next_step
         self.state = state
-        self.page = Page.RUN
+        self.page = ScreenPage.RUN
         self._cluster = name
         self._said: dict[str, str] = {}
 
@@ -165,11 +167,11 @@ class RunScreen(Screen[None]):
         yield HeadLine(id="line")
         yield Static(id="notice")
         yield Static(id="half")
-        with ContentSwitcher(initial=_IDS[Page.RUN], id="pages"):
-            yield LivePage(id=_IDS[Page.RUN])
-            yield LogPage(id=_IDS[Page.LOG])
+        with ContentSwitcher(initial=_IDS[ScreenPage.RUN], id="pages"):
+            yield LivePage(id=_IDS[ScreenPage.RUN])
+            yield LogPage(id=_IDS[ScreenPage.LOG])
         yield AskLine("/", "look for", id="filter")
-        yield Foot(id="foot")
+        yield FootBar(id="foot")
 
     def on_mount(self) -> None:
         self._page.table.focus()
@@ -198,19 +200,19 @@ class RunScreen(Screen[None]):
                 self.query_one(f"#{name}", Static).update(text, layout=False)
         self.query_one("#identity", HeadLine).show(head.identity)
         self.query_one("#line", HeadLine).show(head.line, " · ")
-        self.query_one("#foot", Foot).show(self.foot())
+        self.query_one("#foot", FootBar).show(self.foot())
         self._page.show(self.state)
 
-    def head(self) -> sheets.Head:
+    def head(self) -> sheets.RunHead:
         notice, tone = sheets.notice(self.state)
-        return sheets.Head(
+        return sheets.RunHead(
             sheets.identity(self.state, self._cluster), sheets.line(self.state), notice, tone, sheets.half(self.state)
         )
 
     def foot(self) -> tuple[Hint, ...]:
         return run_foot(self.state, self.page, self.keymap.keys)
 
-    def why_not(self, key: Key) -> str:
+    def why_not(self, key: KeyBinding) -> str:
         """One clause, "" where the key does what it says."""
         return why_not(key, self.state, self.page)
 
@@ -229,17 +231,17 @@ class RunScreen(Screen[None]):
         if reason:
             self._tell(f"{key.shown}: {reason}")
             return
-        if isinstance(key.given, Page):
+        if isinstance(key.given, ScreenPage):
             self.do_page(key.given)
         else:
             getattr(self, f"do_{key.action}")(*(() if key.given is None else (key.given,)))
 
     def do_pause(self) -> None:
-        self._wish(Wish.GO_ON if self.state.is_paused else Wish.PAUSE)
+        self._wish(RunWish.GO_ON if self.state.is_paused else RunWish.PAUSE)
 
     def do_hold(self) -> None:
         """Whatever was drawn when the key was pressed: it never makes a run go on."""
-        self._wish(Wish.PAUSE)
+        self._wish(RunWish.PAUSE)
 
     def do_stop(self) -> None:
         self.app.push_screen(StopScreen(self.state), self._chosen)
@@ -271,28 +273,28 @@ class RunScreen(Screen[None]):
             self._tell(f"n: {node or 'no node'} is done with already")
             return
 
-        def chosen(choice: Choice | None) -> None:
-            if choice is Choice.LEAVE_ALONE and not self.state.over:
+        def chosen(choice: StopChoice | None) -> None:
+            if choice is StopChoice.LEAVE_ALONE and not self.state.over:
                 self.state.live.leave_alone(node)
                 self._tell(f"{node} is left alone: nothing more is asked for on it, and it stays cordoned")
 
         self.app.push_screen(StopScreen(self.state, node), chosen)
 
-    def _chosen(self, choice: Choice | None) -> None:
-        if choice is Choice.PAUSE:
+    def _chosen(self, choice: StopChoice | None) -> None:
+        if choice is StopChoice.PAUSE:
             self.action_do("run-pause")
-        elif choice is Choice.FINISH_WAVE:
-            self._wish(Wish.FINISH_WAVE)
-        elif choice is Choice.STOP:
-            self._wish(Wish.STOP)
-        elif choice is Choice.LEAVE:
-            self._wish(Wish.LEAVE)
-        elif choice is Choice.GIVE_BACK:
-            self._wish(Wish.STOP)
+        elif choice is StopChoice.FINISH_WAVE:
+            self._wish(RunWish.FINISH_WAVE)
+        elif choice is StopChoice.STOP:
+            self._wish(RunWish.STOP)
+        elif choice is StopChoice.LEAVE:
+            self._wish(RunWish.LEAVE)
+        elif choice is StopChoice.GIVE_BACK:
+            self._wish(RunWish.STOP)
             self._next_step.give_back_when_over()
             self._tell("it stops; once that is so, what gives nodes back is shown, and asks for what must be typed", 8)
 
-    def _wish(self, wish: Wish) -> None:
+    def _wish(self, wish: RunWish) -> None:
         if self.state.over:
             return
         if not self.state.may_wish(wish):
@@ -379,7 +381,7 @@ class RunScreen(Screen[None]):
         view = self.state.live.view
         return tuple((view.reached_by if view is not None else None) or ())
 
-    def do_page(self, page: Page) -> None:
+    def do_page(self, page: ScreenPage) -> None:
         self.page = page
         self.query_one("#pages", ContentSwitcher).current = _IDS[page]
         self.show()
@@ -394,11 +396,11 @@ class RunScreen(Screen[None]):
     def do_back(self) -> None:
         """Never out of a run that is under way."""
         log = self.query_one(LogPage)
-        if self.page is Page.LOG and log.wanted:
+        if self.page is ScreenPage.LOG and log.wanted:
             log.wanted = ""
             self.show()
-        elif self.page is Page.LOG:
-            self.do_page(Page.RUN)
+        elif self.page is ScreenPage.LOG:
+            self.do_page(ScreenPage.RUN)
         elif self.query_one(LivePage).closes_node():
             return
         elif self.state.over:

@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PodCourse, PodState
-from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, Moment
-from kubectl_eksdoc.drain.run.standing import Reason, Standing
+from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, RunMoment
+from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import counted, duration, shown
-from kubectl_eksdoc.tui.fitting import Piece, dropped
+from kubectl_eksdoc.tui.fitting import FittingText, dropped
 from kubectl_eksdoc.tui.reading import brief
-from kubectl_eksdoc.tui.run.state import Kind, RunState, Stage
+from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenStage
 from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, text_sheet
 
@@ -29,17 +29,17 @@ from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, text_sheet
 _BAR = 24
 
 
-class Head(NamedTuple):
+class RunHead(NamedTuple):
     """The lines at the top: which run, how far it is, what matters most now, and what is half done."""
 
-    identity: tuple[Piece, ...]
-    line: tuple[Piece, ...]
+    identity: tuple[FittingText, ...]
+    line: tuple[FittingText, ...]
     notice: str
     tone: Tone | None = None
     half: str = ""
 
 
-def identity(state: RunState, name: str) -> tuple[Piece, ...]:
+def identity(state: RunState, name: str) -> tuple[FittingText, ...]:
     """``eksdoc  demo-shop  RUNNING 1m55s, planned about 4m47s (p95 9m10s)``; of a run that was gone on with times are
     of what was left of it, and are said to be."""
     view = state.live.view
@@ -52,36 +52,36 @@ def identity(state: RunState, name: str) -> tuple[Piece, ...]:
     stage = f"{state.stage.value}{lasted}"
     short = ((2, stage),) if of else ()
     return (
-        Piece("eksdoc", ((4, ""),), Tone.TITLE),
-        Piece(name, tone=Tone.TITLE),
-        Piece(f"{stage}{of}", short, _STAGE_TONE.get(state.stage)),
+        FittingText("eksdoc", ((4, ""),), Tone.TITLE),
+        FittingText(name, tone=Tone.TITLE),
+        FittingText(f"{stage}{of}", short, _STAGE_TONE.get(state.stage)),
         dropped(speed, 3),
     )
 
 
 _STAGE_TONE = {
-    Stage.RUNNING: Tone.GOOD,
-    Stage.DONE: Tone.GOOD,
-    Stage.STOPPED: Tone.BAD,
-    Stage.FAILED: Tone.BAD,
-    Stage.BEGINNING: None,
+    ScreenStage.RUNNING: Tone.GOOD,
+    ScreenStage.DONE: Tone.GOOD,
+    ScreenStage.STOPPED: Tone.BAD,
+    ScreenStage.FAILED: Tone.BAD,
+    ScreenStage.BEGINNING: None,
 }
 
 
 def _goes_on(state: RunState) -> bool:
-    return state.live.kind is Kind.GO_ON
+    return state.live.kind is RunKind.GO_ON
 
 
-def line(state: RunState) -> tuple[Piece, ...]:
+def line(state: RunState) -> tuple[FittingText, ...]:
     """``Run 7f3a · wave 2 of 4 · 51 of 116 pods gone · about 2m50s left · ▇▇▇───── 44 %``: a narrow terminal has no bar
     and no name of the run."""
     if state.outcome is not None:
         (sign, tone), said = state.outcome.sign, state.outcome.said
-        return (Piece(f"{sign} Run {state.live.run}: {said}", ((1, f"{sign} {said}"),), tone),)
+        return (FittingText(f"{sign} Run {state.live.run}: {said}", ((1, f"{sign} {said}"),), tone),)
     chronicle = state.chronicle
     run = dropped(f"Run {state.live.run}", 2)
     if not state.drains:
-        return (run, Piece("nodes are given back…"))
+        return (run, FittingText("nodes are given back…"))
     pods, gone = chronicle.pods, chronicle.gone
     done = gone / pods if pods else 0.0
     standing = state.standing if not chronicle.held else None
@@ -90,9 +90,9 @@ def line(state: RunState) -> tuple[Piece, ...]:
     return (
         run,
         dropped(_wave(state), 1),
-        Piece(state.pods_gone),
-        Piece(left, tone=Tone.TITLE),
-        Piece(f"{bar(gone, pods, _BAR)} {percent}", ((3, percent),), Tone.GOOD),
+        FittingText(state.pods_gone),
+        FittingText(left, tone=Tone.TITLE),
+        FittingText(f"{bar(gone, pods, _BAR)} {percent}", ((3, percent),), Tone.GOOD),
     )
 
 
@@ -115,12 +115,12 @@ def half(state: RunState) -> str:
     """What is half done if it stops now."""
     if state.over or state.standing is None or not state.drains:
         return ""
-    when = "when it has stopped" if state.stage is Stage.STOPPING else "stop now"
+    when = "when it has stopped" if state.stage is ScreenStage.STOPPING else "stop now"
     told = [f"{when}: {events.left_by_stopping(state.standing)}", *_coming(state.standing)]
     return " · ".join(told)
 
 
-def _coming(standing: Standing) -> list[str]:
+def _coming(standing: RunProgress) -> list[str]:
     """``3 replacements not Ready: shop/web-x waits for target-health…``."""
     said = []
     if standing.pending:
@@ -144,12 +144,12 @@ def notice(state: RunState) -> tuple[str, Tone | None]:
         return ("", None)
     if state.is_silent:
         return (f"! nothing heard for {duration(state.silent_s)}: all this is as it was then", Tone.BAD)
-    if stage in (Stage.STOPPING, Stage.PAUSING, Stage.PAUSED, Stage.HELD):
+    if stage in (ScreenStage.STOPPING, ScreenStage.PAUSING, ScreenStage.PAUSED, ScreenStage.HELD):
         why = {
-            Stage.STOPPING: f"stopping: {standing.stopped or 'nothing more is asked for'}",
-            Stage.PAUSING: "it is being paused; requests in flight complete",
-            Stage.PAUSED: f"{standing.held or 'paused'}: no more requests are sent; space resumes",
-            Stage.HELD: f"held: {held(state)}",
+            ScreenStage.STOPPING: f"stopping: {standing.stopped or 'nothing more is asked for'}",
+            ScreenStage.PAUSING: "it is being paused; requests in flight complete",
+            ScreenStage.PAUSED: f"{standing.held or 'paused'}: no more requests are sent; space resumes",
+            ScreenStage.HELD: f"held: {held(state)}",
         }[stage]
         return (f"! {why}", Tone.WARN)
     if standing.unready:
@@ -178,7 +178,7 @@ def bar(part: int, whole: int, room: int) -> str:
     return "▇" * filled + "─" * (room - filled)
 
 
-def log_line(moment: Moment, began: datetime) -> tuple[str, str, str]:
+def log_line(moment: RunMoment, began: datetime) -> tuple[str, str, str]:
     """When, what, and of what and why."""
     at = began + timedelta(seconds=moment.at_s)
     text = moment.subject + (f" on {moment.node}" if moment.node else "") + (f": {moment.why}" if moment.why else "")
@@ -263,7 +263,7 @@ def _timeline(node: NodeCourse, planned: Span, now_s: float, most_s: float, room
     return "".join(line).rstrip()
 
 
-_STANDS = {Stage.PAUSED: "! paused", Stage.HELD: "! held", Stage.STOPPING: "! stopping"}
+_STANDS = {ScreenStage.PAUSED: "! paused", ScreenStage.HELD: "! held", ScreenStage.STOPPING: "! stopping"}
 """What a node that is begun waits for while nothing more is asked for at all."""
 
 
@@ -441,7 +441,7 @@ _LOUD: dict[Happened, Tone] = {
 
 
 def log(
-    moments: Sequence[Moment], began: datetime, only_wrong: bool = False, wanted: str = "", last: int | None = None
+    moments: Sequence[RunMoment], began: datetime, only_wrong: bool = False, wanted: str = "", last: int | None = None
 ) -> Sheet:
     """In the order in which it happened, the `last` so many; keys are places in `moments`."""
     first = 0 if last is None else max(0, len(moments) - last)

@@ -9,17 +9,17 @@ from enum import Enum
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kubectl_eksdoc.drain.run.chronicle import Chronicle
-from kubectl_eksdoc.drain.run.standing import PodWaits, Standing
-from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.drain.run.chronicle import RunHistory
+from kubectl_eksdoc.drain.run.standing import PodWaits, RunProgress
+from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import counted
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-    from kubectl_eksdoc.drain.run.chronicle import Aimed
-    from kubectl_eksdoc.drain.run.moments import Moment
-    from kubectl_eksdoc.flows.run.running import Tried
+    from kubectl_eksdoc.drain.run.chronicle import PlannedNode
+    from kubectl_eksdoc.drain.run.moments import RunMoment
+    from kubectl_eksdoc.flows.run.running import DryRunResult
     from kubectl_eksdoc.model.journal import RunSummary
     from kubectl_eksdoc.render.drain.plan import DrainView
     from kubectl_eksdoc.render.run.report import RunReport
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # What the screens need of whoever begins and carries out runs. Runs belong to the process: a screen only looks.
 
 
-class Kind(Enum):
+class RunKind(Enum):
     """What a run does; the value says it after ``to``, with a number of nodes behind it."""
 
     DRAIN = "drain"
@@ -37,7 +37,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunSummaryView:
     """What came of it: `said` in a sentence, `more` line by line. `view`: of a drain that came to its end or was
     stopped; `bad`: it is not what was wanted; `doubt`: whether all is well must still be seen;
     `events`: the file from which it is shown again, "" where nothing was kept."""
@@ -57,17 +57,17 @@ class Outcome:
         return ("!", Tone.WARN) if self.doubt else ("✓", Tone.GOOD)
 
 
-class Update(NamedTuple):
+class RunUpdate(NamedTuple):
     """What is new since it was looked at last. `standing` is the latest one, None before the first; `outcome` is None
     until it is over. `anew`: `moments` are all from the begin on, and those of before do not count."""
 
-    moments: Sequence[Moment] = ()
-    standing: Standing | None = None
-    outcome: Outcome | None = None
+    moments: Sequence[RunMoment] = ()
+    standing: RunProgress | None = None
+    outcome: RunSummaryView | None = None
     anew: bool = False
 
 
-class Live(Protocol):
+class ActiveRun(Protocol):
     """A run that this process carries out, or one that is shown again. `view`: the plan, None where nothing is drained
     or it is not known any more; `speed`: so many of its seconds pass in one of ours."""
 
@@ -75,10 +75,10 @@ class Live(Protocol):
     def run(self) -> str: ...
 
     @property
-    def kind(self) -> Kind: ...
+    def kind(self) -> RunKind: ...
 
     @property
-    def aims(self) -> tuple[Aimed, ...]: ...
+    def aims(self) -> tuple[PlannedNode, ...]: ...
 
     @property
     def view(self) -> DrainView | None: ...
@@ -89,9 +89,9 @@ class Live(Protocol):
     @property
     def speed(self) -> float: ...
 
-    def look(self) -> Update: ...
+    def look(self) -> RunUpdate: ...
 
-    def wish(self, wish: Wish) -> None: ...
+    def wish(self, wish: RunWish) -> None: ...
 
     def leave_alone(self, node: str) -> None:
         """Of this run; the others go on."""
@@ -99,33 +99,33 @@ class Live(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRun:
     """What is about to be done, read afresh and checked: `name` of the cluster, so many `nodes`. `typed`: what must be
     typed for it, one after the other; `notes` say what was noticed. `view`: the plan, None where nothing is drained.
     `begin` does it."""
 
-    kind: Kind
+    kind: RunKind
     name: str
     nodes: tuple[str, ...]
     typed: tuple[str, ...]
-    begin: Callable[[], Live]
+    begin: Callable[[], ActiveRun]
     notes: tuple[str, ...] = ()
     view: DrainView | None = None
     run: str = ""
 
 
-class Desk(Protocol):
+class ScreenRunController(Protocol):
     """All may take long, and may raise EksdocError: then nothing was done."""
 
-    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
+    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> PreparedRun:
         """Raises: Drifted: the cluster is not any more what the plan was `shown` of."""
         ...
 
-    def prepare_going_on(self, run: str) -> Prepared: ...
+    def prepare_going_on(self, run: str) -> PreparedRun: ...
 
-    def prepare_giving_back(self, run: str) -> Prepared: ...
+    def prepare_giving_back(self, run: str) -> PreparedRun: ...
 
-    def try_first(self, shown: DrainView) -> Tried:
+    def try_first(self, shown: DrainView) -> DryRunResult:
         """What the server says of the first round of this plan; nothing is changed."""
         ...
 
@@ -134,7 +134,7 @@ class Desk(Protocol):
         ...
 
     @property
-    def live(self) -> Live | None:
+    def live(self) -> ActiveRun | None:
         """The run of this process that is under way, or was the last one."""
         ...
 
@@ -142,7 +142,7 @@ class Desk(Protocol):
 SILENT_S = 5.0
 
 
-class Stage(Enum):
+class ScreenStage(Enum):
     """In the head of the screen."""
 
     BEGINNING = "BEGINNING"
@@ -160,16 +160,16 @@ class Stage(Enum):
 class RunState:
     """Mutable: `take` what is new. `wished`: what was wished here last."""
 
-    def __init__(self, live: Live, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, live: ActiveRun, clock: Callable[[], float] = monotonic) -> None:
         self.live = live
         self._clock = clock
-        self.chronicle = Chronicle(live.aims)
-        self.standing: Standing | None = None
-        self.outcome: Outcome | None = None
-        self.wished = Wish.GO_ON
+        self.chronicle = RunHistory(live.aims)
+        self.standing: RunProgress | None = None
+        self.outcome: RunSummaryView | None = None
+        self.wished = RunWish.GO_ON
         self._heard_s = clock()
 
-    def take(self, update: Update) -> bool:
+    def take(self, update: RunUpdate) -> bool:
         """Whether anything is new."""
         new = bool(update.moments) or update.anew
         new = new or update.standing is not self.standing or update.outcome is not self.outcome
@@ -177,17 +177,17 @@ class RunState:
         if new:
             self._heard_s = self._clock()
         if update.anew:
-            self.chronicle = Chronicle(self.live.aims)
+            self.chronicle = RunHistory(self.live.aims)
         self.chronicle.take(update.moments)
         again = was is not None and was.paused and update.standing is not None and not update.standing.paused
-        if again and self.wished is Wish.PAUSE:
-            self.wished = Wish.GO_ON  # somebody else wants it to
+        if again and self.wished is RunWish.PAUSE:
+            self.wished = RunWish.GO_ON  # somebody else wants it to
         self.standing, self.outcome = update.standing, update.outcome
         return new
 
-    def may_wish(self, wish: Wish) -> bool:
+    def may_wish(self, wish: RunWish) -> bool:
         """What stops is not held or begun anew; it may only be left sooner."""
-        return wish is Wish.LEAVE or self.wished not in (Wish.STOP, Wish.LEAVE)
+        return wish is RunWish.LEAVE or self.wished not in (RunWish.STOP, RunWish.LEAVE)
 
     @property
     def over(self) -> bool:
@@ -195,30 +195,30 @@ class RunState:
 
     @property
     def drains(self) -> bool:
-        return self.live.kind is not Kind.GIVE_BACK
+        return self.live.kind is not RunKind.GIVE_BACK
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> ScreenStage:
         if self.outcome is not None:
             if not self.outcome.bad:
-                return Stage.DONE
-            return Stage.STOPPED if self.chronicle.stopped or self.outcome.view is None else Stage.FAILED
-        if self.wished in (Wish.STOP, Wish.LEAVE) or self.chronicle.stopped:
-            return Stage.STOPPING
+                return ScreenStage.DONE
+            return ScreenStage.STOPPED if self.chronicle.stopped or self.outcome.view is None else ScreenStage.FAILED
+        if self.wished in (RunWish.STOP, RunWish.LEAVE) or self.chronicle.stopped:
+            return ScreenStage.STOPPING
         if self.standing is not None and self.standing.paused:
-            return Stage.PAUSED
-        if self.wished is Wish.PAUSE:
-            return Stage.PAUSING
+            return ScreenStage.PAUSED
+        if self.wished is RunWish.PAUSE:
+            return ScreenStage.PAUSING
         if self.chronicle.held:
-            return Stage.HELD
-        if self.wished is Wish.FINISH_WAVE:
-            return Stage.FINISHING
-        return Stage.RUNNING if self.standing is not None else Stage.BEGINNING
+            return ScreenStage.HELD
+        if self.wished is RunWish.FINISH_WAVE:
+            return ScreenStage.FINISHING
+        return ScreenStage.RUNNING if self.standing is not None else ScreenStage.BEGINNING
 
     @property
     def is_paused(self) -> bool:
         """Or is about to be."""
-        return self.stage in (Stage.PAUSED, Stage.PAUSING)
+        return self.stage in (ScreenStage.PAUSED, ScreenStage.PAUSING)
 
     @property
     def silent_s(self) -> float:

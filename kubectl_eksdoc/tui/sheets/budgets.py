@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.model.permissions import Need, Needs, Permission
+from kubectl_eksdoc.model.permissions import NeededPermission, Permission, PlanPermissions
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.drain.findings import Cause, Group, assumed_fixed, causes_of, command_of, grouped
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
@@ -326,7 +326,7 @@ Denied = Collection[Permission] | None
 """What the cluster says we may not do; None: it was not asked (yet)."""
 
 
-def rights_sheet(cluster: Cluster, needs: Needs, denied: Denied) -> Sheet:
+def rights_sheet(cluster: Cluster, needs: PlanPermissions, denied: Denied) -> Sheet:
     rows = [*_plan(cluster, needs.plan), *_run(needs.run, denied)]
     rows.sort(key=lambda row: row[0])
     return of_rows(
@@ -334,7 +334,7 @@ def rights_sheet(cluster: Cluster, needs: Needs, denied: Denied) -> Sheet:
     )
 
 
-def _plan(cluster: Cluster, needs: Iterable[Need]) -> Iterator[tuple[int, list[str | Cell]]]:
+def _plan(cluster: Cluster, needs: Iterable[NeededPermission]) -> Iterator[tuple[int, list[str | Cell]]]:
     for need in needs:
         read = cluster.read_of(need.permission.resource)
         rank, (sign, tone) = (2, GOOD) if read.known else (0, BAD if read.state is ReadState.FORBIDDEN else OPEN)
@@ -342,7 +342,7 @@ def _plan(cluster: Cluster, needs: Iterable[Need]) -> Iterator[tuple[int, list[s
         yield rank, _rights_cells(f"{sign} {need.permission.verb}", tone, need.permission, said)
 
 
-def _run(needs: Iterable[Need], denied: Denied) -> Iterator[tuple[int, list[str | Cell]]]:
+def _run(needs: Iterable[NeededPermission], denied: Denied) -> Iterator[tuple[int, list[str | Cell]]]:
     for need in needs:
         if denied is None:
             yield 3, _rights_cells(f"{NOT_ASKED.text} {need.permission.verb}", Tone.FAINT, need.permission, need.lost)
@@ -358,7 +358,7 @@ def _rights_cells(verb: str, tone: Tone | None, permission: Permission, lost: st
     return [Cell(verb, tone) if tone is not None else verb, of, permission.namespace or everywhere, lost]
 
 
-def missing(cluster: Cluster, needs: Needs, denied: Denied) -> tuple[Permission, ...]:
+def missing(cluster: Cluster, needs: PlanPermissions, denied: Denied) -> tuple[Permission, ...]:
     """The rights that we surely lack: what a server does not serve, no right will bring."""
     unread = (need.permission for need in needs.plan if _forbidden(cluster.read_of(need.permission.resource)))
     undone = (need.permission for need in needs.run if denied is not None and need.permission in denied)
@@ -369,7 +369,7 @@ def _forbidden(read: KindRead) -> bool:
     return read.state is ReadState.FORBIDDEN
 
 
-def rights_about(cluster: Cluster, needs: Needs, denied: Denied, view: DrainView | None) -> list[Line]:
+def rights_about(cluster: Cluster, needs: PlanPermissions, denied: Denied, view: DrainView | None) -> list[Line]:
     """What it means for the plan, and what to do."""
     hidden = cluster.unread(*(need.permission.resource for need in needs.plan))
     if not hidden:

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.drain.nodes import IMAGE, behind, natural, older_images
-from kubectl_eksdoc.drain.outcome import Target, TargetVerdict
+from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.selectors import InvalidSelector, Requirement, Selector, parse
@@ -139,11 +139,11 @@ def sheet(
 
 
 @once_a_view
-def targets_of(view: DrainView) -> Mapping[str, Target]:
+def targets_of(view: DrainView) -> Mapping[str, DrainTarget]:
     return {target.node.name: target for target in view.targets}
 
 
-def status(node: Node, target: Target | None, view: DrainView | None, room: int = 0) -> Cell:
+def status(node: Node, target: DrainTarget | None, view: DrainView | None, room: int = 0) -> Cell:
     """What keeps it from being drained comes before what it is; in `room` columns as much of it as fits, and how many
     more there are."""
     if target is not None and view is not None and target.verdict is not TargetVerdict.DRAINS:
@@ -182,7 +182,7 @@ NO_FAULTS = "Nothing is the matter with any node: all are Ready, none is cordone
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class _Filter:
     """`wanted` is in the line of a node, in lower case, or is not (`inverse`); or its labels are like `selector`.
     `wrong`: why it is no selector; nothing is like that."""
 
@@ -192,18 +192,18 @@ class Filter:
     wrong: str = ""
 
 
-def read(typed: str) -> Filter:
+def read(typed: str) -> _Filter:
     """``spot``, ``!spot``, ``-l zone=a,!gpu`` as ``--selector`` takes it."""
     text = typed.strip()
     if text == LABELS or text.startswith(f"{LABELS} "):
         labels = text[len(LABELS) :].strip()
         if not labels:
-            return Filter(wrong="labels stand behind it: -l key=value,key2!=x")
+            return _Filter(wrong="labels stand behind it: -l key=value,key2!=x")
         try:
-            return Filter(selector=parse(labels))
+            return _Filter(selector=parse(labels))
         except InvalidSelector as error:
-            return Filter(wrong=str(error))
-    return Filter(text.lower().lstrip("!"), text.startswith("!"))
+            return _Filter(wrong=str(error))
+    return _Filter(text.lower().lstrip("!"), text.startswith("!"))
 
 
 def like(facts: NodeFacts, typed: str) -> tuple[str, ...]:
@@ -246,7 +246,7 @@ def why_none(facts: NodeFacts, typed: str, faults: bool) -> str:
     return f"0 of {counted(total, 'node')} are like /{typed}{near}\n{away}"
 
 
-def _near_word(facts: NodeFacts, filter: Filter) -> str:
+def _near_word(facts: NodeFacts, filter: _Filter) -> str:
     """The group, type or version that looks like it, and of as many nodes as one can know by name, the name."""
     if filter.inverse:
         return ""
@@ -289,27 +289,27 @@ FORTH, BACK = "▲", "▼"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SortOrder:
     """`column` is the title of one; `back`: the last of them first."""
 
     column: str = COLUMNS[0].title
     back: bool = False
 
-    def by(self, column: str) -> Order:
+    def by(self, column: str) -> SortOrder:
         """That column; the same one again is reversed."""
-        return replace(self, back=not self.back) if column == self.column else Order(column)
+        return replace(self, back=not self.back) if column == self.column else SortOrder(column)
 
-    def next(self) -> Order:
+    def next(self) -> SortOrder:
         """The next column, after the last the first."""
         titles = [column.title for column in COLUMNS]
-        return Order(titles[(titles.index(self.column) + 1) % len(titles)])
+        return SortOrder(titles[(titles.index(self.column) + 1) % len(titles)])
 
 
-def sign(order: Order) -> str:
+def sign(order: SortOrder) -> str:
     return BACK if order.back else FORTH
 
 
-def marked(columns: Iterable[Column], order: Order) -> tuple[Column, ...]:
+def marked(columns: Iterable[Column], order: SortOrder) -> tuple[Column, ...]:
     """The column that they are in the order of has a sign at its title."""
     return tuple(
         replace(each, title=each.title + sign(order), short=(each.short or each.title) + sign(order))
@@ -319,10 +319,10 @@ def marked(columns: Iterable[Column], order: Order) -> tuple[Column, ...]:
     )
 
 
-def in_order(names: Iterable[str], order: Order, facts: NodeFacts, view: DrainView | None) -> tuple[str, ...]:
+def in_order(names: Iterable[str], order: SortOrder, facts: NodeFacts, view: DrainView | None) -> tuple[str, ...]:
     """`names` stand in natural order, and those that are alike stay so."""
     given = tuple(names)
-    if order == Order():
+    if order == SortOrder():
         return given
     key = _keys(facts, view)[order.column]
     keys = {name: key(name) for name in given}

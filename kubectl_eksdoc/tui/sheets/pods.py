@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
+from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.pods import Owner, Pod
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD, OPEN, POD_SIGN
 from kubectl_eksdoc.render.look import Tone
@@ -107,7 +107,7 @@ def of_budget(key: str, cluster: Cluster, view: DrainView | None) -> Listed:
     return Listed(title, sheet, verdict=len(OF_BUDGET) - 2)
 
 
-def _in_plan(view: DrainView | None, pods: list[Pod]) -> tuple[dict[str, Eviction], dict[str, Left]]:
+def _in_plan(view: DrainView | None, pods: list[Pod]) -> tuple[dict[str, Eviction], dict[str, NotEvictedPod]]:
     """By uid: those of them that go, and those that are left on a node that is marked."""
     if view is None:
         return {}, {}
@@ -116,7 +116,7 @@ def _in_plan(view: DrainView | None, pods: list[Pod]) -> tuple[dict[str, Evictio
     return going, {row.pod.uid: row for row in view.left if row.pod.uid in ours}
 
 
-def _verdict(eviction: Eviction | None, row: Left | None, marked: bool) -> tuple[Cell, str]:
+def _verdict(eviction: Eviction | None, row: NotEvictedPod | None, marked: bool) -> tuple[Cell, str]:
     if eviction is not None:
         to = f"scheduled on {eviction.lands_on}: " if eviction.lands_on else ""
         return Cell(f"{GOOD[0]} {_MEANS.get(eviction.manner.means, 'evict')}", GOOD[1]), f"{to}{eviction.reason}"
@@ -152,7 +152,7 @@ class _Facts:
 
     def __init__(self, cluster: Cluster) -> None:
         self._now = cluster.observed_at
-        self._owners: Mapping[str, Owner] = {each.uid: each.owner for each in cluster.workloads if each.owner}
+        self._owners: Mapping[str, ControllerOwner] = {each.uid: each.owner for each in cluster.workloads if each.owner}
         self._budgets = cluster.budgets
         unread = cluster.unread(kinds.PODS)
         self._budgets_known = not cluster.unread(kinds.BUDGETS)

@@ -37,7 +37,7 @@ def fitting(hints: Sequence[Hint], room: int, more: str) -> tuple[Hint, ...]:
     return tuple(kept)
 
 
-class Foot(Static):
+class FootBar(Static):
     """Mutable: the hints that are shown. Drawn again when its width or the theme changes."""
 
     _hints: tuple[Hint, ...] = ()

@@ -10,17 +10,17 @@ from textual.style import Style
 from textual.widgets import Static
 
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.tui.fitting import Piece, fitted
+from kubectl_eksdoc.tui.fitting import FittingText, fitted
 
 
 class HeadLine(Static):
     """Mutable: the parts that are shown. Drawn again when its width changes; what reads as it did is not."""
 
-    _parts: tuple[Piece, ...] = ()
+    _parts: tuple[FittingText, ...] = ()
     _gap = "  "
     _drawn: Content | None = None
 
-    def show(self, parts: Sequence[Piece], gap: str = "  ") -> None:
+    def show(self, parts: Sequence[FittingText], gap: str = "  ") -> None:
         self._parts, self._gap = tuple(parts), gap
         self._draw()
 
@@ -39,7 +39,7 @@ class HeadLine(Static):
             self._drawn = drawn
             self.update(drawn, layout=False)
 
-    def _style(self, part: Piece) -> Style:
+    def _style(self, part: FittingText) -> Style:
         if part.tone is Tone.TITLE:
             return Style(bold=True)
         colour = "" if part.tone is None else self.app.theme_variables.get(f"st-{part.tone.name.lower()}", "")

@@ -22,7 +22,7 @@ from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui.sheets.sheet import EMPTY, Sheet, text_of, wrapped
-from kubectl_eksdoc.tui.widgets.panel import GAP, Laid, Titled, laid, laid_wide, where_it_differs
+from kubectl_eksdoc.tui.widgets.panel import GAP, ColumnLayout, Titled, laid, laid_wide, where_it_differs
 
 _MARK = 2
 _STEP = 8
@@ -84,7 +84,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
         self._cursor = 0
         self._look: Look | None = None
         self._window = (0, 0)  # while it is drawn: its width, and the first row that is seen
-        self._laid: Laid | None = None
+        self._laid: ColumnLayout | None = None
         self._styles: dict[str, Style] = {}
         self._drawn: dict[tuple[int, int], Strip] = {}  # by place and width: what of the rows need not be made anew
 
@@ -359,7 +359,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
             self._styles[name] = found
         return found
 
-    def _layout(self, width: int) -> Laid:
+    def _layout(self, width: int) -> ColumnLayout:
         if self._laid is None or self._laid.width != width:
             sheet = self.sheet
             if self.look.ascii and sheet.ascii_widths:

@@ -199,7 +199,7 @@ GAP = 1
 _LEAST_FILL = 16
 
 
-class Laid(NamedTuple):
+class ColumnLayout(NamedTuple):
     """Which columns are kept in so much room, and their widths; the titles are of all columns."""
 
     width: int
@@ -208,7 +208,7 @@ class Laid(NamedTuple):
     titles: tuple[str, ...]
 
 
-def laid(sheet: Sheet, width: int, room: int) -> Laid:
+def laid(sheet: Sheet, width: int, room: int) -> ColumnLayout:
     bodies = list(sheet.widths)
     if sheet.fill is not None:
         bodies[sheet.fill] = sheet.columns[sheet.fill].floor or min(bodies[sheet.fill], _LEAST_FILL)
@@ -221,15 +221,15 @@ def laid(sheet: Sheet, width: int, room: int) -> Laid:
     if sheet.fill in kept:
         spare = room - sum(new[at] for at in kept) - GAP * (len(kept) - 1)
         new[sheet.fill] += max(spare, 0)
-    return Laid(width, tuple(kept), tuple(new[at] for at in kept), tuple(titles))
+    return ColumnLayout(width, tuple(kept), tuple(new[at] for at in kept), tuple(titles))
 
 
-def laid_wide(sheet: Sheet, width: int) -> Laid:
+def laid_wide(sheet: Sheet, width: int) -> ColumnLayout:
     bodies = list(sheet.widths)
     if sheet.fill is not None and sheet.full is not None:
         bodies[sheet.fill] = sheet.full()
     titles = tuple(column.title for column in sheet.columns)
-    return Laid(width, tuple(range(len(titles))), tuple(_with(titles, bodies)), titles)
+    return ColumnLayout(width, tuple(range(len(titles))), tuple(_with(titles, bodies)), titles)
 
 
 def _with(titles: Sequence[str], bodies: Sequence[int]) -> list[int]:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Refused, apply
+from kubectl_eksdoc.kubernetes.api.ownership.applying import ApplyRefused, apply
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.updates import settled, updated
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
@@ -24,7 +24,7 @@ Key = tuple[str, str]
 
 _MAPS = ("labels", "annotations", "matchLabels", "nodeSelector")
 """Maps of texts, which keep an empty one."""
-_STATUS = Fields.of_paths(("status",))
+_STATUS = FieldSet.of_paths(("status",))
 
 
 class Objects(Protocol):
@@ -70,7 +70,7 @@ class Documents:
         result = apply(live, config, manager, force, self._now(), schema, reset=_reset(config["kind"]))
         if isinstance(result, Conflicts):
             return tuple(sorted(conflict.field for conflict in result.found))
-        if isinstance(result, Refused):
+        if isinstance(result, ApplyRefused):
             raise AssertionError(result.message)
         if not dry_run:
             self._store(key, live, with_defaults(_printed(result.doc)))
@@ -115,6 +115,6 @@ def _without_empty(value: Any) -> Any:
     return value
 
 
-def _reset(kind: str) -> Fields:
+def _reset(kind: str) -> FieldSet:
     """What the strategies of kinds with a status ignore in a write to the object itself."""
     return _STATUS if kind == "DaemonSet" else NONE

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields, fields_of
+from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet, fields_of
 from kubectl_eksdoc.kubernetes.api.ownership.merging import removed, without_new_nulls
 from kubectl_eksdoc.kubernetes.api.ownership.steps import shown
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Tree, tree_of, united
@@ -159,7 +159,7 @@ def _without(config: Doc, fields: Iterable[str]) -> Doc:
     gone: Tree = {}
     for field in fields:
         gone = united(gone, tree_of(paths[field]))
-    return dict(without_new_nulls(removed(config, Fields(gone), place), {}))
+    return dict(without_new_nulls(removed(config, FieldSet(gone), place), {}))
 
 
 def _document(values: str) -> Doc:

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, PastFacts, State
+from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, State, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
 from kubectl_eksdoc.addon_diff.facts import AddonFacts, OfVersion
 from kubectl_eksdoc.addon_diff.rendering import AWS_NODE
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, Issue, Update, UpdateHistory
+from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
@@ -25,7 +25,9 @@ from tests.addon_diff.aftermath.revised import at, daemon_set, lived, template, 
 
 OLD, NEW = "v1.19.0-eksbuild.1", "v1.19.5-eksbuild.1"
 BEGUN = at(9000)
-DONE = Update("u", "AddonUpdate", "Successful", (("AddonVersion", NEW), ("ResolveConflicts", "OVERWRITE")), BEGUN)
+DONE = EksAddonUpdate(
+    "u", "AddonUpdate", "Successful", (("AddonVersion", NEW), ("ResolveConflicts", "OVERWRITE")), BEGUN
+)
 DEFAULT = {"DISABLE_TCP_EARLY_DEMUX": "false"}
 CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
 STORY = (
@@ -54,20 +56,20 @@ def live(now: Doc = STORY[-1][1]) -> Doc:
 
 def looked(
     objects: tuple[Doc, ...] = (live(),),
-    update: Update | Unknown | Absent = DONE,
+    update: EksAddonUpdate | Unknown | Absent = DONE,
     usage: Usage = Usage((), 3),
     **more: Any,
-) -> Aftermath:
+) -> UpdateReview:
     chart = OfVersion(NEW, chart_defaults("vpc-cni", NEW), Unknown("not published"))
     addon = Addon("vpc-cni", NEW, "ACTIVE", changed=BEGUN)
     now = AddonFacts(CLUSTER, addon, chart, chart, {}, objects, more.pop("unread", ()), usage, True, (NEW,))
-    updates = (update,) if isinstance(update, Update) else ()
+    updates = (update,) if isinstance(update, EksAddonUpdate) else ()
     kept = {"DaemonSet": tuple(lived(STORY))}
     facts = replace(PastFacts(now, update, UpdateHistory(updates), kept), **more)
     return look_back(facts, lambda version: chart_defaults("vpc-cni", version), lambda values: ())
 
 
-def of(found: Aftermath, code: Code) -> list[Finding]:
+def of(found: UpdateReview, code: Code) -> list[Finding]:
     return [each for each in found.findings if each.code == code]
 
 
@@ -145,7 +147,7 @@ def test_what_has_no_history_is_not_known_and_what_kubectl_applied_last_is_told(
     doc = owned(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": {"a": "1"}}, **{"f:data": {"f:a": {}}}
     )
-    applied = {Named("v1", "ConfigMap", "kube-system", "amazon-vpc-cni"): {"data": {"a": "2"}}}
+    applied = {ObjectName("v1", "ConfigMap", "kube-system", "amazon-vpc-cni"): {"data": {"a": "2"}}}
     found = looked((live(), doc), applied=applied)
     (said,) = [each for each in of(found, Code.of("addon-change-untold")) if each.subject.kind == "ConfigMap"]
     assert said.status is Status.UNKNOWN and ".data.a" in said.message and "another text for a" in said.evidence[0]

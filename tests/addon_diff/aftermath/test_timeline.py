@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.aftermath.templates import template_in, templates_of
-from kubectl_eksdoc.addon_diff.aftermath.timeline import AT_ONCE, Step, Untold, Untouched, slots, step_at
+from kubectl_eksdoc.addon_diff.aftermath.timeline import (
+    AT_ONCE,
+    TemplateUpdateStep,
+    UnknownRevision,
+    Untouched,
+    slots,
+    step_at,
+)
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Confidence
 from tests.addon_diff.aftermath.revised import META, at, daemon_set, lived, template, written
@@ -19,20 +26,22 @@ B = template("v1.19.0-eksbuild.1", {"X": "true"})
 NEW = "v1.19.5-eksbuild.1"
 
 
-def told(docs: list[Doc], now: Doc, begun: float, version: str = "") -> Step | Untouched | Untold:
+def told(
+    docs: list[Doc], now: Doc, begun: float, version: str = ""
+) -> TemplateUpdateStep | Untouched | UnknownRevision:
     live = daemon_set(now)
     found = templates_of(live, docs)
     return step_at(slots(found), at(begun), version, found.kept[-1].doc == template_in(live))
 
 
 def pair(step: object) -> Any:
-    assert isinstance(step, Step), step
+    assert isinstance(step, TemplateUpdateStep), step
     return step.before.number, step.after.number
 
 
 def test_the_incident() -> None:
     step = told(lived([(0, A), (100, B), (5000, C)]), C, 4990, NEW)
-    assert pair(step) == (2, 3) and isinstance(step, Step) and step.sure is Confidence.HIGH
+    assert pair(step) == (2, 3) and isinstance(step, TemplateUpdateStep) and step.sure is Confidence.HIGH
     assert pair(told(lived([(0, A), (100, B), (5000, C)]), C, 5000.9)) == (2, 3), "objects have whole seconds"
 
 
@@ -47,9 +56,9 @@ def test_a_template_that_comes_again_hides_when_it_came() -> None:
     """The update was of the same version: its template is that of the beginning, under its old creation."""
     story = [(0.0, A), (100.0, B), (5000.0, A)]
     step = told(lived(story), A, 4990)
-    assert isinstance(step, Untold) and (2, 3) in step.candidates
+    assert isinstance(step, UnknownRevision) and (2, 3) in step.candidates
     noted = told(lived(story, notes_times=True), A, 4990)
-    assert pair(noted) == (2, 3) and isinstance(noted, Step) and noted.sure is Confidence.LOW
+    assert pair(noted) == (2, 3) and isinstance(noted, TemplateUpdateStep) and noted.sure is Confidence.LOW
 
 
 def test_images_tell_what_times_do_not() -> None:
@@ -62,25 +71,25 @@ def test_images_tell_what_times_do_not() -> None:
 
 def test_what_was_deleted_or_not_yet_seen_is_not_told() -> None:
     docs = lived([(0, A), (100, B), (5000, C)])
-    assert isinstance(told([docs[0], docs[2]], C, 4990), Untold)
-    assert isinstance(told(docs[:2], C, 4990), Untold), "the newest is missing"
-    assert isinstance(told(docs, A, 4990), Untold)
+    assert isinstance(told([docs[0], docs[2]], C, 4990), UnknownRevision)
+    assert isinstance(told(docs[:2], C, 4990), UnknownRevision), "the newest is missing"
+    assert isinstance(told(docs, A, 4990), UnknownRevision)
     many = [template(f"v{number}") for number in range(15)]
     docs = lived([(number * 1000, each) for number, each in enumerate(many)])[4:]
     assert pair(told(docs, many[-1], 12_990)) == (13, 14), "the oldest are deleted"
-    assert isinstance(told(docs, many[-1], 2000), Untold)
+    assert isinstance(told(docs, many[-1], 2000), UnknownRevision)
 
 
 def test_what_the_update_made_was_not_there_before() -> None:
     """Or it was, and somebody had deleted it: nothing tells."""
     step = told(lived([(5000, A)]), A, 4990)
-    assert isinstance(step, Untold) and "made by this update or after it" in step.why
+    assert isinstance(step, UnknownRevision) and "made by this update or after it" in step.why
 
 
 def test_images_of_the_version_that_come_late_are_the_updates_all_the_same() -> None:
     late = AT_ONCE.total_seconds() + 60
     step = told(lived([(0, A), (100, B), (5000 + late, C)]), C, 5000, NEW)
-    assert pair(step) == (2, 3) and isinstance(step, Step) and step.sure is Confidence.MEDIUM
+    assert pair(step) == (2, 3) and isinstance(step, TemplateUpdateStep) and step.sure is Confidence.MEDIUM
 
 
 def test_what_the_next_update_wrote_is_not_of_the_one_before() -> None:
@@ -94,7 +103,7 @@ def test_what_the_next_update_wrote_is_not_of_the_one_before() -> None:
 def test_two_changes_in_one_second_are_told_apart_by_their_images_or_not_at_all() -> None:
     docs = lived([(0, A), (5000, B), (5000, C)])
     assert pair(told(docs, C, 5000, NEW)) == (2, 3)
-    assert isinstance(told(docs, C, 5000), Untold)
+    assert isinstance(told(docs, C, 5000), UnknownRevision)
 
 
 def replica_set(number: int, now: Doc, created: float, earlier: str = "") -> Doc:
@@ -119,7 +128,9 @@ def test_replica_sets_note_their_earlier_numbers() -> None:
     found = templates_of(live, docs)
     step = step_at(slots(found), at(4990), "", found.kept[-1].doc == template_in(live))
     assert pair(step) == (2, 3)
-    assert isinstance(step_at(slots(found), at(9000), "", True), Untold), "when the first came again is not told"
+    assert isinstance(step_at(slots(found), at(9000), "", True), UnknownRevision), (
+        "when the first came again is not told"
+    )
 
 
 _TEMPLATES = [template("v1", {"X": value}) for value in ("a", "b", "c", "d")]
@@ -140,7 +151,7 @@ def test_it_is_never_told_wrong(story: list[tuple[int, int]], update: int, noted
     before = [now for seconds, now in changes if seconds < update]
     after = [now for seconds, now in changes if update <= seconds <= update + AT_ONCE.total_seconds()]
     step = told(lived(times, noted), times[-1][1], update)
-    if isinstance(step, Step):
+    if isinstance(step, TemplateUpdateStep):
         said = [template_in(daemon_set(each)) for each in (before[-1], after[0])]
         assert [step.before.doc, step.after.doc] == said
     elif isinstance(step, Untouched):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
 from kubectl_eksdoc.addon_diff.run.guards import (
@@ -18,7 +18,7 @@ from kubectl_eksdoc.addon_diff.run.guards import (
     to_acknowledge,
 )
 from kubectl_eksdoc.addon_diff.run.sending import sending
-from kubectl_eksdoc.addon_diff.run.way_back import WayBack, way_back
+from kubectl_eksdoc.addon_diff.run.way_back import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
@@ -31,7 +31,9 @@ from tests.builders import a_pod
 CLUSTER = EksCluster("shop", "arn", "1.24", "", "ACTIVE", "", "")
 
 
-def planned(asked: Asked = Asked(), status: str = "ACTIVE", to: str = "v1.15.1", **facts: Any) -> AddonPlan:
+def planned(
+    asked: AddonUpdateRequest = AddonUpdateRequest(), status: str = "ACTIVE", to: str = "v1.15.1", **facts: Any
+) -> AddonPlan:
     """The incident: two variables are set by a person, and pods have security groups."""
     now = facts.pop("now", version("v1.12.0"))
     target = version(to) if to != now.version else now
@@ -54,7 +56,7 @@ def whys(plan: AddonPlan, on_purpose: bool = True) -> str:
     return "; ".join(guard.why for guard in refusals(plan, on_purpose))
 
 
-OVERWRITE = Asked(Mode.OVERWRITE)
+OVERWRITE = AddonUpdateRequest(Mode.OVERWRITE)
 
 
 @pytest.mark.parametrize(
@@ -92,17 +94,19 @@ def test_a_conflict_is_not_asked_for_and_a_loss_only_on_purpose() -> None:
     )
     lost = planned(OVERWRITE, to="v1.12.6")
     assert whys(lost) == "" and "with OVERWRITE it would take" in whys(lost, on_purpose=False)
-    assert whys(planned(Asked(Mode.PRESERVE), to="v1.12.6"), on_purpose=False) == ""
+    assert whys(planned(AddonUpdateRequest(Mode.PRESERVE), to="v1.12.6"), on_purpose=False) == ""
 
 
 def test_what_is_critical_or_unknown_or_taken_away_is_acknowledged() -> None:
     plan = planned(OVERWRITE, to="v1.12.6")
     assert {each.severity.value for each in to_acknowledge(plan)} == {"critical"}
     assert acknowledgement(plan) == "vpc-cni v1.12.6-eksbuild.1"
-    unknown = planned(Asked(Mode.PRESERVE), to="v1.12.6", offered=Unknown("denied", "eks:DescribeAddonVersions"))
+    unknown = planned(
+        AddonUpdateRequest(Mode.PRESERVE), to="v1.12.6", offered=Unknown("denied", "eks:DescribeAddonVersions")
+    )
     assert any(each.status is Status.UNKNOWN for each in to_acknowledge(unknown))
     values = {"env": {"ENABLE_POD_ENI": "true"}}
-    dropped = planned(Asked(Mode.PRESERVE, {}), to="v1.12.6", values=values)
+    dropped = planned(AddonUpdateRequest(Mode.PRESERVE, {}), to="v1.12.6", values=values)
     assert "addon-values-dropped" in {each.code.name for each in to_acknowledge(dropped)}
 
 
@@ -116,14 +120,18 @@ def test_what_is_sent() -> None:
     }
     assert len(kept.keeps) == 2
     assert sending(plan, as_asked=True).asked == OVERWRITE
-    given = Asked(Mode.OVERWRITE, {"env": {}})
+    given = AddonUpdateRequest(Mode.OVERWRITE, {"env": {}})
     assert sending(planned(given), as_asked=False).asked == given
-    nothing = planned(Asked(Mode.NONE), values=Unknown("not JSON"))
+    nothing = planned(AddonUpdateRequest(Mode.NONE), values=Unknown("not JSON"))
     assert sending(nothing, as_asked=False).asked.values is None, "what is not known is not replaced"
 
 
 def test_the_count_is_of_fields_that_become_other() -> None:
-    assert len(changing(planned(OVERWRITE, to="v1.12.6"))) > len(changing(planned(Asked(Mode.NONE), to="v1.12.6"))) == 0
+    assert (
+        len(changing(planned(OVERWRITE, to="v1.12.6")))
+        > len(changing(planned(AddonUpdateRequest(Mode.NONE), to="v1.12.6")))
+        == 0
+    )
 
 
 def test_nothing_to_do() -> None:
@@ -134,9 +142,9 @@ def test_nothing_to_do() -> None:
 
 def test_the_way_back_sets_what_the_old_version_lets_be_set() -> None:
     back = way_back(planned(OVERWRITE, to="v1.12.6", values={"env": {"MY_OWN": "1"}}))
-    assert isinstance(back, WayBack) and back.version == "v1.12.0-eksbuild.1"
+    assert isinstance(back, AddonRollback) and back.version == "v1.12.0-eksbuild.1"
     assert back.values == {"env": {"MY_OWN": "1", "ENABLE_POD_ENI": "true"}}
     assert [field.variable for field in back.by_hand] == ["DISABLE_TCP_EARLY_DEMUX"], "v1.12.0 knows no init"
     far = way_back(planned(OVERWRITE, to="v1.15.1"))
-    assert isinstance(far, WayBack) and any("one minor" in caveat for caveat in far.caveats)
+    assert isinstance(far, AddonRollback) and any("one minor" in caveat for caveat in far.caveats)
     assert isinstance(way_back(planned(values=Unknown("not JSON"))), Unknown)

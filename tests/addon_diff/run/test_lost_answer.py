@@ -9,15 +9,15 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.run.lost_answer import asked_for
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import Update
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate
 
 AT = datetime(2026, 11, 22, 9, tzinfo=timezone.utc)
 
 
-def an_update(ident: str = "u-1", version: str = "v2", mode: str = "NONE", **more: Any) -> Update:
+def an_update(ident: str = "u-1", version: str = "v2", mode: str = "NONE", **more: Any) -> EksAddonUpdate:
     given = {"type": "AddonUpdate", "begun": AT + timedelta(seconds=2), **more}
     parameters = (("AddonVersion", version), ("ResolveConflicts", mode))
-    return Update(ident, status="InProgress", parameters=parameters, **given)
+    return EksAddonUpdate(ident, status="InProgress", parameters=parameters, **given)
 
 
 def test_the_one_that_was_asked_for() -> None:

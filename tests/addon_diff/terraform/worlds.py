@@ -14,7 +14,7 @@ from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
-from kubectl_eksdoc.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.aws.clusters import EksCluster
@@ -34,9 +34,9 @@ CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", 
 class Held:
     """Objects of a cluster by what they are called."""
 
-    docs: Mapping[Named, Doc]
+    docs: Mapping[ObjectName, Doc]
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         return self.docs.get(of, Absent(f"there is no {of}"))
 
 

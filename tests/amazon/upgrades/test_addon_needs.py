@@ -11,9 +11,9 @@ from kubectl_eksdoc.amazon.upgrades.addon_needs import (
     NEEDS,
     TABLES,
     Installed,
-    Need,
-    Place,
-    Promise,
+    SupportPromise,
+    UpdatePosition,
+    VersionRequirement,
     fits,
     meets,
     needs,
@@ -46,7 +46,7 @@ def v(text: str) -> Version:
     return Version(major, minor, patch[0] if patch else None)
 
 
-def the(software: Software, at_least: str) -> Need:
+def the(software: Software, at_least: str) -> VersionRequirement:
     (found,) = (each for each in NEEDS if each.name == software.name and each.at_least == v(at_least))
     return found
 
@@ -162,7 +162,7 @@ def test_each_row_holds_within_its_window_and_not_beside_it(table) -> None:
     for row in table.rows:
         assert fits(BY_NAME[table.name], row.since, row.oldest).fit is Fit.FITS
         below = fits(BY_NAME[table.name], row.since, Version(1, row.oldest.minor - 1)).fit
-        assert below is (Fit.UNTESTED if table.promise is Promise.TESTED else Fit.TOO_NEW)
+        assert below is (Fit.UNTESTED if table.promise is SupportPromise.TESTED else Fit.TOO_NEW)
         if row.newest is not None:
             assert fits(BY_NAME[table.name], row.since, row.newest).fit is Fit.FITS
             above = fits(BY_NAME[table.name], row.since, Version(1, row.newest.minor + 1)).fit
@@ -188,35 +188,35 @@ def test_versions_that_fit_both_sides_of_a_step() -> None:
 @pytest.mark.parametrize(
     ("software", "installed", "now", "step", "place", "to"),
     [
-        (VPC_CNI, v("1.11.4"), "1.25", "1.26", Place.BEFORE_CONTROL_PLANE, "1.12"),
-        (VPC_CNI, v("1.12.6"), "1.25", "1.26", Place.AFTER_CONTROL_PLANE, None),
-        (VPC_CNI, UNKNOWN, "1.25", "1.26", Place.UNKNOWN, "1.12"),
-        (EBS_CSI, None, "1.22", "1.23", Place.BEFORE_CONTROL_PLANE, None),
-        (EBS_CSI, v("1.30.0"), "1.32", "1.33", Place.AFTER_CONTROL_PLANE, None),
-        (KUBE_PROXY, v("1.25.6"), "1.25", "1.26", Place.AFTER_CONTROL_PLANE, "1.26"),
-        (KUBE_PROXY, UNKNOWN, "1.25", "1.26", Place.AFTER_CONTROL_PLANE, "1.26"),
-        (CLUSTER_AUTOSCALER, v("1.25.0"), "1.25", "1.26", Place.AFTER_CONTROL_PLANE, "1.26"),
-        (COREDNS, v("1.9.3"), "1.25", "1.26", Place.AFTER_CONTROL_PLANE, None),
-        (LOAD_BALANCER_CONTROLLER, v("2.3.0"), "1.24", "1.25", Place.BEFORE_CONTROL_PLANE, "2.4.7"),
-        (LOAD_BALANCER_CONTROLLER, v("2.4.8"), "1.24", "1.25", Place.NO_ORDER, None),
-        (FLUENT_BIT, v("1.3.11"), "1.23", "1.24", Place.BEFORE_CONTROL_PLANE, "1.3.12"),
-        (KARPENTER, v("1.0.4"), "1.30", "1.31", Place.BEFORE_CONTROL_PLANE, "1.0.5"),
-        (KARPENTER, v("1.2.0"), "1.30", "1.31", Place.NO_ORDER, None),
-        (KARPENTER, v("1.15.0"), "1.35", "1.36", Place.UNKNOWN, None),
-        (KARPENTER, UNKNOWN, "1.30", "1.31", Place.UNKNOWN, None),
-        (KARPENTER, None, "1.30", "1.31", Place.NO_ORDER, None),
-        (KEDA, v("2.16.0"), "1.31", "1.32", Place.NO_PROMISE, None),
-        (KEDA, v("2.17.0"), "1.31", "1.32", Place.NO_ORDER, None),
-        (KEDA, UNKNOWN, "1.31", "1.32", Place.NO_PROMISE, None),
-        (NODE_TERMINATION_HANDLER, v("1.25.3"), "1.33", "1.34", Place.NO_PROMISE, None),
-        (PROMETHEUS, v("3.5.0"), "1.31", "1.32", Place.NO_PROMISE, None),
-        (Software("new", ARGO_CD.source), v("1.0"), "1.31", "1.32", Place.UNKNOWN, None),
-        (FLUENT_BIT, UNKNOWN, "1.33", "1.34", Place.NO_ORDER, None),  # what 1.24 needed
-        (LOAD_BALANCER_CONTROLLER, UNKNOWN, "1.33", "1.34", Place.NO_ORDER, None),
+        (VPC_CNI, v("1.11.4"), "1.25", "1.26", UpdatePosition.BEFORE_CONTROL_PLANE, "1.12"),
+        (VPC_CNI, v("1.12.6"), "1.25", "1.26", UpdatePosition.AFTER_CONTROL_PLANE, None),
+        (VPC_CNI, UNKNOWN, "1.25", "1.26", UpdatePosition.UNKNOWN, "1.12"),
+        (EBS_CSI, None, "1.22", "1.23", UpdatePosition.BEFORE_CONTROL_PLANE, None),
+        (EBS_CSI, v("1.30.0"), "1.32", "1.33", UpdatePosition.AFTER_CONTROL_PLANE, None),
+        (KUBE_PROXY, v("1.25.6"), "1.25", "1.26", UpdatePosition.AFTER_CONTROL_PLANE, "1.26"),
+        (KUBE_PROXY, UNKNOWN, "1.25", "1.26", UpdatePosition.AFTER_CONTROL_PLANE, "1.26"),
+        (CLUSTER_AUTOSCALER, v("1.25.0"), "1.25", "1.26", UpdatePosition.AFTER_CONTROL_PLANE, "1.26"),
+        (COREDNS, v("1.9.3"), "1.25", "1.26", UpdatePosition.AFTER_CONTROL_PLANE, None),
+        (LOAD_BALANCER_CONTROLLER, v("2.3.0"), "1.24", "1.25", UpdatePosition.BEFORE_CONTROL_PLANE, "2.4.7"),
+        (LOAD_BALANCER_CONTROLLER, v("2.4.8"), "1.24", "1.25", UpdatePosition.NO_ORDER, None),
+        (FLUENT_BIT, v("1.3.11"), "1.23", "1.24", UpdatePosition.BEFORE_CONTROL_PLANE, "1.3.12"),
+        (KARPENTER, v("1.0.4"), "1.30", "1.31", UpdatePosition.BEFORE_CONTROL_PLANE, "1.0.5"),
+        (KARPENTER, v("1.2.0"), "1.30", "1.31", UpdatePosition.NO_ORDER, None),
+        (KARPENTER, v("1.15.0"), "1.35", "1.36", UpdatePosition.UNKNOWN, None),
+        (KARPENTER, UNKNOWN, "1.30", "1.31", UpdatePosition.UNKNOWN, None),
+        (KARPENTER, None, "1.30", "1.31", UpdatePosition.NO_ORDER, None),
+        (KEDA, v("2.16.0"), "1.31", "1.32", UpdatePosition.NO_PROMISE, None),
+        (KEDA, v("2.17.0"), "1.31", "1.32", UpdatePosition.NO_ORDER, None),
+        (KEDA, UNKNOWN, "1.31", "1.32", UpdatePosition.NO_PROMISE, None),
+        (NODE_TERMINATION_HANDLER, v("1.25.3"), "1.33", "1.34", UpdatePosition.NO_PROMISE, None),
+        (PROMETHEUS, v("3.5.0"), "1.31", "1.32", UpdatePosition.NO_PROMISE, None),
+        (Software("new", ARGO_CD.source), v("1.0"), "1.31", "1.32", UpdatePosition.UNKNOWN, None),
+        (FLUENT_BIT, UNKNOWN, "1.33", "1.34", UpdatePosition.NO_ORDER, None),  # what 1.24 needed
+        (LOAD_BALANCER_CONTROLLER, UNKNOWN, "1.33", "1.34", UpdatePosition.NO_ORDER, None),
     ],
 )
 def test_where_each_stands(
-    software: Software, installed: Installed, now: str, step: str, place: Place, to: str | None
+    software: Software, installed: Installed, now: str, step: str, place: UpdatePosition, to: str | None
 ) -> None:
     found = placed(software, installed, v(now), v(step))
     assert (found.place, found.to) == (place, None if to is None else v(to))
@@ -225,20 +225,20 @@ def test_where_each_stands(
 
 def test_before_nodes_of_al2023() -> None:
     found = placed(VPC_CNI, v("1.15.1"), v("1.32"), v("1.33"), AL2023)
-    assert (found.place, found.to) == (Place.BEFORE_NODES, v("1.16.2"))
-    assert placed(VPC_CNI, v("1.16.2"), v("1.32"), v("1.33"), AL2023).place is Place.AFTER_CONTROL_PLANE
-    assert placed(VPC_CNI, v("1.11.0"), v("1.25"), v("1.26"), AL2023).place is Place.BEFORE_CONTROL_PLANE
+    assert (found.place, found.to) == (UpdatePosition.BEFORE_NODES, v("1.16.2"))
+    assert placed(VPC_CNI, v("1.16.2"), v("1.32"), v("1.33"), AL2023).place is UpdatePosition.AFTER_CONTROL_PLANE
+    assert placed(VPC_CNI, v("1.11.0"), v("1.25"), v("1.26"), AL2023).place is UpdatePosition.BEFORE_CONTROL_PLANE
 
 
 def test_a_step_that_no_version_spans_says_so() -> None:
     found = placed(CERT_MANAGER, v("1.18.0"), v("1.29"), v("1.36"))
-    assert (found.place, found.to) == (Place.BEFORE_CONTROL_PLANE, None)
+    assert (found.place, found.to) == (UpdatePosition.BEFORE_CONTROL_PLANE, None)
     assert "no version is made for both 1.29 and 1.36" in found.why
 
 
 @given(st.integers(20, 40), st.none() | st.builds(Version, st.just(1), st.integers(14, 50), st.integers(0, 20)))
 def test_kube_proxy_is_never_before_the_control_plane(now: int, installed: Version | None) -> None:
-    assert placed(KUBE_PROXY, installed, v(f"1.{now}"), v(f"1.{now + 1}")).place is Place.AFTER_CONTROL_PLANE
+    assert placed(KUBE_PROXY, installed, v(f"1.{now}"), v(f"1.{now + 1}")).place is UpdatePosition.AFTER_CONTROL_PLANE
 
 
 def test_it_says_why() -> None:

@@ -15,9 +15,9 @@ from kubectl_eksdoc.amazon.upgrades.calendar import (
     AS_OF,
     EXTRA_A_MONTH,
     ROWS,
-    End,
-    Phase,
     Support,
+    SupportEnd,
+    SupportPhase,
     next_ending,
     support,
 )
@@ -94,12 +94,12 @@ def test_the_seven_rows_of_the_incident_report() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.version))
 def test_each_end_is_the_first_day_of_what_follows(row) -> None:
     minor, last = row.version.minor, row.extended_ends or row.standard_ends
-    then = Phase.EXTENDED if row.extended_ends else Phase.ENDED
-    assert the(minor, row.released).phase is Phase.STANDARD
-    assert the(minor, row.standard_ends - DAY).phase is Phase.STANDARD
+    then = SupportPhase.EXTENDED if row.extended_ends else SupportPhase.ENDED
+    assert the(minor, row.released).phase is SupportPhase.STANDARD
+    assert the(minor, row.standard_ends - DAY).phase is SupportPhase.STANDARD
     assert the(minor, row.standard_ends).phase is then
-    assert the(minor, last - DAY).phase is (Phase.EXTENDED if row.extended_ends else Phase.STANDARD)
-    assert the(minor, last).phase is Phase.ENDED
+    assert the(minor, last - DAY).phase is (SupportPhase.EXTENDED if row.extended_ends else SupportPhase.STANDARD)
+    assert the(minor, last).phase is SupportPhase.ENDED
     assert isinstance(support(row.version, row.released - DAY, DENIED), Unknown)
 
 
@@ -114,10 +114,10 @@ def test_days_left_and_the_day_of_the_table() -> None:
 def test_what_eks_says_wins() -> None:
     live = [told(33, standard_ends=at(2030, 1, 1), extended_ends=at(2031, 1, 1, 23))]
     found = the(33, date(2029, 12, 31), live)
-    assert (found.phase, found.standard_days, found.as_of, found.instead) == (Phase.STANDARD, 1, None, "")
+    assert (found.phase, found.standard_days, found.as_of, found.instead) == (SupportPhase.STANDARD, 1, None, "")
     assert found.extended_ends == date(2031, 1, 1)
-    assert the(33, date(2027, 1, 1), [told(33, "UNSUPPORTED")]).phase is Phase.ENDED
-    assert the(33, date(2026, 1, 1), [told(33, "EXTENDED_SUPPORT")]).phase is Phase.EXTENDED
+    assert the(33, date(2027, 1, 1), [told(33, "UNSUPPORTED")]).phase is SupportPhase.ENDED
+    assert the(33, date(2026, 1, 1), [told(33, "EXTENDED_SUPPORT")]).phase is SupportPhase.EXTENDED
 
 
 def test_a_status_nobody_knows_is_told_by_the_dates_and_else_by_the_table() -> None:
@@ -147,7 +147,7 @@ def test_days_are_those_of_utc() -> None:
     east = timezone(timedelta(hours=9))
     found = support(Version(1, 33), datetime(2026, 7, 29, 8, tzinfo=east), DENIED)  # 28 July, 23:00 in UTC
     assert isinstance(found, Support)
-    assert (found.today, found.phase) == (date(2026, 7, 28), Phase.STANDARD)
+    assert (found.today, found.phase) == (date(2026, 7, 28), SupportPhase.STANDARD)
 
 
 def test_what_it_costs() -> None:
@@ -160,15 +160,15 @@ def test_what_it_costs() -> None:
 @pytest.mark.parametrize(
     ("today", "policy", "what", "on"),
     [
-        (date(2026, 7, 28), "STANDARD", End.AUTO_UPGRADE, date(2026, 7, 29)),
-        (date(2026, 7, 28), "EXTENDED", End.EXTENDED_BILLING, date(2026, 7, 29)),
-        (date(2026, 7, 29), "EXTENDED", End.AUTO_UPGRADE, date(2027, 7, 29)),
-        (date(2026, 7, 29), "STANDARD", End.AUTO_UPGRADE, date(2026, 7, 29)),
-        (date(2027, 7, 29), "EXTENDED", End.AUTO_UPGRADE, date(2027, 7, 29)),
-        (date(2027, 7, 29), "", End.AUTO_UPGRADE, date(2027, 7, 29)),
+        (date(2026, 7, 28), "STANDARD", SupportEnd.AUTO_UPGRADE, date(2026, 7, 29)),
+        (date(2026, 7, 28), "EXTENDED", SupportEnd.EXTENDED_BILLING, date(2026, 7, 29)),
+        (date(2026, 7, 29), "EXTENDED", SupportEnd.AUTO_UPGRADE, date(2027, 7, 29)),
+        (date(2026, 7, 29), "STANDARD", SupportEnd.AUTO_UPGRADE, date(2026, 7, 29)),
+        (date(2027, 7, 29), "EXTENDED", SupportEnd.AUTO_UPGRADE, date(2027, 7, 29)),
+        (date(2027, 7, 29), "", SupportEnd.AUTO_UPGRADE, date(2027, 7, 29)),
     ],
 )
-def test_what_happens_next(today: date, policy: str, what: End, on: date) -> None:
+def test_what_happens_next(today: date, policy: str, what: SupportEnd, on: date) -> None:
     found = next_ending(the(33, today), policy)
     assert not isinstance(found, Unknown)
     assert (found.what, found.on) == (what, on)
@@ -192,5 +192,5 @@ def test_time_only_makes_it_older(minor: int, today: date) -> None:
         for day in (today, today + DAY)
         if isinstance(found := support(Version(1, minor), day, DENIED), Support)
     ]
-    order = [Phase.STANDARD, Phase.EXTENDED, Phase.ENDED]
+    order = [SupportPhase.STANDARD, SupportPhase.EXTENDED, SupportPhase.ENDED]
     assert [order.index(each) for each in phases] == sorted(order.index(each) for each in phases)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.amazon.upgrades.addon_needs import AL2023, NEEDS
 from kubectl_eksdoc.amazon.upgrades.amis import (
     AL2023_VPC_CNI,
-    Family,
-    Way,
+    AmiFamily,
+    GroupUpdateKind,
     cgroup,
     cgroup_fits,
     family_of_os,
@@ -22,8 +22,8 @@ from kubectl_eksdoc.amazon.upgrades.amis import (
 from kubectl_eksdoc.amazon.upgrades.gotchas import (
     READ_TO,
     RELEASE_NOTES,
-    About,
-    When,
+    ConcernedObjects,
+    UpgradeHalf,
     on_the_way,
     unread,
 )
@@ -33,17 +33,17 @@ from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.versions import Version
 
 AMI_TYPES = {
-    Family.AL2: ("AL2_x86_64", "AL2_x86_64_GPU", "AL2_ARM_64"),
-    Family.AL2023: (
+    AmiFamily.AL2: ("AL2_x86_64", "AL2_x86_64_GPU", "AL2_ARM_64"),
+    AmiFamily.AL2023: (
         "AL2023_x86_64_STANDARD",
         "AL2023_ARM_64_STANDARD",
         "AL2023_x86_64_NEURON",
         "AL2023_x86_64_NVIDIA",
         "AL2023_ARM_64_NVIDIA",
     ),
-    Family.BOTTLEROCKET: ("BOTTLEROCKET_ARM_64", "BOTTLEROCKET_x86_64_NVIDIA_FIPS"),
-    Family.WINDOWS: ("WINDOWS_CORE_2019_x86_64", "WINDOWS_FULL_2025_x86_64"),
-    Family.UNKNOWN: ("CUSTOM", "", "AL3_x86_64"),
+    AmiFamily.BOTTLEROCKET: ("BOTTLEROCKET_ARM_64", "BOTTLEROCKET_x86_64_NVIDIA_FIPS"),
+    AmiFamily.WINDOWS: ("WINDOWS_CORE_2019_x86_64", "WINDOWS_FULL_2025_x86_64"),
+    AmiFamily.UNKNOWN: ("CUSTOM", "", "AL3_x86_64"),
 }
 
 
@@ -52,44 +52,44 @@ def v(minor: int) -> Version:
 
 
 @pytest.mark.parametrize(("family", "types"), AMI_TYPES.items())
-def test_families_of_ami_types(family: Family, types: tuple[str, ...]) -> None:
+def test_families_of_ami_types(family: AmiFamily, types: tuple[str, ...]) -> None:
     assert {family_of_type(each) for each in types} == {family}
 
 
 @pytest.mark.parametrize(
     ("image", "family"),
     [
-        ("Amazon Linux 2", Family.AL2),
-        ("Amazon Linux 2023.7.20250609", Family.AL2023),
-        ("Amazon Linux 2023", Family.AL2023),
-        ("Amazon Linux 2025", Family.UNKNOWN),
-        ("Bottlerocket OS 1.20.0 (aws-k8s-1.29)", Family.BOTTLEROCKET),
-        ("Bottlerocket (EKS Auto) 2025.6.3 (aws-k8s-1.32)", Family.BOTTLEROCKET),
-        ("Windows Server 2022 Datacenter", Family.WINDOWS),
-        ("Ubuntu 22.04.4 LTS", Family.UBUNTU),
-        ("Flatcar Container Linux", Family.UNKNOWN),
-        ("", Family.UNKNOWN),
+        ("Amazon Linux 2", AmiFamily.AL2),
+        ("Amazon Linux 2023.7.20250609", AmiFamily.AL2023),
+        ("Amazon Linux 2023", AmiFamily.AL2023),
+        ("Amazon Linux 2025", AmiFamily.UNKNOWN),
+        ("Bottlerocket OS 1.20.0 (aws-k8s-1.29)", AmiFamily.BOTTLEROCKET),
+        ("Bottlerocket (EKS Auto) 2025.6.3 (aws-k8s-1.32)", AmiFamily.BOTTLEROCKET),
+        ("Windows Server 2022 Datacenter", AmiFamily.WINDOWS),
+        ("Ubuntu 22.04.4 LTS", AmiFamily.UBUNTU),
+        ("Flatcar Container Linux", AmiFamily.UNKNOWN),
+        ("", AmiFamily.UNKNOWN),
     ],
 )
-def test_families_of_nodes(image: str, family: Family) -> None:
+def test_families_of_nodes(image: str, family: AmiFamily) -> None:
     assert family_of_os(image) is family
 
 
 @given(st.text(max_size=40))
 def test_no_name_breaks_it(name: str) -> None:
-    assert isinstance(family_of_os(name), Family)
-    assert isinstance(family_of_type(name), Family)
+    assert isinstance(family_of_os(name), AmiFamily)
+    assert isinstance(family_of_type(name), AmiFamily)
     assert runtime_fits(name, v(36)).fit in (Fit.UNKNOWN, Fit.TOO_OLD, Fit.FITS)
 
 
 def test_al2_ends_with_1_32() -> None:
-    assert [offered(Family.AL2, v(minor)).fit for minor in (31, 32, 33)] == [Fit.FITS, Fit.FITS, Fit.TOO_OLD]
-    assert "2025-11-26" in offered(Family.AL2, v(32)).why
-    assert offered(Family.AL2023, v(33)).fit is Fit.FITS
+    assert [offered(AmiFamily.AL2, v(minor)).fit for minor in (31, 32, 33)] == [Fit.FITS, Fit.FITS, Fit.TOO_OLD]
+    assert "2025-11-26" in offered(AmiFamily.AL2, v(32)).why
+    assert offered(AmiFamily.AL2023, v(33)).fit is Fit.FITS
 
 
-@pytest.mark.parametrize("family", [Family.UBUNTU, Family.UNKNOWN])
-def test_of_other_amis_nothing_is_known(family: Family) -> None:
+@pytest.mark.parametrize("family", [AmiFamily.UBUNTU, AmiFamily.UNKNOWN])
+def test_of_other_amis_nothing_is_known(family: AmiFamily) -> None:
     assert offered(family, v(30)).fit is Fit.UNKNOWN
     assert isinstance(cgroup(family), Unknown)
 
@@ -97,18 +97,18 @@ def test_of_other_amis_nothing_is_known(family: Family) -> None:
 @pytest.mark.parametrize(
     ("family", "minor", "fargate", "fit"),
     [
-        (Family.AL2, 34, False, Fit.FITS),
-        (Family.AL2, 35, False, Fit.TOO_OLD),
-        (Family.AL2, 35, True, Fit.FITS),
-        (Family.AL2023, 35, False, Fit.FITS),
-        (Family.BOTTLEROCKET, 36, False, Fit.FITS),
-        (Family.WINDOWS, 35, False, Fit.FITS),
-        (Family.UBUNTU, 35, False, Fit.UNKNOWN),
-        (Family.UNKNOWN, 34, False, Fit.FITS),
-        (Family.UNKNOWN, 35, False, Fit.UNKNOWN),
+        (AmiFamily.AL2, 34, False, Fit.FITS),
+        (AmiFamily.AL2, 35, False, Fit.TOO_OLD),
+        (AmiFamily.AL2, 35, True, Fit.FITS),
+        (AmiFamily.AL2023, 35, False, Fit.FITS),
+        (AmiFamily.BOTTLEROCKET, 36, False, Fit.FITS),
+        (AmiFamily.WINDOWS, 35, False, Fit.FITS),
+        (AmiFamily.UBUNTU, 35, False, Fit.UNKNOWN),
+        (AmiFamily.UNKNOWN, 34, False, Fit.FITS),
+        (AmiFamily.UNKNOWN, 35, False, Fit.UNKNOWN),
     ],
 )
-def test_cgroup_v1_ends_with_1_34(family: Family, minor: int, fargate: bool, fit: Fit) -> None:
+def test_cgroup_v1_ends_with_1_34(family: AmiFamily, minor: int, fargate: bool, fit: Fit) -> None:
     assert cgroup_fits(family, v(minor), fargate).fit is fit
 
 
@@ -137,40 +137,40 @@ def test_runtimes(runtime: str, minor: int, fit: Fit) -> None:
 @pytest.mark.parametrize(
     ("ami_type", "minor", "own", "way"),
     [
-        ("AL2_x86_64", 32, False, Way.IN_PLACE),
-        ("AL2_x86_64", 33, False, Way.NEW_GROUP),
-        ("AL2_x86_64", 33, None, Way.NEW_GROUP),
-        ("AL2_x86_64", 32, None, Way.UNKNOWN),
-        ("AL2023_x86_64_STANDARD", 33, False, Way.IN_PLACE),
-        ("AL2023_x86_64_STANDARD", 33, True, Way.TEMPLATE),
-        ("CUSTOM", 33, False, Way.TEMPLATE),
-        ("AL3_x86_64", 33, False, Way.UNKNOWN),
-        ("", 33, False, Way.UNKNOWN),
+        ("AL2_x86_64", 32, False, GroupUpdateKind.IN_PLACE),
+        ("AL2_x86_64", 33, False, GroupUpdateKind.NEW_GROUP),
+        ("AL2_x86_64", 33, None, GroupUpdateKind.NEW_GROUP),
+        ("AL2_x86_64", 32, None, GroupUpdateKind.UNKNOWN),
+        ("AL2023_x86_64_STANDARD", 33, False, GroupUpdateKind.IN_PLACE),
+        ("AL2023_x86_64_STANDARD", 33, True, GroupUpdateKind.TEMPLATE),
+        ("CUSTOM", 33, False, GroupUpdateKind.TEMPLATE),
+        ("AL3_x86_64", 33, False, GroupUpdateKind.UNKNOWN),
+        ("", 33, False, GroupUpdateKind.UNKNOWN),
     ],
 )
-def test_how_a_group_gets_there(ami_type: str, minor: int, own: bool | None, way: Way) -> None:
+def test_how_a_group_gets_there(ami_type: str, minor: int, own: bool | None, way: GroupUpdateKind) -> None:
     assert way_to(ami_type, v(minor), own).way is way
 
 
 def test_the_need_of_al2023_is_said_once() -> None:
     (need,) = (each for each in NEEDS if each.nodes == AL2023)
-    assert (need.at_least, AL2023) == (AL2023_VPC_CNI, Family.AL2023.value)
+    assert (need.at_least, AL2023) == (AL2023_VPC_CNI, AmiFamily.AL2023.value)
 
 
-def ids(now: int, target: int, when: When) -> list[str]:
+def ids(now: int, target: int, when: UpgradeHalf) -> list[str]:
     return [each.id for each in on_the_way(v(now), v(target), when)]
 
 
 def test_notes_on_a_path() -> None:
-    assert ids(25, 26, When.CONTROL_PLANE) == ["vpc-cni-1.12"]
-    assert ids(25, 26, When.NODES) == ["containerd-1.6"]
-    assert "dockershim" in ids(23, 24, When.NODES)
-    assert "dockershim" not in ids(24, 25, When.NODES)
-    assert ids(33, 33, When.CONTROL_PLANE) == []
+    assert ids(25, 26, UpgradeHalf.CONTROL_PLANE) == ["vpc-cni-1.12"]
+    assert ids(25, 26, UpgradeHalf.NODES) == ["containerd-1.6"]
+    assert "dockershim" in ids(23, 24, UpgradeHalf.NODES)
+    assert "dockershim" not in ids(24, 25, UpgradeHalf.NODES)
+    assert ids(33, 33, UpgradeHalf.CONTROL_PLANE) == []
 
 
-@given(st.integers(20, 36), st.integers(0, 8), st.integers(0, 8), st.sampled_from(When))
-def test_notes_of_two_paths_in_a_row_are_those_of_one(now: int, first: int, second: int, when: When) -> None:
+@given(st.integers(20, 36), st.integers(0, 8), st.integers(0, 8), st.sampled_from(UpgradeHalf))
+def test_notes_of_two_paths_in_a_row_are_those_of_one(now: int, first: int, second: int, when: UpgradeHalf) -> None:
     between, end = now + first, now + first + second
     assert sorted(ids(now, between, when) + ids(between, end, when)) == sorted(ids(now, end, when))
 
@@ -188,11 +188,11 @@ def test_notes_can_be_told_apart_and_asked_of_a_cluster() -> None:
     for note in notes:
         assert note.what.endswith(".") and note.do.endswith(".") and note.source.document
         for concern in note.concerns:
-            assert bool(concern.names) is (concern.about is not About.EVERYBODY)
-            if concern.about is About.SOFTWARE:
+            assert bool(concern.names) is (concern.about is not ConcernedObjects.EVERYBODY)
+            if concern.about is ConcernedObjects.SOFTWARE:
                 assert set(concern.names) <= known
-            if concern.about is About.AMI:
-                assert set(concern.names) <= {each.value for each in Family}
+            if concern.about is ConcernedObjects.AMI:
+                assert set(concern.names) <= {each.value for each in AmiFamily}
 
 
 def test_of_the_newest_versions_one_page_was_read() -> None:
@@ -201,15 +201,15 @@ def test_of_the_newest_versions_one_page_was_read() -> None:
 
 
 def test_who_can_only_look_outside_of_the_cluster() -> None:
-    outside = [each.id for each in RELEASE_NOTES if {of.about for of in each.concerns} == {About.NODE_FLAG}]
+    outside = [each.id for each in RELEASE_NOTES if {of.about for of in each.concerns} == {ConcernedObjects.NODE_FLAG}]
     assert outside == ["container-runtime-flag", "keep-terminated-pod-volumes", "pod-infra-container-image"]
 
 
 def test_it_says_why() -> None:
-    assert cgroup_fits(Family.AL2, v(35), fargate=True).why.startswith("Fargate lets")
-    assert cgroup_fits(Family.BOTTLEROCKET, v(35)).why.startswith("Bottlerocket lets")
-    assert offered(Family.UBUNTU, v(30)).why.startswith("Canonical publishes it")
-    assert offered(Family.UNKNOWN, v(30)).why.startswith("it is an AMI of the owner's own")
+    assert cgroup_fits(AmiFamily.AL2, v(35), fargate=True).why.startswith("Fargate lets")
+    assert cgroup_fits(AmiFamily.BOTTLEROCKET, v(35)).why.startswith("Bottlerocket lets")
+    assert offered(AmiFamily.UBUNTU, v(30)).why.startswith("Canonical publishes it")
+    assert offered(AmiFamily.UNKNOWN, v(30)).why.startswith("it is an AMI of the owner's own")
     assert runtime_fits("containerd://1.7.27", v(36)).why == "1.35 is the last with containerd 1.x, it is 1.7.27"
     newest, before = (runtime_fits("containerd://2.1.4", v(minor)).source for minor in (36, 35))
     assert newest is not None and before is not None

@@ -11,9 +11,9 @@ from kubectl_eksdoc.amazon.upgrades.sockets import (
     CRI_DOCKERD,
     DOCKER,
     DOCKERSHIM,
-    How,
+    PodAfterUpgrade,
     Socket,
-    Then,
+    SocketAccess,
     named_in,
     reached,
 )
@@ -36,13 +36,13 @@ def sockets(path: str, kind: str = "", sub_path: str = "") -> tuple[Socket, ...]
 )
 def test_the_socket_itself(path: str) -> None:
     (found,) = reached(path)
-    assert (found.socket, found.how, found.at) == (DOCKER, How.ITSELF, "/run/docker.sock")
+    assert (found.socket, found.how, found.at) == (DOCKER, SocketAccess.ITSELF, "/run/docker.sock")
 
 
 @pytest.mark.parametrize("path", ["/", "/run", "/var/run", "/var/run/", "/run/."])
 def test_folders_above_reach_them_all(path: str) -> None:
     assert sockets(path) == (DOCKER, DOCKERSHIM, CRI_DOCKERD, CONTAINERD)
-    assert {each.how for each in reached(path)} == {How.FOLDER}
+    assert {each.how for each in reached(path)} == {SocketAccess.FOLDER}
 
 
 @pytest.mark.parametrize(
@@ -56,30 +56,30 @@ def test_other_folders_reach_none(path: str) -> None:
 def test_containerd_alone() -> None:
     for path in ("/run/containerd", "/var/run/containerd/containerd.sock"):
         assert sockets(path) == (CONTAINERD,)
-        assert [each.then for each in reached(path)] == [Then.UNCHANGED]
+        assert [each.then for each in reached(path)] == [PodAfterUpgrade.UNCHANGED]
 
 
 @pytest.mark.parametrize(
     ("kind", "then"),
     [
-        ("", Then.EMPTY),
-        ("FileOrCreate", Then.EMPTY),
-        ("DirectoryOrCreate", Then.EMPTY),
-        ("Socket", Then.WILL_NOT_START),
-        ("File", Then.WILL_NOT_START),
+        ("", PodAfterUpgrade.EMPTY),
+        ("FileOrCreate", PodAfterUpgrade.EMPTY),
+        ("DirectoryOrCreate", PodAfterUpgrade.EMPTY),
+        ("Socket", PodAfterUpgrade.WILL_NOT_START),
+        ("File", PodAfterUpgrade.WILL_NOT_START),
     ],
 )
-def test_what_becomes_of_the_pod_by_type(kind: str, then: Then) -> None:
+def test_what_becomes_of_the_pod_by_type(kind: str, then: PodAfterUpgrade) -> None:
     assert [each.then for each in reached("/var/run/docker.sock", kind)] == [then]
 
 
 def test_below_a_folder_the_socket_is_missing() -> None:
     by = {each.socket.runtime: each.then for each in reached("/run", "Directory")}
     assert by == {
-        "docker": Then.MISSING,
-        "dockershim": Then.UNKNOWN,
-        "cri-dockerd": Then.UNKNOWN,
-        "containerd": Then.UNCHANGED,
+        "docker": PodAfterUpgrade.MISSING,
+        "dockershim": PodAfterUpgrade.UNKNOWN,
+        "cri-dockerd": PodAfterUpgrade.UNKNOWN,
+        "containerd": PodAfterUpgrade.UNCHANGED,
     }
 
 
@@ -95,13 +95,13 @@ def test_a_sub_path_narrows_it() -> None:
     assert sockets("/run", "", "containerd") == (CONTAINERD,)
     assert sockets("/run", "", "secrets") == ()
     (found,) = reached("/run", "Directory", "docker.sock")
-    assert (found.how, found.then) == (How.ITSELF, Then.EMPTY)
+    assert (found.how, found.then) == (SocketAccess.ITSELF, PodAfterUpgrade.EMPTY)
 
 
 def test_what_is_only_named_like_it_is_not_known() -> None:
     (found,) = reached("/opt/docker.sock")
-    assert (found.socket, found.how, found.then) == (DOCKER, How.LOOKS_LIKE, Then.UNKNOWN)
-    assert [each.how for each in reached("/run/docker.sock", "Directory")] == [How.LOOKS_LIKE]
+    assert (found.socket, found.how, found.then) == (DOCKER, SocketAccess.LOOKS_LIKE, PodAfterUpgrade.UNKNOWN)
+    assert [each.how for each in reached("/run/docker.sock", "Directory")] == [SocketAccess.LOOKS_LIKE]
 
 
 _PARTS = st.lists(

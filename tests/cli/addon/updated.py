@@ -11,11 +11,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.carried_out import carried_out
 from tests.addon.stand_in.pod_template import INIT
@@ -84,22 +84,22 @@ class Desk:
         assert doc is not None
         return hands.env_of(doc)["ENABLE_POD_ENI"], hands.env_of(doc, INIT)["DISABLE_TCP_EARLY_DEMUX"]
 
-    def _around(self, out: io.StringIO, err: io.StringIO) -> Surroundings:
+    def _around(self, out: io.StringIO, err: io.StringIO) -> CommandContext:
         @contextmanager
         def told() -> Iterator[Callable[[], int]]:
             yield lambda: self.told()
 
-        return Surroundings(
+        return CommandContext(
             out,
             err,
             {"HOME": str(self.home), "USER": "ann", **self.environ},
             open_session=with_aws(self._believed),
             stdin=_Typist(self.types, self.happens) if self.types else io.StringIO(),
-            run_edges=Edges(told_to_stop=told, clock=Fast()),
+            run_edges=DrainRunEdges(told_to_stop=told, clock=Fast()),
             sleep=lambda seconds: time.sleep(seconds / worlds.SPEED),
         )
 
-    def _believed(self) -> Believed:
+    def _believed(self) -> VerifiedCluster:
         aws = live(self.aws)
         return believed(aws, aws.access)
 
@@ -114,7 +114,7 @@ class _Typist(Terminal):
         return super().readline()
 
 
-def desk(server: Server, home: Path, aws: World) -> Desk:
+def desk(server: SimulatedApiServer, home: Path, aws: World) -> Desk:
     """vpc-cni v1.12.0, in which people have set two variables by hand."""
     objects = Served(server.url().rstrip("/"), worlds.ADMIN_TOKEN)
     service = AddonService(objects, OLD)

@@ -18,8 +18,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.access import ADMIN
 from kubectl_eksdoc.embedded.serving.api import Api
@@ -199,10 +199,10 @@ class Place:
     environ: Mapping[str, str]
     more: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, words: str, config: str, edges: Edges | None = None) -> Ran:
+    def run(self, words: str, config: str, edges: DrainRunEdges | None = None) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        edges = edges or Edges(told_to_stop=_told_after(1.0), open_watch=_soon_sure)
-        around = Surroundings(out, err, {**self.environ, "KUBECONFIG": config}, stdin=io.StringIO(), run_edges=edges)
+        edges = edges or DrainRunEdges(told_to_stop=_told_after(1.0), open_watch=_soon_sure)
+        around = CommandContext(out, err, {**self.environ, "KUBECONFIG": config}, stdin=io.StringIO(), run_edges=edges)
         os.environ["KUBECONFIG"] = config
         code = run([*words.split(), "--debug"], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())

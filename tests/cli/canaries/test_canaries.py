@@ -17,9 +17,9 @@ import pytest
 
 from kubectl_eksdoc.cli.commands import COMMANDS, Command
 from kubectl_eksdoc.cli.completing.sources import FORMATS
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.faults import EVICTIONS, Fault, Faulty, Lost, Moment
+from kubectl_eksdoc.embedded.serving.faults import EVICTIONS, BrokenConnection, Fault, FaultMoment, Faulty
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from tests.aws.test_live import prod
 from tests.cli.canaries import places
@@ -179,7 +179,10 @@ def test_a_few_commands_print_and_write_none(tmp_path: Path, monkeypatch: pytest
     assert found == [], "\n".join(found)
 
 
-LOST = (Fault(Lost(), EVICTIONS, "POST", share=0.3), Fault(Lost(Moment.AFTER), EVICTIONS, "POST", share=0.3))
+LOST = (
+    Fault(BrokenConnection(), EVICTIONS, "POST", share=0.3),
+    Fault(BrokenConnection(FaultMoment.AFTER), EVICTIONS, "POST", share=0.3),
+)
 
 
 @pytest.mark.parametrize("goes_on", ("resume", pytest.param("rollback", marks=pytest.mark.long)))
@@ -187,7 +190,9 @@ LOST = (Fault(Lost(), EVICTIONS, "POST", share=0.3), Fault(Lost(Moment.AFTER), E
 def test_a_run_that_is_cut_off_writes_none(goes_on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections break under its evictions, it is ended in the middle, and another machine goes on with it or takes
     it back."""
-    api = Api(places.running("small-traps"), Setup(Access({places.TOKEN: ADMIN})), Scaled(time.monotonic, worlds.SPEED))
+    api = Api(
+        places.running("small-traps"), Setup(TokenUsers({places.TOKEN: ADMIN})), Scaled(time.monotonic, worlds.SPEED)
+    )
     with serving(Faulty(api, LOST, time.sleep)) as server:
         place, configs = places.planted_cluster(server.url(places.TOKEN), tmp_path, monkeypatch)
         config, before, ran = configs.of_plugin(), places.counted(api), []

@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.cli.rights.commands import OF_NEED
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.versions import Version
 from tests.cli.running import run_cli
 from tools.demo.upgrade.old_apis import old_apis
@@ -89,13 +89,13 @@ def test_standard_input_is_one_thing() -> None:
 
 @pytest.mark.parametrize(("now", "target"), [(21, 22), (24, 25), (28, 29), (31, 32), (33, 34), (34, 36)])
 def test_every_list_that_is_asked_for_has_its_right(now: int, target: int) -> None:
-    written = {right.resource for right in OF_NEED[Need.API_WRITTEN]}
+    written = {right.resource for right in OF_NEED[CheckNeed.API_WRITTEN]}
     assert set(going(Version(1, now), Version(1, target))) <= written
-    assert set(gone_before(Version(1, now))) <= {right.resource for right in OF_NEED[Need.API_GONE]}
+    assert set(gone_before(Version(1, now))) <= {right.resource for right in OF_NEED[CheckNeed.API_GONE]}
 
 
 def test_rights_are_named_as_the_answers_name_them() -> None:
-    (metrics,), helm = OF_NEED[Need.API_REQUESTS], OF_NEED[Need.HELM]
+    (metrics,), helm = OF_NEED[CheckNeed.API_REQUESTS], OF_NEED[CheckNeed.HELM]
     assert str(metrics) == "get /metrics" and metrics.is_url
     assert [str(each) for each in helm] == ["get secrets", "list secrets"] and not helm[0].is_url
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.embedded.serving.access import Access, Rule, restricted
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.embedded.serving.access import RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
-from kubectl_eksdoc.kube.api_signs import Past
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
+from kubectl_eksdoc.kube.api_signs import LiveChanges
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
@@ -28,13 +28,13 @@ LISTS = (kinds.NODES, kinds.PODS, kinds.REPLICA_SETS)
 
 def changes(folder: Path, *lists: Resource) -> dict[str, Any]:
     """As somebody with the right to list these, and nobody's keys of AWS."""
-    user = restricted("x", [Rule(("list",), (each.plural,), (each.group,)) for each in lists])
-    api = Api(worlds.plane_of("rich", None), Setup(Access({"x": user})), ByHand())
+    user = restricted("x", [RbacRule(("list",), (each.plural,), (each.group,)) for each in lists])
+    api = Api(worlds.plane_of("rich", None), Setup(TokenUsers({"x": user})), ManualTime())
     with serving(api) as server:
         config = kubeconfigs.one(folder / "config", server.url("x"), name="lab")
         out, err = io.StringIO(), io.StringIO()
         argv = ["check", "--only", "kubelet-skew", "--changed-since", "300d", "-o", "json", "--kubeconfig", config]
-        run(argv, out, err, around=Surroundings(out, err, {}))
+        run(argv, out, err, around=CommandContext(out, err, {}))
     assert out.getvalue(), err.getvalue()
     found: dict[str, Any] = json.loads(out.getvalue())
     return found
@@ -56,9 +56,9 @@ def test_each_right_alone_is_missed(tmp_path: Path, right: Resource) -> None:
 
 
 def test_the_past_of_a_cluster_that_forbids_all_is_unknown(tmp_path: Path) -> None:
-    api = Api(worlds.plane_of("rich", None), Setup(Access({"x": restricted("x", [])})), ByHand())
+    api = Api(worlds.plane_of("rich", None), Setup(TokenUsers({"x": restricted("x", [])})), ManualTime())
     with serving(api) as server:
-        past = Past(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url("x"), name="lab")))
+        past = LiveChanges(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url("x"), name="lab")))
         told = past.told()
         past.close()
     assert all(isinstance(each, Unknown) for each in (*told.revisions.values(), told.events))

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
-from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen, kinds_of
-from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
-from kubectl_eksdoc.model.api_usage import ApiTold, KindTold
-from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.api_usage import ApiUsage, KindUsage
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.versions import Version
 from tests.builders import NOW
@@ -75,11 +75,11 @@ OFFERED = {"vpc-cni": "v1.21.2-eksbuild.1", "coredns": "v1.13.2-eksbuild.3", "ku
 )
 def test_with_the_answers_of_aws_nothing_is_above_info(programs: tuple, auto_mode: bool, tmp_path: Path) -> None:  # type: ignore[type-arg]
     """The commands that are summed up find nothing in the dump itself: see above."""
-    checks: tuple[Check, ...] = chosen()
+    checks: tuple[UpgradeCheck, ...] = chosen()
     cluster = SnapshotReader(a_dump(tmp_path, programs, auto_mode)).read(kinds_of(checks))
     now, target = Version(1, 33), Version(1, 34)
     listed = (*going(now, target), *gone_before(now))
-    fits = (Fits("1.33"), Fits("1.34", True))
+    fits = (CompatibleVersion("1.33"), CompatibleVersion("1.34", True))
     groups = {"node_groups": {}, "group_updates": {}, "releases": {}} if auto_mode else {}
     aws = told(
         a_group("workers"),
@@ -93,14 +93,14 @@ def test_with_the_answers_of_aws_nothing_is_above_info(programs: tuple, auto_mod
     )
     facts = CheckFacts(
         replace(cluster, observed_at=NOW),
-        Way(now, target, (target,), "as EKS describes it"),
+        UpgradePath(now, target, (target,), "as EKS describes it"),
         eks(auto_mode=auto_mode),
         aws,
-        ApiTold((), tuple(KindTold(each, ()) for each in listed), ()),
-        dict.fromkeys(Need, ()),
+        ApiUsage((), tuple(KindUsage(each, ()) for each in listed), ()),
+        dict.fromkeys(CheckNeed, ()),
         proxy={"data": {"config": "mode: iptables"}},
     )
-    plan = plan_check(facts, checks, Wish())
+    plan = plan_check(facts, checks, CheckWish())
     above = [each for each in plan.findings if each.severity is not Severity.INFO and each.status is not Status.PASS]
     assert [(each.code.name, each.message) for each in above] == []
     assert plan.outcome.status is Status.PASS and plan.causes == ()

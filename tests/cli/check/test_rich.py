@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.check.areas import Area
-from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.cli.rights import commands
 from tests.cli.check.asked import RICH, document
@@ -72,7 +72,7 @@ def test_budgets_that_let_pods_go_are_not_named(told: dict[str, Any]) -> None:
     assert found == set(ROWS["budget-never-allows"])
 
 
-def of_aws_alone(check: Check) -> bool:
+def of_aws_alone(check: UpgradeCheck) -> bool:
     """What has a table of its own (support) can be judged without."""
     asks = any(need in commands.ASKED_OF_NEED for need in check.needs)
     return asks and not check.kinds and check.area is not Area.SUPPORT and len(check.codes) == 1

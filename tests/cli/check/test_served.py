@@ -14,17 +14,17 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
 from kubectl_eksdoc.aws.live import LiveAws
-from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.rights import Right, commands
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.embedded.serving.access import RbacRule, ServedUser, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.model.codes import Code
@@ -52,7 +52,7 @@ class Somebody:
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = Surroundings(out, err, {}, open_session=with_aws(self._believed))
+        around = CommandContext(out, err, {}, open_session=with_aws(self._believed))
         code = run(["check", *argv, "--kubeconfig", self.config], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())
 
@@ -63,11 +63,11 @@ class Somebody:
         assert [error.message for error in JUDGE.iter_errors(found)] == []
         return found
 
-    def _believed(self) -> Believed:
+    def _believed(self) -> VerifiedCluster:
         return believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
 
 
-def own_rights(check: Check) -> tuple[Right, ...]:
+def own_rights(check: UpgradeCheck) -> tuple[Right, ...]:
     """What it needs, and every look at a cluster."""
     listed = {*check.kinds, *(right.resource for right in rights.BY_COMMAND["check"] if right.required)}
     return (
@@ -76,37 +76,37 @@ def own_rights(check: Check) -> tuple[Right, ...]:
     )
 
 
-def user(name: str, held: tuple[Right, ...]) -> User:
+def user(name: str, held: tuple[Right, ...]) -> ServedUser:
     listed = [each for each in held if not each.is_url]
-    rules = [Rule((each.verb,), (resource(each),), (each.resource.group,)) for each in listed]
-    return restricted(name, [*rules, *(Rule((each.verb,), (), paths=(each.of,)) for each in held if each.is_url)])
+    rules = [RbacRule((each.verb,), (resource(each),), (each.resource.group,)) for each in listed]
+    return restricted(name, [*rules, *(RbacRule((each.verb,), (), paths=(each.of,)) for each in held if each.is_url)])
 
 
 def resource(right: Right) -> str:
     return f"{right.resource.plural}/{right.subresource}" if right.subresource else right.resource.plural
 
 
-def token(check: Check) -> str:
+def token(check: UpgradeCheck) -> str:
     return check.codes[0].name
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Server]:
+def cluster() -> Iterator[SimulatedApiServer]:
     """Each check has a user with its own rights only."""
     users = {token(check): user(token(check), own_rights(check)) for check in ALL}
     whole = user("whole", rights.BY_COMMAND["check"])
-    api = Api(worlds.plane_of("rich", None), Setup(Access({"whole": whole, **users})), ByHand())
+    api = Api(worlds.plane_of("rich", None), Setup(TokenUsers({"whole": whole, **users})), ManualTime())
     with serving(api) as server:
         yield server
     assert list(api.faults) == []
 
 
-def somebody(cluster: Server, aws: World, folder: Path, token: str = "whole") -> Somebody:
+def somebody(cluster: SimulatedApiServer, aws: World, folder: Path, token: str = "whole") -> Somebody:
     return Somebody(kubeconfigs.one(folder / "config", cluster.url(token), name="lab"), aws, access(aws))
 
 
 def test_what_is_planted_is_found_and_what_is_asked_of_aws_is_registered(
-    cluster: Server, prod: World, tmp_path: Path
+    cluster: SimulatedApiServer, prod: World, tmp_path: Path
 ) -> None:
     prod.forget_calls()
     found = somebody(cluster, prod, tmp_path).document("--target", "1.37")
@@ -126,7 +126,9 @@ ONE_IN = 8
     "check", [pytest.param(each, marks=pytest.mark.long if n % ONE_IN else ()) for n, each in enumerate(ALL)], ids=token
 )
 @pytest.mark.long
-def test_each_check_alone_needs_its_own_rights_only(cluster: Server, prod: World, tmp_path: Path, check: Check) -> None:
+def test_each_check_alone_needs_its_own_rights_only(
+    cluster: SimulatedApiServer, prod: World, tmp_path: Path, check: UpgradeCheck
+) -> None:
     asking = somebody(cluster, prod, tmp_path, token(check))
     own = {*commands.WHOSE, *(question for need in check.needs for question in commands.ASKED_OF_NEED.get(need, ()))}
     allowed = {action for question in own for action in question.actions}

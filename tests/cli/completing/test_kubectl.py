@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.wiring.names import LONGEST_S
 from tests import needed
@@ -77,13 +77,13 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+def server() -> Iterator[SimulatedApiServer]:
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
         yield server
 
 
 @pytest.fixture
-def shell(home: Path, server: Server) -> Shell:
+def shell(home: Path, server: SimulatedApiServer) -> Shell:
     return Shell(home, kubeconfigs.one(home / "config", server.url(worlds.ADMIN_TOKEN), name="lab"))
 
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc.cli.completing.candidates import follows, words_of
 from kubectl_eksdoc.cli.completing.cursor import long_name, takes_value
 from kubectl_eksdoc.cli.completing.looking import _OWN
 from kubectl_eksdoc.cli.flags import OUTPUTS
-from kubectl_eksdoc.cli.parser import Parser, Refusal
+from kubectl_eksdoc.cli.parser import Parser, RefusedFlag
 from tests.cli.completing.asked import at
 
 
@@ -34,7 +34,7 @@ def test_what_follows_each_flag_is_decided() -> None:
     undecided = [
         f"{path} {long_name(flag)}"
         for path, flag in FLAGS
-        if takes_value(flag) and not isinstance(flag, Refusal)
+        if takes_value(flag) and not isinstance(flag, RefusedFlag)
         if words_of(flag) is None and follows(path, long_name(flag)) is None
     ]
     assert undecided == []
@@ -53,7 +53,9 @@ def test_the_table_has_no_flag_that_is_gone() -> None:
 def test_files_are_those_whose_help_says_so() -> None:
     for path, flag in FLAGS:
         if flag.metavar in ("FILE", "MANIFESTS", "PATH") and takes_value(flag):
-            assert follows(path, long_name(flag)) == sources.Takes(sources.Own.FILES), f"{path} {long_name(flag)}"
+            assert follows(path, long_name(flag)) == sources.CompletedName(sources.OwnNames.FILES), (
+                f"{path} {long_name(flag)}"
+            )
 
 
 def test_every_command_that_names_something_says_what() -> None:
@@ -72,7 +74,7 @@ def test_formats_are_those_of_the_command(place: str) -> None:
 
 
 def test_every_own_source_is_read() -> None:
-    assert set(_OWN) == set(sources.Own)
+    assert set(_OWN) == set(sources.OwnNames)
 
 
 def test_the_list_of_commands_is_what_their_parsers_say() -> None:
@@ -106,5 +108,5 @@ def test_every_flag_of_its_help_is_offered(path: str) -> None:
         name for flag in LEAVES[path].flags() if flag.help is not argparse.SUPPRESS for name in flag.option_strings
     }
     assert shown <= set(offered) and all(offered.values())
-    refused = {name for flag in LEAVES[path].flags() if isinstance(flag, Refusal) for name in flag.option_strings}
+    refused = {name for flag in LEAVES[path].flags() if isinstance(flag, RefusedFlag) for name in flag.option_strings}
     assert not refused & set(offered)

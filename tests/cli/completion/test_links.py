@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from tests import needed
 from tests.cli.running import Ran
 from tests.contracts.source import ROOT
@@ -42,7 +42,7 @@ def krew(tmp_path: Path) -> Path:
 def completion(folder: Path, *words: str, path: str | None = None) -> Ran:
     """As kubectl runs it: by the path where it was found."""
     out, err = io.StringIO(), io.StringIO()
-    around = Surroundings(out, err, {"PATH": str(folder) if path is None else path})
+    around = CommandContext(out, err, {"PATH": str(folder) if path is None else path})
     before, sys.argv = sys.argv, [str(folder / "kubectl-eksdoc")]
     try:
         code = run(["completion", *words], out, err, around=around)

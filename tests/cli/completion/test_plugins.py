@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.called import Called, command_line
+from kubectl_eksdoc.cli.called import ProgramName, command_line
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from tests import needed
 from tests.cli.running import Ran
 from tests.contracts.source import ROOT
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 def plugins(folder: Path, *words: str, path: str | None = None) -> Ran:
     out, err = io.StringIO(), io.StringIO()
-    around = Surroundings(out, err, {"PATH": str(folder) if path is None else path})
+    around = CommandContext(out, err, {"PATH": str(folder) if path is None else path})
     before, sys.argv = sys.argv, [str(folder / "kubectl-eksdoc")]
     try:
         code = run(["plugins", *words], out, err, around=around)
@@ -100,7 +100,7 @@ def test_mistakes(folder: Path) -> None:
 )
 def test_an_entry_point_completes_what_follows_its_command(argv: list[str], words: list[str]) -> None:
     called, found = command_line(argv)
-    assert found == words and isinstance(called, Called)
+    assert found == words and isinstance(called, ProgramName)
 
 
 @pytest.mark.long

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.probed import Resolvers
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
+from kubectl_eksdoc.embedded.serving.access import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon.stand_in import coredns
@@ -117,32 +117,32 @@ class Desk:
 
         return self.api.now(named)
 
-    def _around(self, out: io.StringIO, err: io.StringIO) -> Surroundings:
+    def _around(self, out: io.StringIO, err: io.StringIO) -> CommandContext:
         @contextmanager
         def told() -> Iterator[Callable[[], int]]:
             yield lambda: self.told()
 
-        return Surroundings(
+        return CommandContext(
             out,
             err,
             {"HOME": str(self.home), "USER": "ann", **self.environ},
             open_session=with_aws(self._believed),
             stdin=Typist(self.types, self.happens) if self.types else io.StringIO(),
-            run_edges=Edges(told_to_stop=told, clock=Fast(SPEED)),
+            run_edges=DrainRunEdges(told_to_stop=told, clock=Fast(SPEED)),
             sleep=lambda seconds: time.sleep(seconds / SPEED),
         )
 
-    def _believed(self) -> Believed:
+    def _believed(self) -> VerifiedCluster:
         aws = live(self.aws)
         return believed(aws, aws.access)
 
 
 @contextmanager
-def served(users: dict[str, User] | None = None) -> Iterator[tuple[Server, Api, Resolvers]]:
+def served(users: dict[str, ServedUser] | None = None) -> Iterator[tuple[SimulatedApiServer, Api, Resolvers]]:
     """The recorded cluster with its controllers, in which CoreDNS's pods look at their Corefile."""
     plane = worlds.plane_of("rich")
     resolvers = Resolvers(plane)
-    access = Access({TOKEN: ADMIN, **(users or {})})
+    access = TokenUsers({TOKEN: ADMIN, **(users or {})})
     setup = Setup(access, logs=PodLogs(aged=resolvers.lines), ports=resolvers.answer)
     api = Api(plane, setup, Scaled(time.monotonic, SPEED))
     with serving(api) as server:
@@ -151,7 +151,7 @@ def served(users: dict[str, User] | None = None) -> Iterator[tuple[Server, Api, 
 
 
 def desk(
-    at: tuple[Server, Api, Resolvers],
+    at: tuple[SimulatedApiServer, Api, Resolvers],
     home: Path,
     aws: World,
     managed: bool = True,

@@ -13,8 +13,8 @@ from typing import Any
 import jsonschema
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render import schemas
 from tests.builders import a_cluster
@@ -47,7 +47,7 @@ class Desk:
         def told() -> Iterator[Callable[[], int]]:
             yield lambda: self.told()
 
-        edges = Edges(
+        edges = DrainRunEdges(
             clock=Clock(world),
             told_to_stop=told,
             denied=lambda connection, asked: self.lacks(asked),
@@ -58,7 +58,7 @@ class Desk:
         )
         stdin = Typist(self.types, self.happens) if self.types else None
         environ = {"HOME": self.home.name, **environ}
-        around = Surroundings(
+        around = CommandContext(
             out, err, environ, open_reader=source.open, stdin=stdin, run_edges=edges, sleep=world.sleep
         )
         code = run([COMMAND, *argv], out, err, around=around)

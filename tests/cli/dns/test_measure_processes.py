@@ -17,7 +17,7 @@ import pytest
 
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import OLD_S
 from kubectl_eksdoc.embedded.probed import PROPAGATION_S
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.dns.desks import document
@@ -33,7 +33,7 @@ LAMEDUCK_SHORT = "dns-lameduck-short"
 
 
 @contextmanager
-def measuring(server: Server, home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+def measuring(server: SimulatedApiServer, home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
     """Whatever becomes of it, it is over at the end."""
     home.mkdir()
     config = kubeconfigs.one(home / "config", server.url(TOKEN), name="lab")

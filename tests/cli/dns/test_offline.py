@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.deployed import Notices
+from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.read import NEEDS, dns_facts, notices, whole_facts
-from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.commands import CommandTarget
 from kubectl_eksdoc.model.coredns import Propagation
 from tests.cli.running import run_cli
 from tests.embedded.clients.worlds import archive
@@ -44,10 +44,10 @@ def test_what_makes_the_queue_goes_to_the_account_that_was_asked() -> None:
     session = of_the_demo(NEEDS)
     words = ("--context", "lab", "--profile", "ops")
     facts = whole_facts(session, lambda: notices(session, words, True)).notices
-    assert isinstance(facts, Notices) and not facts.heard
+    assert isinstance(facts, InterruptionNotices) and not facts.heard
     ours, _, aws = facts.mend.partition(" && ")
     assert "--profile ops" in ours and "aws cloudformation create-stack" in aws and "--profile ops" in aws
-    assert Reach(words, words, words).of(facts.mend) == facts.mend, "no word is said twice"
+    assert CommandTarget(words, words, words).of(facts.mend) == facts.mend, "no word is said twice"
 
 
 def test_what_was_measured_from_this_machine_changes_nothing_in_the_demo() -> None:

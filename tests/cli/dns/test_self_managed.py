@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.embedded.serving.access import Rule, restricted
+from kubectl_eksdoc.embedded.serving.access import RbacRule, restricted
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.dns.desk import TOKEN, Desk, desk, served
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 JUDGE = jsonschema.Draft202012Validator(schemas.load("DnsChange"))
 YES = ("--yes", "--expect-changes", "1")
-READS = Rule(("get", "list", "watch"))
+READS = RbacRule(("get", "list", "watch"))
 LISTED = ("nodes", "namespaces", "pods", "configmaps", "deployments", "poddisruptionbudgets", "serviceaccounts")
 CHANGES = ("get", "list", "watch", "patch")
 WITHOUT = (*LISTED, "horizontalpodautoscalers", "endpointslices")
 USERS = {
-    "no-proxy": restricted("no-proxy", (Rule(CHANGES, (*WITHOUT, "pods/log")),)),
-    "blind": restricted("blind", (Rule(CHANGES, WITHOUT),)),
+    "no-proxy": restricted("no-proxy", (RbacRule(CHANGES, (*WITHOUT, "pods/log")),)),
+    "blind": restricted("blind", (RbacRule(CHANGES, WITHOUT),)),
     "viewer": restricted("viewer", (READS,)),
 }
 

@@ -13,15 +13,15 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.rights import Right
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.embedded.serving.access import RbacRule, ServedUser, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model.aws.access import AwsAccess
 from tests.aws.test_live import access, prod
 from tests.cli.running import Ran
@@ -47,16 +47,16 @@ class Somebody:
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = Surroundings(out, err, {}, open_session=with_aws(self._believed))
+        around = CommandContext(out, err, {}, open_session=with_aws(self._believed))
         code = run(["coredns-lameduck", *argv, "--kubeconfig", self.config], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())
 
-    def _believed(self) -> Believed:
+    def _believed(self) -> VerifiedCluster:
         return believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
 
 
-def user(name: str, held: tuple[Right, ...]) -> User:
-    return restricted(name, [Rule((each.verb,), (resource(each),), (each.resource.group,)) for each in held])
+def user(name: str, held: tuple[Right, ...]) -> ServedUser:
+    return restricted(name, [RbacRule((each.verb,), (resource(each),), (each.resource.group,)) for each in held])
 
 
 def resource(right: Right) -> str:
@@ -64,19 +64,19 @@ def resource(right: Right) -> str:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Server]:
+def cluster() -> Iterator[SimulatedApiServer]:
     """Each right has a user without it, in whichever namespace it is needed."""
     users = {
         f"without-{at}": user(str(right), tuple(r for r in RIGHTS if str(r) != str(right)))
         for at, right in enumerate(RIGHTS)
     }
-    api = Api(worlds.plane_of("rich", None), Setup(Access({"whole": user("whole", RIGHTS), **users})), ByHand())
+    api = Api(worlds.plane_of("rich", None), Setup(TokenUsers({"whole": user("whole", RIGHTS), **users})), ManualTime())
     with serving(api) as server:
         yield server
     assert list(api.faults) == []
 
 
-def somebody(cluster: Server, aws: World, folder: Path, token: str = "whole") -> Somebody:
+def somebody(cluster: SimulatedApiServer, aws: World, folder: Path, token: str = "whole") -> Somebody:
     return Somebody(kubeconfigs.one(folder / "config", cluster.url(token), name="lab"), aws, access(aws))
 
 
@@ -86,7 +86,7 @@ def document(ran: Ran) -> dict[str, Any]:
     return found
 
 
-def test_what_is_planted_is_found(cluster: Server, prod: World, tmp_path: Path) -> None:
+def test_what_is_planted_is_found(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
     ran = somebody(cluster, prod, tmp_path).run("-o", "json")
     found = document(ran)
     assert ran.code == 1 and found["coredns"]["managedAddon"] is True
@@ -111,14 +111,14 @@ def is_named(right: Right, ran: Ran) -> bool:
     return str(right) in {each.get("missing") for each in found if each["status"] == "unknown"}
 
 
-def unnamed(at: Iterable[int], cluster: Server, prod: World, folder: Path) -> list[str]:
+def unnamed(at: Iterable[int], cluster: SimulatedApiServer, prod: World, folder: Path) -> list[str]:
     """Of the rights at these places those whose user is not told of it."""
     told = {at: somebody(cluster, prod, folder, f"without-{at}").run("-o", "json") for at in at}
     return [str(RIGHTS[at]) for at, ran in told.items() if not is_named(RIGHTS[at], ran)]
 
 
 @pytest.mark.long
-def test_a_right_that_is_missing_is_named(cluster: Server, prod: World, tmp_path: Path) -> None:
+def test_a_right_that_is_missing_is_named(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
     """One that nothing is said without, one of notices, and every third one; all of them in the long tests."""
     kinds = [(right.required, "notices" in right.lost) for right in RIGHTS]
     first_of_each = {kind: at for at, kind in reversed(list(enumerate(kinds)))}
@@ -126,13 +126,15 @@ def test_a_right_that_is_missing_is_named(cluster: Server, prod: World, tmp_path
 
 
 @pytest.mark.long
-def test_every_right_that_is_missing_is_named(cluster: Server, prod: World, tmp_path: Path) -> None:
+def test_every_right_that_is_missing_is_named(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
     assert unnamed(range(len(RIGHTS)), cluster, prod, tmp_path) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("action", ["eks:DescribeCluster", "eks:DescribeAddon"])
-def test_an_action_that_is_missing_is_named(cluster: Server, prod: World, tmp_path: Path, action: str) -> None:
+def test_an_action_that_is_missing_is_named(
+    cluster: SimulatedApiServer, prod: World, tmp_path: Path, action: str
+) -> None:
     asking = somebody(cluster, prod, tmp_path)
     prod.deny(action)
     found = document(asking.run("-o", "json"))
@@ -140,7 +142,7 @@ def test_an_action_that_is_missing_is_named(cluster: Server, prod: World, tmp_pa
     assert action in {each.get("missing") for each in found["findings"]}
 
 
-def test_what_is_asked_of_aws_is_registered(cluster: Server, prod: World, tmp_path: Path) -> None:
+def test_what_is_asked_of_aws_is_registered(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
     asking = somebody(cluster, prod, tmp_path)
     prod.forget_calls()
     asking.run()
@@ -148,7 +150,9 @@ def test_what_is_asked_of_aws_is_registered(cluster: Server, prod: World, tmp_pa
     assert {f"{call.service}:{call.operation}" for call in prod.calls} <= known
 
 
-def test_what_may_be_unknown_does_not_count_and_a_word_is_refused(cluster: Server, prod: World, tmp_path: Path) -> None:
+def test_what_may_be_unknown_does_not_count_and_a_word_is_refused(
+    cluster: SimulatedApiServer, prod: World, tmp_path: Path
+) -> None:
     asking = somebody(cluster, prod, tmp_path)
     assert "takes no name" in asking.run("coredns").err
     assert "did you mean dns-unread" in asking.run("--accept-unknown", "dns-unred").err

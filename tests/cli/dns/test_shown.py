@@ -11,7 +11,7 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from tests.broken import accepted
 from tests.cli.running import Ran, Terminal
 from tests.reading import yaml_of
@@ -24,7 +24,7 @@ ALL = ("--set", "lameduck=20s", "--place", "on-demand", "--autoscale", "3:10")
 def ran(*argv: str, columns: int = 80) -> Ran:
     out, err = Terminal(), io.StringIO()
     environ = {"COLUMNS": str(columns), "NO_COLOR": "1"}
-    code = run(["coredns-lameduck", "--demo", *argv], out, err, around=Surroundings(out, err, environ))
+    code = run(["coredns-lameduck", "--demo", *argv], out, err, around=CommandContext(out, err, environ))
     return Ran(code, out.getvalue(), err.getvalue())
 
 

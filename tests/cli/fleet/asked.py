@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.model.fleet import Member, Outcome
 from tests.cli.running import Ran, Terminal
 from tests.fakes import kubeconfigs
@@ -58,6 +58,6 @@ def kubeconfig(folder: Path, *contexts: str) -> str:
 
 def ask(asking: Answering, *argv: str, terminal: bool = False) -> Ran:
     out, err = io.StringIO(), Terminal() if terminal else io.StringIO()
-    around = Surroundings(out, err, {}, open_members=asking.open)
+    around = CommandContext(out, err, {}, open_members=asking.open)
     code = run(argv, out, err, around=around)
     return Ran(code, out.getvalue(), err.getvalue())

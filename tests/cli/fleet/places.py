@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.embedded.serving.access import VIEWER, Access, restricted
+from kubectl_eksdoc.embedded.serving.access import VIEWER, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Dropped, Effect, Fault, Faulty
-from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
@@ -76,7 +76,7 @@ class Places:
 def places(folder: Path) -> Iterator[Places]:
     """Plain HTTP carries no token, so that who asks is in the URL."""
     users = {ALLOWED: VIEWER, NOBODY: restricted("nobody", ())}
-    api = Api(worlds.plane_of("small-traps", None), Setup(Access(users)), ByHand())
+    api = Api(worlds.plane_of("small-traps", None), Setup(TokenUsers(users)), ManualTime())
 
     def faulty(effect: Effect, times: int) -> Faulty:
         return Faulty(api, [Fault(effect, "/pods$", times=times)], time.sleep)

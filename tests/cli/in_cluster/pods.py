@@ -15,9 +15,9 @@ from pathlib import Path
 
 import trustme
 
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, User, restricted
+from kubectl_eksdoc.embedded.serving.access import ADMIN, RbacRule, ServedUser, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import Doc
 from tests import needed
 from tests.embedded.clients import worlds
@@ -31,8 +31,8 @@ class Cluster:
     """A served cluster in which whoever has the pod's token may what `grant` says, and nothing before. Mutable."""
 
     def __init__(self, name: str = "small-traps", speed: float = worlds.SPEED) -> None:
-        self._users: dict[str, User] = {worlds.ADMIN_TOKEN: ADMIN}
-        self.api = Api(worlds.plane_of(name), Setup(Access(self._users)), Scaled(time.monotonic, speed))
+        self._users: dict[str, ServedUser] = {worlds.ADMIN_TOKEN: ADMIN}
+        self.api = Api(worlds.plane_of(name), Setup(TokenUsers(self._users)), Scaled(time.monotonic, speed))
 
     def rotate(self, folder: Path) -> None:
         """As a kubelet does it: the pod's token is another one from now on."""
@@ -47,18 +47,18 @@ class Cluster:
         self._users[TOKEN] = restricted("system:serviceaccount:kube-system:eksdoc", rules)
 
 
-def _rules(role: Doc) -> Iterator[Rule]:
+def _rules(role: Doc) -> Iterator[RbacRule]:
     where = (role["metadata"]["namespace"],) if role["kind"] == "Role" else ()
     for rule in role["rules"]:
         verbs, paths = tuple(rule["verbs"]), tuple(rule.get("nonResourceURLs", ()))
         if paths:
-            yield Rule(verbs, (), (), (), paths)
+            yield RbacRule(verbs, (), (), (), paths)
         else:
-            yield Rule(verbs, tuple(rule["resources"]), tuple(rule["apiGroups"]), where)
+            yield RbacRule(verbs, tuple(rule["resources"]), tuple(rule["apiGroups"]), where)
 
 
 @contextmanager
-def serving_tls(api: Api, folder: Path) -> Iterator[Server]:
+def serving_tls(api: Api, folder: Path) -> Iterator[SimulatedApiServer]:
     """`folder` becomes that of a service account of this cluster."""
     authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
@@ -66,7 +66,7 @@ def serving_tls(api: Api, folder: Path) -> Iterator[Server]:
     (folder / "ca.crt").write_bytes(authority.cert_pem.bytes())
     (folder / "token").write_text(TOKEN, encoding="utf-8")
     (folder / "namespace").write_text("kube-system", encoding="utf-8")
-    with Server(api) as server:
+    with SimulatedApiServer(api) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
@@ -85,7 +85,7 @@ def job_of(docs: Sequence[Doc]) -> Doc:
 class Container:
     """The only container of a pod, each time with a new disk. `mount`: what its files are put below."""
 
-    def __init__(self, docs: Sequence[Doc], server: Server, account: Path, home: Path) -> None:
+    def __init__(self, docs: Sequence[Doc], server: SimulatedApiServer, account: Path, home: Path) -> None:
         (spec,) = job_of(docs)["spec"]["template"]["spec"]["containers"]
         assert spec["command"] == ["kubectl-eksdoc"]
         home.mkdir(parents=True)

@@ -11,7 +11,7 @@ import pytest
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server, serving
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.in_cluster.models import problems
 from tests.cli.in_cluster.test_drain import ours
@@ -30,14 +30,14 @@ def api() -> Api:
 
 
 @pytest.fixture
-def server(api: Api) -> Iterator[Server]:
+def server(api: Api) -> Iterator[SimulatedApiServer]:
     with serving(api) as server:
         yield server
     assert list(api.faults) == []
 
 
 @pytest.fixture
-def ann(server: Server, tmp_path: Path) -> Machine:
+def ann(server: SimulatedApiServer, tmp_path: Path) -> Machine:
     return machine(server, tmp_path / "ann")
 
 

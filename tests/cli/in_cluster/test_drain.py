@@ -13,7 +13,7 @@ import pytest
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server, serving
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.in_cluster.models import problems
@@ -33,14 +33,14 @@ def api() -> Api:
 
 
 @pytest.fixture
-def server(api: Api) -> Iterator[Server]:
+def server(api: Api) -> Iterator[SimulatedApiServer]:
     with serving(api) as server:
         yield server
     assert list(api.faults) == []
 
 
 @pytest.fixture
-def ann(server: Server, tmp_path: Path) -> Machine:
+def ann(server: SimulatedApiServer, tmp_path: Path) -> Machine:
     return machine(server, tmp_path / "ann")
 
 
@@ -205,7 +205,7 @@ def test_who_confirms_without_apply_is_told_that_nothing_is_created(ann: Machine
     assert "nothing is created" not in ann.run(*BLUE).err
 
 
-def test_who_may_not_is_told_before_anything_is_there(api: Api, server: Server, tmp_path: Path) -> None:
+def test_who_may_not_is_told_before_anything_is_there(api: Api, server: SimulatedApiServer, tmp_path: Path) -> None:
     viewer = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
     ran = viewer.run(*BLUE, *YES)
     assert ran.code == 3 and "the API server would not take serviceaccount/eksdoc-drain-" in ran.err

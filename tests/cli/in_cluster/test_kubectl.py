@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server, serving
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from tests import needed
 from tests.cli.in_cluster.test_drain import ours
 from tests.cli.run.served import Machine, machine
@@ -26,19 +26,19 @@ def api() -> Api:
 
 
 @pytest.fixture
-def server(api: Api) -> Iterator[Server]:
+def server(api: Api) -> Iterator[SimulatedApiServer]:
     with serving(api) as server:
         yield server
     assert list(api.faults) == []
 
 
 @pytest.fixture
-def ann(server: Server, tmp_path: Path) -> Machine:
+def ann(server: SimulatedApiServer, tmp_path: Path) -> Machine:
     return machine(server, tmp_path / "ann")
 
 
 @pytest.fixture
-def kubectl(server: Server, tmp_path: Path) -> Kubectl:
+def kubectl(server: SimulatedApiServer, tmp_path: Path) -> Kubectl:
     return Kubectl(needed.kubectl(), tmp_path, server.url(worlds.ADMIN_TOKEN))
 
 

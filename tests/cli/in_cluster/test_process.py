@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.handler import Server, serving
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.in_cluster.pods import Cluster, Container, job_of, serving_tls
 from tests.cli.run.served import EVICTED, Machine, aged, cordoned, machine
@@ -25,7 +25,7 @@ class Stage:
     """`ann`: a machine of somebody's, which has had the objects made; each start is the next pod of the Job."""
 
     cluster: Cluster
-    inside: Server
+    inside: SimulatedApiServer
     ann: Machine
     docs: Sequence[Doc]
     folder: Path

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.demo.reader import NOW, DemoReader
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.aws.access import AwsAccess
@@ -67,7 +67,7 @@ class Incident:
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = Surroundings(out, err, {}, open_session=with_aws(self._believed))
+        around = CommandContext(out, err, {}, open_session=with_aws(self._believed))
         code = run(["interruption", *argv, "--kubeconfig", self.config], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())
 
@@ -111,7 +111,7 @@ class Incident:
 
         self.api.now(change)
 
-    def _believed(self) -> Believed:
+    def _believed(self) -> VerifiedCluster:
         return believed(_asking(self.access, self.aws.endpoint), self.access)
 
 
@@ -133,7 +133,7 @@ def documents() -> tuple[Doc, ...]:
 def happened(aws: World, folder: Path, token: str = worlds.ADMIN_TOKEN) -> Iterator[Incident]:
     """With Spot instances behind the Spot nodes; `token`: whose rights somebody has."""
     plane = load(map(_placed(_instances(aws)), documents()), NOW).plane
-    api = Api(plane, worlds.SETUP, ByHand())
+    api = Api(plane, worlds.SETUP, ManualTime())
     for log, text in logs().items():
         api.logs.put(log.namespace, log.pod, log.container, text, log.previous)
     _role(aws)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tools.demo.incidents import others
@@ -192,7 +192,7 @@ def _node_class(row: Row) -> dict[str, Any]:
 
 
 @contextmanager
-def served(aws: World, account: Mapping[str, Any]) -> Iterator[Server]:
+def served(aws: World, account: Mapping[str, Any]) -> Iterator[SimulatedApiServer]:
     """The rows of one account."""
     if account:
         aws.client("ec2").modify_instance_metadata_defaults(**account)
@@ -209,7 +209,7 @@ def served(aws: World, account: Mapping[str, Any]) -> Iterator[Server]:
     plane.load("nodes", [_node(row, estate.provider_id(row)) for row in nodes])
     plane.load("pods", [_pod(row) for row in pods])
     aws.forget_calls()
-    api = Api(plane, worlds.SETUP, ByHand())
+    api = Api(plane, worlds.SETUP, ManualTime())
     for row in pods:
         if "log" in row:
             api.logs.put("default", row["pod"], "c", f"{row['log']}\n")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS
 from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass
@@ -97,19 +97,19 @@ class Desk:
         known = NodeClass("default", SaidOptions("required", self.hop_limit))
         return replace(with_classes(a_cluster(nodes=self.nodes, pods=pods), known), identity=self.who)
 
-    def _around(self, out: io.StringIO, err: io.StringIO) -> Surroundings:
+    def _around(self, out: io.StringIO, err: io.StringIO) -> CommandContext:
         @contextmanager
         def told() -> Iterator[Callable[[], int]]:
             yield lambda: self.told()
 
-        return Surroundings(
+        return CommandContext(
             out,
             err,
             {"HOME": str(self.home), "USER": "ann", **self.environ},
             open_reader=self._reader,
             open_session=self._opened,
             stdin=Typist(self.types, self.happens) if self.types else io.StringIO(),
-            run_edges=Edges(told_to_stop=told, clock=Fast(self.speed)),
+            run_edges=DrainRunEdges(told_to_stop=told, clock=Fast(self.speed)),
             sleep=lambda seconds: time.sleep(seconds / self.speed),
         )
 

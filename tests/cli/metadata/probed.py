@@ -6,10 +6,10 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.aws.access import AwsAccess
@@ -70,9 +70,9 @@ class Probing:
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = Surroundings(out, err, {}, open_session=with_aws(self._believed))
+        around = CommandContext(out, err, {}, open_session=with_aws(self._believed))
         code = run(["imds-probe", *argv, "--kubeconfig", self.config], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())
 
-    def _believed(self) -> Believed:
+    def _believed(self) -> VerifiedCluster:
         return believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)

@@ -16,7 +16,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -32,7 +32,7 @@ SERVICES = MetadataServices({f"n{number}": MetadataOptions("required", 2) for nu
 
 
 @contextmanager
-def probing(server: Server, home: Path) -> Iterator[subprocess.Popen[str]]:
+def probing(server: SimulatedApiServer, home: Path) -> Iterator[subprocess.Popen[str]]:
     """``imds-probe --active`` on every node; whatever becomes of it, it is over at the end."""
     home.mkdir()
     config = kubeconfigs.one(home / "config", server.url(TOKEN), name="lab")

@@ -15,7 +15,7 @@ import pytest
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import VIEWER
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.host.endings import told_to_stop
 from kubectl_eksdoc.imds_probe.probing.pods import SCRIPT
 from kubectl_eksdoc.model.api_objects import Doc
@@ -39,7 +39,7 @@ class Desk:
     """A machine, and the cluster that it works on."""
 
     machine: Machine
-    server: Server
+    server: SimulatedApiServer
     api: Api
 
     def nothing_left(self) -> None:

@@ -13,9 +13,9 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.imds_probe.read import NEEDS
-from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.session import SessionRequest, open_session
@@ -34,7 +34,7 @@ JUDGE = jsonschema.Draft202012Validator(schemas.load("ImdsProbe"))
 
 @pytest.fixture
 def ann(prod: World, tmp_path: Path) -> Iterator[Probing]:
-    with worlds.served("small-traps", ByHand(), pace=None) as (server, api):
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, api):
         nodes_are_instances(api, prod)
         yield Probing(
             kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab"), prod, access(prod)
@@ -171,9 +171,9 @@ def test_where_nothing_says_which_region_the_cluster_still_tells_what_it_can(
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
-    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
-        world = open_session(SessionRequest(SourceChoice(), Connection(kubeconfig=config), AwsWanted(), NEEDS))
+        world = open_session(SessionRequest(SourceChoice(), Connection(kubeconfig=config), AwsRequest(), NEEDS))
         assert world.cluster.nodes
     assert len(world.cluster.nodes) == 12 and isinstance(world.aws, Unknown) and "AWS was not asked" in world.aws.why
 
@@ -188,7 +188,7 @@ def test_without_credentials_of_aws_the_cluster_is_judged_all_the_same(
         monkeypatch.setenv(name, str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     connection = Connection(kubeconfig=ann.config)
-    wanted = AwsWanted("prod", "ap-northeast-2", "")
+    wanted = AwsRequest("prod", "ap-northeast-2", "")
     world = open_session(SessionRequest(SourceChoice(), connection, wanted, NEEDS))
     assert isinstance(world.aws, Unknown) and world.login is not None and world.cluster.nodes
     assert "AWS was not asked: there are no AWS credentials" in world.aws.why

@@ -15,15 +15,15 @@ from urllib.parse import urlsplit
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.embedded.serving.access import Access, User
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.embedded.serving.access import ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.targets import Reply
 from kubectl_eksdoc.flows.ports import Field
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.field.live import LiveField, RenewableField
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.field.live import LiveRunField, RenewableField
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -57,8 +57,8 @@ def _told_after(seconds: float) -> Callable[[], AbstractContextManager[Callable[
 @contextmanager
 def _soon_sure(connection: Connection) -> Iterator[Field]:
     """As `wiring.runs.open_watch`, but that a refusal is believed at once, and not after half a minute."""
-    hasty = Patience(refused=0.2, first_pause=0.05, longest_pause=0.1)
-    with closing(RenewableField(lambda: LiveField(connection, "", patience=hasty))) as watched:
+    hasty = RetryPolicy(refused=0.2, first_pause=0.05, longest_pause=0.1)
+    with closing(RenewableField(lambda: LiveRunField(connection, "", patience=hasty))) as watched:
         yield watched
 
 
@@ -66,10 +66,10 @@ class Site:
     """A served cluster to which people come with rights of their own. Mutable: `users`, by their tokens."""
 
     def __init__(self, plane: ControlPlane) -> None:
-        self.users: dict[str, User] = {}
-        self.api = Api(plane, Setup(Access(self.users), ports=_metrics), ByHand())
+        self.users: dict[str, ServedUser] = {}
+        self.api = Api(plane, Setup(TokenUsers(self.users), ports=_metrics), ManualTime())
         self._count = itertools.count()
-        self.server: Server | None = None
+        self.server: SimulatedApiServer | None = None
 
     @contextmanager
     def served(self) -> Iterator[Site]:
@@ -103,8 +103,8 @@ class Desk:
         config = kubeconfigs.one(self.folder / "config", self.site.url(token), name="lab")
         out, err = io.StringIO(), io.StringIO()
         words = command.replace("FILE", str(self.folder / "file.eksdoc")).split()
-        edges = Edges(told_to_stop=_told_after(longest_s), open_watch=_soon_sure)
-        around = Surroundings(out, err, {"HOME": str(self.folder), "COLUMNS": "200"}, run_edges=edges)
+        edges = DrainRunEdges(told_to_stop=_told_after(longest_s), open_watch=_soon_sure)
+        around = CommandContext(out, err, {"HOME": str(self.folder), "COLUMNS": "200"}, run_edges=edges)
         code = run([*words, "--kubeconfig", config, *self.reaching], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue()), user
 

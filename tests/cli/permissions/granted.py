@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.embedded.serving.access import Action, Rule, User, restricted
+from kubectl_eksdoc.embedded.serving.access import Action, RbacRule, ServedUser, restricted
 from kubectl_eksdoc.embedded.serving.targets import words_of
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.running import run_cli
@@ -37,11 +37,11 @@ class Held(NamedTuple):
         return self.resource.startswith("/")
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> RbacRule:
         if self.is_path:
-            return Rule((self.verb,), (), (), (), (self.resource,))
+            return RbacRule((self.verb,), (), (), (), (self.resource,))
         where = (self.namespace,) if self.namespace else ()
-        return Rule((self.verb,), (self.resource,), (self.group,), where)
+        return RbacRule((self.verb,), (self.resource,), (self.group,), where)
 
     def allows(self, action: Action) -> bool:
         return self.rule.allows(action)
@@ -71,7 +71,7 @@ def held(docs: Iterable[Doc]) -> Iterator[Held]:
                     yield from (Held(verb, of, group, namespace) for of in rule["resources"])
 
 
-class Watched(User):
+class Watched(ServedUser):
     """A user whose requests are written down in `asked`: of resources and of paths that not everybody may get. As at
     the API server itself, what a resource's path is asked for is a matter of rights, whether or not it is served."""
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.probed import MetadataServices
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
+from kubectl_eksdoc.embedded.serving.access import ADMIN, ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 RUN = "20261120-093000-abcd"
-Users = dict[str, User]
+Users = dict[str, ServedUser]
 """By their tokens."""
 
 
@@ -51,7 +51,7 @@ def _not_told() -> Iterator[Callable[[], int]]:
 class Ground:
     """A served cluster whose time passes so many times as fast as that of the wall, the account, and a home."""
 
-    server: Server
+    server: SimulatedApiServer
     api: Api
     aws: World
     home: Path
@@ -62,10 +62,10 @@ class Ground:
         """What it says to who has the token."""
         out, err = io.StringIO(), io.StringIO()
         config = kubeconfigs.one(self.home / "config", self.server.url(token), name="lab")
-        edges = Edges(told_to_stop=_not_told, clock=Fast(self.speed), new_run_id=lambda now: RUN)
+        edges = DrainRunEdges(told_to_stop=_not_told, clock=Fast(self.speed), new_run_id=lambda now: RUN)
         accepted = self.home / "accepted.yaml"
         accepted.write_text("- {code: kubelet-skew, reason: known, until: 2026-12-31}\n", encoding="utf-8")
-        around = Surroundings(
+        around = CommandContext(
             out,
             err,
             {"HOME": str(self.home), "USER": "ann", "COLUMNS": "200"},
@@ -160,7 +160,7 @@ def addon(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
     """vpc-cni as people have set it."""
     api = Api(
         worlds.plane_of("rich"),
-        Setup(Access({**users, worlds.ADMIN_TOKEN: ADMIN})),
+        Setup(TokenUsers({**users, worlds.ADMIN_TOKEN: ADMIN})),
         Scaled(time.monotonic, worlds.SPEED),
     )
     with serving(api) as server:
@@ -185,7 +185,7 @@ def rich(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
 
 @contextmanager
 def small(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
-    api = Api(worlds.plane_of("small-traps"), Setup(Access(users)), Scaled(time.monotonic, worlds.SPEED))
+    api = Api(worlds.plane_of("small-traps"), Setup(TokenUsers(users)), Scaled(time.monotonic, worlds.SPEED))
     with serving(api) as server:
         yield Ground(server, api, aws, folder, worlds.SPEED)
     assert list(api.faults) == []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import Access, User
+from kubectl_eksdoc.embedded.serving.access import ServedUser, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -54,9 +54,9 @@ class Shop:
 
 @contextmanager
 def shop(folder: Path, held: Iterable[Held]) -> Iterator[Shop]:
-    users: dict[str, User] = {"admin": Watched("admin", ADMIN)}
+    users: dict[str, ServedUser] = {"admin": Watched("admin", ADMIN)}
     who = users["other"] = Watched("other", held)
-    api = Api(worlds.plane_of("small-traps"), Setup(Access(users)), Scaled(time.monotonic, worlds.SPEED))
+    api = Api(worlds.plane_of("small-traps"), Setup(TokenUsers(users)), Scaled(time.monotonic, worlds.SPEED))
     folder.mkdir(exist_ok=True)
     with serving(api) as server:
         yield Shop(machine(server, folder / "ann", "admin"), machine(server, folder / "ben", "other"), who)
@@ -160,7 +160,7 @@ def test_a_flag_needs_what_is_printed_with_it_and_uses_all_of_that(of: Flagged, 
     words = f"drain run --nodegroup blue {of.flags}"
     role = printed(words)
     who = Watched("other", role)
-    api = Api(of.made(), Setup(Access({"other": who})), Scaled(time.monotonic, of.speed))
+    api = Api(of.made(), Setup(TokenUsers({"other": who})), Scaled(time.monotonic, of.speed))
     with serving(api) as server:
         ben = machine(server, tmp_path / "ben", "other")
         ben.types = of.typed
@@ -188,7 +188,7 @@ def test_an_opt_in_that_is_not_granted_is_named_before_anything_is_done(
 ) -> None:
     """Half a run is worse than none. Who has it in the namespaces of the pods has all that is needed."""
     who = Watched("other", printed("drain run"))
-    api = Api(of.made(), Setup(Access({"other": who})), Scaled(time.monotonic, of.speed))
+    api = Api(of.made(), Setup(TokenUsers({"other": who})), Scaled(time.monotonic, of.speed))
     with serving(api) as server:
         ben = machine(server, tmp_path / "ben", "other")
         ben.types = of.typed
@@ -202,7 +202,7 @@ def test_an_opt_in_in_the_namespace_of_the_pods_is_enough(tmp_path: Path) -> Non
     there = [Held(verb, "deployments", "apps", "default") for verb in ("get", "patch")]
     api = Api(
         FLAGGED[0].made(),
-        Setup(Access({"other": Watched("other", [*printed("drain run"), *there])})),
+        Setup(TokenUsers({"other": Watched("other", [*printed("drain run"), *there])})),
         Scaled(time.monotonic, FLAGGED[0].speed),
     )
     with serving(api) as server:

@@ -13,12 +13,12 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import Forbidden, Unauthorized, Unreachable
 from kubectl_eksdoc.kube.reviews import reviewed
-from kubectl_eksdoc.kube.sent import Sent
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kube.sent import SentRequest
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.permissions import Permission, Review
@@ -79,11 +79,11 @@ def test_a_right_in_another_namespace_is_none(tmp_path: Path) -> None:
 class Answers:
     """A `Sender` that answers each question so."""
 
-    def __init__(self, answer: Callable[[dict[str, Any]], Sent]) -> None:
+    def __init__(self, answer: Callable[[dict[str, Any]], SentRequest]) -> None:
         self.asked: list[dict[str, Any]] = []
         self._answer = answer
 
-    def send(self, method: str, path: str, query: object, body: Any, content_type: str = "") -> Sent:
+    def send(self, method: str, path: str, query: object, body: Any, content_type: str = "") -> SentRequest:
         self.asked.append(body["spec"])
         return self._answer(body["spec"])
 
@@ -92,8 +92,8 @@ METRICS = Permission("get", Resource("", "/metrics", namespaced=False))
 NODES, PODS = Permission("list", kinds.NODES), Permission("list", kinds.PODS)
 
 
-def of(status: object) -> Sent:
-    return Sent(Status(201), {"status": status})
+def of(status: object) -> SentRequest:
+    return SentRequest(ApiStatus(201), {"status": status})
 
 
 def test_paths_are_asked_for_as_paths() -> None:
@@ -110,11 +110,11 @@ def test_paths_are_asked_for_as_paths() -> None:
         (of({}), "without a decision"),
         (of("yes"), "without a decision"),
         (of({"allowed": "yes"}), "without a decision"),
-        (Sent(Status(500, message="etcd"), {}), "answered 500 without a decision: etcd"),
-        (Sent(Lost("timeout"), {}), "no answer: timeout"),
+        (SentRequest(ApiStatus(500, message="etcd"), {}), "answered 500 without a decision: etcd"),
+        (SentRequest(LostAnswer("timeout"), {}), "no answer: timeout"),
     ],
 )
-def test_what_is_no_decision_is_unknown(sent: Sent, why: str) -> None:
+def test_what_is_no_decision_is_unknown(sent: SentRequest, why: str) -> None:
     answers = iter([of({"allowed": True}), sent])
     first, second, *rest = reviewed(Answers(lambda _: next(answers, of({"allowed": False}))), [NODES, PODS, METRICS])
     assert first.allowed is True and second.allowed is None and why in second.why
@@ -124,12 +124,12 @@ def test_what_is_no_decision_is_unknown(sent: Sent, why: str) -> None:
 @pytest.mark.parametrize(
     ("sent", "error"),
     [
-        (Sent(Lost("refused"), {}), Unreachable),
-        (Sent(Status(401, message="expired"), {}), Unauthorized),
-        (Sent(Status(403, message='User "eve" cannot create resource'), {}), Forbidden),
+        (SentRequest(LostAnswer("refused"), {}), Unreachable),
+        (SentRequest(ApiStatus(401, message="expired"), {}), Unauthorized),
+        (SentRequest(ApiStatus(403, message='User "eve" cannot create resource'), {}), Forbidden),
     ],
 )
-def test_who_may_not_even_ask_is_told(sent: Sent, error: type[Exception]) -> None:
+def test_who_may_not_even_ask_is_told(sent: SentRequest, error: type[Exception]) -> None:
     with pytest.raises(error):
         reviewed(Answers(lambda _: sent), [NODES, PODS])
 
@@ -141,6 +141,6 @@ def test_what_the_cluster_does_not_say_is_exit_code_5(tmp_path: Path) -> None:
         return tuple(Review(each, None if each.verb == "watch" else True, "it is too busy") for each in asked)
 
     config = kubeconfigs.one(tmp_path / "config", "https://127.0.0.1:1", name="lab")
-    around = Surroundings(out, err, {}, run_edges=Edges(reviewed=silent))
+    around = CommandContext(out, err, {}, run_edges=DrainRunEdges(reviewed=silent))
     assert run(["permissions", "drain", "run", "--check", "--kubeconfig", config], out, err, around=around) == 5
     assert "3 rights that the cluster does not report" in out.getvalue() and "it is too busy" in out.getvalue()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.names import Kind
+from kubectl_eksdoc.model.names import NameKind
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.wiring.names import Asked, Beside, names_of
+from kubectl_eksdoc.wiring.names import BackgroundReads, NameQuery, names_of
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 from tests.aws.test_live import prod
 from tests.cli.permissions import sites
@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 __all__ = ["prod"]
-OFFERED = {Kind.NODES, Kind.NODE_GROUPS, Kind.NAMESPACES, Kind.PODS, Kind.PODS_ANYWHERE, Kind.BUDGETS, Kind.ADDONS}
+OFFERED = {
+    NameKind.NODES,
+    NameKind.NODE_GROUPS,
+    NameKind.NAMESPACES,
+    NameKind.PODS,
+    NameKind.PODS_ANYWHERE,
+    NameKind.BUDGETS,
+    NameKind.ADDONS,
+}
 """Of kinds of which there are some on that cluster: nobody has run anything."""
 
 
@@ -44,10 +52,10 @@ def test_its_role_is_enough_and_no_other_request_is_sent(
         connection = replace(Connection(), kubeconfig=config, tls_server_name=reached[-1])
         allow(prod, policy("completion"))
         offered = set()
-        for kind in Kind:
-            where = JOURNAL_NAMESPACE if kind is Kind.RUNS else ""
-            asked = Asked(kind, SourceChoice(), connection, where, (NAME, REGION, ""))
-            if names_of(asked, {"HOME": str(tmp_path)}, str(tmp_path), Beside(at_once)):
+        for kind in NameKind:
+            where = JOURNAL_NAMESPACE if kind is NameKind.RUNS else ""
+            asked = NameQuery(kind, SourceChoice(), connection, where, (NAME, REGION, ""))
+            if names_of(asked, {"HOME": str(tmp_path)}, str(tmp_path), BackgroundReads(at_once)):
                 offered.add(kind)
     assert offered == OFFERED
     assert unregistered(who.asked, role) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server, serving
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from tests.cli.run.served import Machine, machine
 from tests.kube.field.test_whole_drain import Evictions
 
@@ -19,16 +19,16 @@ def seen(api: Api) -> Evictions:
 
 
 @pytest.fixture
-def server(api: Api) -> Iterator[Server]:
+def server(api: Api) -> Iterator[SimulatedApiServer]:
     with serving(api) as server:
         yield server
 
 
 @pytest.fixture
-def one(server: Server, tmp_path: Path) -> Machine:
+def one(server: SimulatedApiServer, tmp_path: Path) -> Machine:
     return machine(server, tmp_path / "ann")
 
 
 @pytest.fixture
-def other(server: Server, tmp_path: Path) -> Machine:
+def other(server: SimulatedApiServer, tmp_path: Path) -> Machine:
     return machine(server, tmp_path / "ben")

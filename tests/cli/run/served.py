@@ -13,13 +13,13 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.run_edges import DrainRunEdges
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-from kubectl_eksdoc.kube.journal.runs import Asked
+from kubectl_eksdoc.kube.journal.runs import WishListener
 from kubectl_eksdoc.kube.locking.lease import micro_time
 from kubectl_eksdoc.kube.sent import real_clock
 from kubectl_eksdoc.kubernetes.news import News
@@ -28,7 +28,7 @@ from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.objects.structs import moment
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.wiring.runs import Hooks, Keeping, RunEdges, open_run, sender_of
+from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation, RunEdges, open_run, sender_of
 from tests.cli.running import Ran, Terminal
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -59,9 +59,9 @@ class Hasty:
 
 
 @contextmanager
-def opened_fast(connection: Connection, keeping: Keeping, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:
+def opened_fast(connection: Connection, keeping: JournalLocation, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:
     maps = ConfigMaps(sender_of(connection), keeping.namespace, real_clock())
-    with open_run(connection, keeping, wait_s, hooks) as world, Asked(maps, keeping.run, look_s=0.05) as asked:
+    with open_run(connection, keeping, wait_s, hooks) as world, WishListener(maps, keeping.run, look_s=0.05) as asked:
         yield replace(world, clock=Fast(), field=Hasty(world.field), wanted=lambda: asked.wanted)
 
 
@@ -96,7 +96,7 @@ class Machine:
     types: str = ""
     before_typing: Callable[[], object] = lambda: None
     times_told: Callable[[], int] = lambda: 0
-    opens_run: Callable[[Connection, Keeping, float, Hooks], AbstractContextManager[RunEdges]] = opened_fast
+    opens_run: Callable[[Connection, JournalLocation, float, Hooks], AbstractContextManager[RunEdges]] = opened_fast
     opens_out: Callable[[], Said] = Said
     opens_err: Callable[[], Said] = Said
     out: Said = field(default_factory=Said)
@@ -127,24 +127,24 @@ class Machine:
         thread.join(60)
         assert not thread.is_alive(), self.err.getvalue()
 
-    def _around(self, environ: dict[str, str]) -> Surroundings:
+    def _around(self, environ: dict[str, str]) -> CommandContext:
         stdin = Typist(self.types, self.before_typing) if self.types else io.StringIO()
 
         @contextmanager
         def told() -> Iterator[Callable[[], int]]:
             yield lambda: self.times_told()
 
-        return Surroundings(
+        return CommandContext(
             self.out,
             self.err,
             {"HOME": str(self.home), "USER": self.home.name, **environ},
             stdin=stdin,
-            run_edges=Edges(open_run=self.opens_run, told_to_stop=told),
+            run_edges=DrainRunEdges(open_run=self.opens_run, told_to_stop=told),
             sleep=lambda seconds: time.sleep(seconds / 20),
         )
 
 
-def machine(server: Server, home: Path, token: str = worlds.ADMIN_TOKEN) -> Machine:
+def machine(server: SimulatedApiServer, home: Path, token: str = worlds.ADMIN_TOKEN) -> Machine:
     home.mkdir()
     return Machine(home, kubeconfigs.one(home / "config", server.url(token), name="lab"))
 

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run.again import asked_again
 from kubectl_eksdoc.cli.run.options import add_between_waves, add_limits, limits_given, words_of
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import Hooks
 
@@ -17,12 +17,12 @@ from kubectl_eksdoc.wiring.runs import Hooks
 @pytest.mark.parametrize(
     "limits",
     [
-        Limits(),
-        Limits(hold_s=0.5, pending_s=1.0, not_ready=0, away_s=86400.0, failing_s=2.25, blocked_s=1e6, soak_s=120.0),
+        RunLimits(),
+        RunLimits(hold_s=0.5, pending_s=1.0, not_ready=0, away_s=86400.0, failing_s=2.25, blocked_s=1e6, soak_s=120.0),
     ],
 )
 @pytest.mark.parametrize("hooks", [Hooks(), Hooks({"before-wave": "-x 'a b'", "after-wave": "exit 0"})])
-def test_guards_and_hooks_are_read_back_from_their_words(limits: Limits, hooks: Hooks) -> None:
+def test_guards_and_hooks_are_read_back_from_their_words(limits: RunLimits, hooks: Hooks) -> None:
     asked = asked_again(("old-1", *words_of(limits, hooks)), "run r1")
     assert (asked.limits, asked.hooks, asked.targeting.names) == (limits, hooks, ("old-1",))
 
@@ -32,7 +32,7 @@ def test_what_is_said_now_goes_before_what_was_also_a_default() -> None:
     add_limits(parser)
     add_between_waves(parser)
     said = limits_given(parser.parse_args(["--soak", "0", "--eviction-timeout", "30m"]))
-    assert replace(Limits(blocked_s=60.0, soak_s=30.0, not_ready=7), **said) == Limits(not_ready=7)
+    assert replace(RunLimits(blocked_s=60.0, soak_s=30.0, not_ready=7), **said) == RunLimits(not_ready=7)
     assert limits_given(parser.parse_args([])) == {}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from tests.cli.run.served import Machine
 from tests.drains.secured import secured
 from tests.embedded.clients import worlds
@@ -29,7 +29,7 @@ class Changing:
         self._api = api
         self._left = used
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         given = request.headers["authorization"].removeprefix("Bearer ")
         if given == "t1":
             self._left -= 1

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run.desk import RunDesk
+from kubectl_eksdoc.cli.run.desk import RunController
 from kubectl_eksdoc.cli.run.live import SPEED as DEMO_SPEED
-from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns, Where
+from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns, ScreenSource
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.run.chronicle import Chronicle, NodeState
+from kubectl_eksdoc.drain.run.chronicle import NodeState, RunHistory
 from kubectl_eksdoc.drain.run.replay import of_events
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.host.journals import read_recorded
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
@@ -29,7 +29,7 @@ from kubectl_eksdoc.model.journal import RunEvents
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.simulator import mishaps
-from kubectl_eksdoc.tui.run.state import Kind, Live, Outcome, Prepared
+from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSummaryView
 from tests.builders import a_cluster, a_node
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.embedded.clients import worlds
@@ -46,9 +46,9 @@ def api() -> Api:
     return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
 
 
-def desk_of(machine: Machine, **environ: str) -> RunDesk:
+def desk_of(machine: Machine, **environ: str) -> RunController:
     options = GlobalOptions(connection=Connection(kubeconfig=machine.config))
-    return RunDesk(machine._around(environ), lambda: options)
+    return RunController(machine._around(environ), lambda: options)
 
 
 def shown_to(machine: Machine, targeting: Targeting = BLUE, policy: DrainPolicy = DrainPolicy()) -> DrainView:
@@ -57,11 +57,11 @@ def shown_to(machine: Machine, targeting: Targeting = BLUE, policy: DrainPolicy 
     return DrainView(plan, cluster)
 
 
-def prepared(machine: Machine, desk: RunDesk) -> Prepared:
+def prepared(machine: Machine, desk: RunController) -> PreparedRun:
     return desk.prepare(BLUE, DrainPolicy(), shown_to(machine))
 
 
-def over(live: Live, seen: Chronicle | None = None) -> Outcome:
+def over(live: ActiveRun, seen: RunHistory | None = None) -> RunSummaryView:
     """What came of it, once all was told."""
     ends_s = time.monotonic() + LONGEST_S
     while True:
@@ -93,7 +93,7 @@ def test_a_plan_of_a_cluster_that_has_changed_is_not_prepared(api: Api, one: Mac
     assert "ctrl+r reads it again" in refused.value.hint and seen.of == before
 
 
-def test_missing_rights_are_all_named(api: Api, server: Server, tmp_path: Path) -> None:
+def test_missing_rights_are_all_named(api: Api, server: SimulatedApiServer, tmp_path: Path) -> None:
     reader = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
     with pytest.raises(Forbidden, match="does not let you: patch nodes") as refused:
         prepared(reader, desk_of(reader))
@@ -128,7 +128,7 @@ def test_a_plan_that_drains_nothing_or_supposes_something_is_none(one: Machine) 
 def test_the_served_demo_is_known_by_its_name_as_it_is_this_tool_that_serves_it() -> None:
     read = a_cluster(nodes=[a_node()])
     unnamed = replace(read, identity=replace(read.identity, cluster=""))
-    who = Where(SourceChoice(), GlobalOptions(), "demo-shop").named(unnamed).identity
+    who = ScreenSource(SourceChoice(), GlobalOptions(), "demo-shop").named(unnamed).identity
     assert (who.cluster, who.unverified) == ("demo-shop", ())
 
 
@@ -143,15 +143,15 @@ def test_a_run_that_is_not_there_is_said_so(what: str, one: Machine) -> None:
 
 
 def test_a_run_is_prepared_begun_told_and_given_back(
-    api: Api, server: Server, seen: Evictions, one: Machine, tmp_path: Path
+    api: Api, server: SimulatedApiServer, seen: Evictions, one: Machine, tmp_path: Path
 ) -> None:
     before, desk = cordoned(api), desk_of(one)
     ready = prepared(one, desk)
-    assert (ready.kind, ready.name, ready.nodes, ready.typed) == (Kind.DRAIN, "lab", ("old-1",), ("lab 1",))
+    assert (ready.kind, ready.name, ready.nodes, ready.typed) == (RunKind.DRAIN, "lab", ("old-1",), ("lab 1",))
     assert (cordoned(api), seen.of, desk.live) == (before, {}, None), "nothing was done yet"
     live = ready.begin()
     assert desk.live is live and live.view is not None and [aim.node for aim in live.aims] == ["old-1"]
-    known = Chronicle(live.aims)
+    known = RunHistory(live.aims)
     outcome = over(live, known)
     assert not outcome.bad and outcome.said.startswith("Drained: 1 of 1 node emptied by 16 evictions")
     check_it_is_shown_again_with_reasons_and_budgets(outcome.events, known)
@@ -162,7 +162,7 @@ def test_a_run_is_prepared_begun_told_and_given_back(
     assert "old-1" in cordoned(api)
     back = desk.prepare_giving_back(live.run)
     # The targets that were skipped were cordoned too.
-    assert (back.kind, back.nodes, back.run) == (Kind.GIVE_BACK, tuple(f"old-{i}" for i in range(6)), live.run)
+    assert (back.kind, back.nodes, back.run) == (RunKind.GIVE_BACK, tuple(f"old-{i}" for i in range(6)), live.run)
     assert back.typed == ("lab 1",), "what the plan of the run counted"
     assert f"the plan of run {live.run} drains 1 node: this is the number to type" in back.notes
     given = over(back.begin())
@@ -173,7 +173,7 @@ def test_a_run_is_prepared_begun_told_and_given_back(
         desk.prepare_giving_back(live.run)
 
 
-def check_it_is_shown_again_with_reasons_and_budgets(events: str, known: Chronicle) -> None:
+def check_it_is_shown_again_with_reasons_and_budgets(events: str, known: RunHistory) -> None:
     recorded = read_recorded(events)
     assert isinstance(recorded, RunEvents) and not recorded.dropped
     again = of_events(recorded)
@@ -203,7 +203,7 @@ def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: 
         with pytest.raises(UsageError, match=f"run {live.run} is under way here"):
             again()
     until(lambda: seen.of)
-    live.wish(Wish.PAUSE)
+    live.wish(RunWish.PAUSE)
     until(lambda: (update := live.look()).standing is not None and update.standing.paused)
     elsewhere = desk_of(other)
 
@@ -215,7 +215,7 @@ def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: 
     until(is_locked)
     with pytest.raises(UsageError, match="leads a run of this cluster"):
         elsewhere.prepare_going_on(live.run)
-    live.wish(Wish.STOP)
+    live.wish(RunWish.STOP)
     assert over(live).bad and max(seen.of.values(), default=1) == 1
 
 
@@ -226,7 +226,7 @@ def test_what_was_stopped_here_is_gone_on_with_elsewhere(
     before, here = cordoned(api), desk_of(one)
     live = prepared(one, here).begin()
     until(lambda: seen.of)
-    live.wish(Wish.STOP)
+    live.wish(RunWish.STOP)
     stopped = over(live)
     assert stopped.bad and stopped.said.startswith("Stopped: the user stopped it") and len(seen.of) < 16
     until(lambda: here.live is not None and here.live.over)
@@ -234,7 +234,7 @@ def test_what_was_stopped_here_is_gone_on_with_elsewhere(
     assert [(run.run, run.phase) for run in there.runs()] == [(live.run, "ended")]
     for _ in range(20):  # what was evicted is just being replaced: what has changed meanwhile is to be read again
         ready = there.prepare_going_on(live.run)
-        assert (ready.kind, ready.run, ready.typed) == (Kind.GO_ON, live.run, ("lab 1",)) and ready.view is not None
+        assert (ready.kind, ready.run, ready.typed) == (RunKind.GO_ON, live.run, ("lab 1",)) and ready.view is not None
         ended = over(ready.begin())
         if "the cluster has changed since" not in ended.said:
             break
@@ -249,7 +249,7 @@ def test_what_was_stopped_here_is_gone_on_with_elsewhere(
 def test_paused_here_nothing_more_is_asked_for_and_others_see_it(seen: Evictions, one: Machine, other: Machine) -> None:
     live = prepared(one, desk_of(one)).begin()
     until(lambda: seen.of)
-    live.wish(Wish.PAUSE)
+    live.wish(RunWish.PAUSE)
     until(lambda: (update := live.look()).standing is not None and update.standing.paused)
     until(lambda: "paused" in other.run("drain", "status").out)
     asked = _once_still(seen)  # what was on its way to the server when it was paused arrives

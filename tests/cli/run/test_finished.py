@@ -19,10 +19,10 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.journal import Begun, Entry, Intent, Note, Noted, Phase, Result, Verb
+from kubectl_eksdoc.model.journal import Entry, JournalIntent, JournalNote, Note, Result, RunPhase, RunStarted, Verb
 from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
-from kubectl_eksdoc.wiring.runs import Hooks, Keeping, RunEdges
+from kubectl_eksdoc.wiring.runs import Hooks, JournalLocation, RunEdges
 from tests.cli.run.served import Machine, machine, opened_fast
 from tests.cli.run.test_runs import agreed, valid
 from tests.embedded.clients import worlds
@@ -35,15 +35,15 @@ RUN = re.compile(r"run (\d{8}-\d{6}-[0-9a-f]{4})")
 
 
 def done(entry: Entry) -> bool:
-    return isinstance(entry, Note) and entry.what is Noted.NODE_DONE
+    return isinstance(entry, Note) and entry.what is JournalNote.NODE_DONE
 
 
 def releases(entry: Entry) -> bool:
-    return isinstance(entry, Intent) and entry.verb is Verb.RELEASE
+    return isinstance(entry, JournalIntent) and entry.verb is Verb.RELEASE
 
 
 def ended(entry: Entry) -> bool:
-    return isinstance(entry, Note) and entry.what is Noted.ENDED
+    return isinstance(entry, Note) and entry.what is JournalNote.ENDED
 
 
 WRITINGS: Mapping[str, Callable[[Entry], bool]] = {
@@ -69,7 +69,7 @@ class Dying:
     def stands(self) -> bool:
         return self._inner.stands
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: RunStarted) -> None:
         self._inner.begin(begun)
 
     def write(self, entries: Sequence[Entry]) -> None:
@@ -79,8 +79,8 @@ class Dying:
         else:
             self._inner.write(entries)
 
-    def tell(self, phase: Phase, said: str = "") -> None:
-        self._step(["head"] if phase is Phase.ENDED else [], lambda: self._inner.tell(phase, said))
+    def tell(self, phase: RunPhase, said: str = "") -> None:
+        self._step(["head"] if phase is RunPhase.ENDED else [], lambda: self._inner.tell(phase, said))
 
     def _step(self, writes: list[str], does: Callable[[], None]) -> None:
         self.seen += writes
@@ -93,7 +93,13 @@ class Dying:
 
 @contextmanager
 def opened_dying(
-    at: str, kept: bool, made: list[Dying], connection: Connection, keeping: Keeping, wait_s: float, hooks: Hooks
+    at: str,
+    kept: bool,
+    made: list[Dying],
+    connection: Connection,
+    keeping: JournalLocation,
+    wait_s: float,
+    hooks: Hooks,
 ) -> Iterator[RunEdges]:
     with opened_fast(connection, keeping, wait_s, hooks) as world:
         made.append(Dying(world.journal, at, kept=kept))

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.cli.run.face import FaceOf, RunFace
 from kubectl_eksdoc.cli.run.live import LiveRun
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.errors import LockLost
-from kubectl_eksdoc.flows.run.draining import Wish
-from kubectl_eksdoc.model.journal import Phase
-from kubectl_eksdoc.tui.run.state import Kind, Outcome
+from kubectl_eksdoc.flows.run.draining import RunWish
+from kubectl_eksdoc.model.journal import RunPhase
+from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView
 from tests.rehearsed import rehearsed_demo
 
 BEGAN = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
@@ -32,14 +32,14 @@ class Others:
 
     def __init__(self) -> None:
         self.asked = ("", "")
-        self.overruled: list[Wish] = []
+        self.overruled: list[RunWish] = []
 
-    def ask(self, phase: Phase, who: str = OTHERS) -> None:
+    def ask(self, phase: RunPhase, who: str = OTHERS) -> None:
         self.asked = (phase.value, who)
 
     def overrule(self) -> None:
-        self.overruled.append(Wish.GO_ON)
-        self.ask(Phase.RUNNING, "ann@here")
+        self.overruled.append(RunWish.GO_ON)
+        self.ask(RunPhase.RUNNING, "ann@here")
 
 
 class Carried:
@@ -49,8 +49,8 @@ class Carried:
         self.others = others or Others()
         self.face: RunFace | None = None
         self._open, self._end = threading.Event(), threading.Event()
-        self._outcome: Callable[[], Outcome] = lambda: Outcome("done")
-        self.live = LiveRun("r1", Kind.DRAIN, None, BEGAN, self._carry, self.others.overrule)
+        self._outcome: Callable[[], RunSummaryView] = lambda: RunSummaryView("done")
+        self.live = LiveRun("r1", RunKind.DRAIN, None, BEGAN, self._carry, self.others.overrule)
 
     def __enter__(self) -> Carried:
         self.live.start()
@@ -65,12 +65,12 @@ class Carried:
         assert self.face is not None, "it is open"
         return self.face
 
-    def end(self, outcome: Callable[[], Outcome] | None = None) -> None:
+    def end(self, outcome: Callable[[], RunSummaryView] | None = None) -> None:
         self._outcome = outcome or self._outcome
         self._end.set()
         self.live.wait(LONGEST_S)
 
-    def _carry(self, face_of: FaceOf) -> Outcome:
+    def _carry(self, face_of: FaceOf) -> RunSummaryView:
         with face_of(lambda: 0, lambda: self.others.asked) as self.face:
             self._open.set()
             assert self._end.wait(LONGEST_S)
@@ -85,18 +85,18 @@ def until(holds: Callable[[], object]) -> None:
 
 
 def test_all_that_happens_arrives_once_and_in_its_order() -> None:
-    told = [Moment(float(at), Happened.GONE, f"pod-{at}") for at in range(5000)]
+    told = [RunMoment(float(at), Happened.GONE, f"pod-{at}") for at in range(5000)]
 
-    def carry(face_of: FaceOf) -> Outcome:
+    def carry(face_of: FaceOf) -> RunSummaryView:
         with face_of(lambda: 0, lambda: ("", "")) as face:
             for at in range(0, len(told), 7):
                 face.listen(told[at : at + 7])
                 face.show(STEPS[min(at, len(STEPS) - 1)].standing)
-        return Outcome("done")
+        return RunSummaryView("done")
 
-    live = LiveRun("r1", Kind.DRAIN, None, BEGAN, carry)
+    live = LiveRun("r1", RunKind.DRAIN, None, BEGAN, carry)
     live.start()
-    seen: list[Moment] = []
+    seen: list[RunMoment] = []
     while (update := live.look()).outcome is None:
         seen += update.moments
     seen += [*update.moments, *live.look().moments]
@@ -109,10 +109,10 @@ def test_all_that_happens_arrives_once_and_in_its_order() -> None:
 @pytest.mark.long
 @given(st.lists(st.lists(st.integers(0, 99), max_size=4), max_size=12), st.lists(st.booleans(), max_size=12))
 def test_however_often_it_is_looked_at_nothing_is_told_twice(batches: list[list[int]], looks: list[bool]) -> None:
-    live = LiveRun("r1", Kind.DRAIN, None, BEGAN, lambda face_of: Outcome("done"))
+    live = LiveRun("r1", RunKind.DRAIN, None, BEGAN, lambda face_of: RunSummaryView("done"))
     told, seen = [], []
     for at, batch in enumerate(batches):
-        moments = [Moment(float(number), Happened.GONE, "pod") for number in batch]
+        moments = [RunMoment(float(number), Happened.GONE, "pod") for number in batch]
         told += moments
         live.listen(moments)
         if at < len(looks) and looks[at]:
@@ -122,8 +122,8 @@ def test_however_often_it_is_looked_at_nothing_is_told_twice(batches: list[list[
 
 def test_it_goes_on_until_somebody_wishes_otherwise() -> None:
     with Carried() as run:
-        assert run.wishes.wished().what is Wish.GO_ON
-        for wish in (Wish.PAUSE, Wish.GO_ON, Wish.FINISH_WAVE, Wish.STOP, Wish.LEAVE):
+        assert run.wishes.wished().what is RunWish.GO_ON
+        for wish in (RunWish.PAUSE, RunWish.GO_ON, RunWish.FINISH_WAVE, RunWish.STOP, RunWish.LEAVE):
             run.live.wish(wish)
             assert run.wishes.wished().what is wish and run.wishes.wished().who == ""
         assert run.others.overruled == []
@@ -131,62 +131,62 @@ def test_it_goes_on_until_somebody_wishes_otherwise() -> None:
 
 def test_what_others_wish_counts_and_says_who() -> None:
     with Carried() as run:
-        run.others.ask(Phase.PAUSED)
-        assert (run.wishes.wished().what, run.wishes.wished().who) == (Wish.PAUSE, OTHERS)
-        run.others.ask(Phase.RUNNING)
-        assert run.wishes.wished().what is Wish.GO_ON
-        run.others.ask(Phase.ABORTED)
-        assert (run.wishes.wished().what, run.wishes.wished().who) == (Wish.STOP, OTHERS)
+        run.others.ask(RunPhase.PAUSED)
+        assert (run.wishes.wished().what, run.wishes.wished().who) == (RunWish.PAUSE, OTHERS)
+        run.others.ask(RunPhase.RUNNING)
+        assert run.wishes.wished().what is RunWish.GO_ON
+        run.others.ask(RunPhase.ABORTED)
+        assert (run.wishes.wished().what, run.wishes.wished().who) == (RunWish.STOP, OTHERS)
 
 
 def test_paused_elsewhere_and_gone_on_with_here_others_are_told() -> None:
     with Carried() as run:
-        run.others.ask(Phase.PAUSED)
-        assert run.wishes.wished().what is Wish.PAUSE
-        run.live.wish(Wish.GO_ON)
-        assert run.wishes.wished().what is Wish.GO_ON, "at once, whatever others hear"
+        run.others.ask(RunPhase.PAUSED)
+        assert run.wishes.wished().what is RunWish.PAUSE
+        run.live.wish(RunWish.GO_ON)
+        assert run.wishes.wished().what is RunWish.GO_ON, "at once, whatever others hear"
         until(lambda: run.others.overruled)
-        assert run.wishes.wished().what is Wish.GO_ON and run.others.asked[0] == Phase.RUNNING.value
-        run.others.ask(Phase.PAUSED)
-        assert run.wishes.wished().what is Wish.PAUSE, "once more from elsewhere"
+        assert run.wishes.wished().what is RunWish.GO_ON and run.others.asked[0] == RunPhase.RUNNING.value
+        run.others.ask(RunPhase.PAUSED)
+        assert run.wishes.wished().what is RunWish.PAUSE, "once more from elsewhere"
 
 
 def test_what_is_wished_here_after_others_were_told_is_not_taken_for_theirs() -> None:
     """Others are told by what they ask by: it comes back."""
     others = Others()
-    others.overrule = lambda: others.overruled.append(Wish.GO_ON)  # type: ignore[method-assign]
+    others.overrule = lambda: others.overruled.append(RunWish.GO_ON)  # type: ignore[method-assign]
     with Carried(others) as run:
-        others.ask(Phase.PAUSED)
-        assert run.wishes.wished().what is Wish.PAUSE
-        run.live.wish(Wish.GO_ON)
+        others.ask(RunPhase.PAUSED)
+        assert run.wishes.wished().what is RunWish.PAUSE
+        run.live.wish(RunWish.GO_ON)
         until(lambda: others.overruled)
-        run.live.wish(Wish.PAUSE)
-        assert run.wishes.wished().what is Wish.PAUSE
-        others.ask(Phase.RUNNING, "ann@here")  # only now it is heard
-        assert run.wishes.wished().what is Wish.PAUSE
-        others.ask(Phase.PAUSED)
-        assert run.wishes.wished().what is Wish.PAUSE
-        others.ask(Phase.RUNNING)
-        assert run.wishes.wished().what is Wish.GO_ON, "this time it is theirs"
+        run.live.wish(RunWish.PAUSE)
+        assert run.wishes.wished().what is RunWish.PAUSE
+        others.ask(RunPhase.RUNNING, "ann@here")  # only now it is heard
+        assert run.wishes.wished().what is RunWish.PAUSE
+        others.ask(RunPhase.PAUSED)
+        assert run.wishes.wished().what is RunWish.PAUSE
+        others.ask(RunPhase.RUNNING)
+        assert run.wishes.wished().what is RunWish.GO_ON, "this time it is theirs"
 
 
 def test_what_is_stopped_here_is_not_begun_anew_from_elsewhere() -> None:
     with Carried() as run:
-        for wish in (Wish.STOP, Wish.LEAVE):
+        for wish in (RunWish.STOP, RunWish.LEAVE):
             run.live.wish(wish)
-            for phase in (Phase.PAUSED, Phase.RUNNING):
+            for phase in (RunPhase.PAUSED, RunPhase.RUNNING):
                 run.others.ask(phase)
                 assert run.wishes.wished().what is wish
 
 
 def test_paused_here_and_gone_on_with_elsewhere_it_goes_on() -> None:
     with Carried() as run:
-        run.live.wish(Wish.PAUSE)
-        assert run.wishes.wished().what is Wish.PAUSE
-        run.others.ask(Phase.RUNNING)
-        assert run.wishes.wished().what is Wish.GO_ON
-        run.live.wish(Wish.PAUSE)
-        assert run.wishes.wished().what is Wish.PAUSE, "what others asked for before is old"
+        run.live.wish(RunWish.PAUSE)
+        assert run.wishes.wished().what is RunWish.PAUSE
+        run.others.ask(RunPhase.RUNNING)
+        assert run.wishes.wished().what is RunWish.GO_ON
+        run.live.wish(RunWish.PAUSE)
+        assert run.wishes.wished().what is RunWish.PAUSE, "what others asked for before is old"
         assert run.others.overruled == []
 
 
@@ -195,9 +195,9 @@ def test_nodes_that_are_left_alone_stay_so_whatever_is_wished() -> None:
         run.live.leave_alone("blue-1")
         assert run.wishes.wished().alone == {"blue-1"}
         run.live.leave_alone("blue-2")
-        run.live.wish(Wish.PAUSE)
+        run.live.wish(RunWish.PAUSE)
         assert run.wishes.wished().alone == {"blue-1", "blue-2"}
-        run.others.ask(Phase.ABORTED)
+        run.others.ask(RunPhase.ABORTED)
         assert run.wishes.wished().alone == {"blue-1", "blue-2"}
 
 
@@ -205,21 +205,21 @@ def test_what_comes_of_it_is_told_when_it_is_over() -> None:
     with Carried() as run:
         run.live.wait(0.01)
         assert not run.live.over and run.live.look().outcome is None
-        run.end(lambda: Outcome("drained", ("All went as planned.",)))
-        assert run.live.over and run.live.look().outcome == Outcome("drained", ("All went as planned.",))
+        run.end(lambda: RunSummaryView("drained", ("All went as planned.",)))
+        assert run.live.over and run.live.look().outcome == RunSummaryView("drained", ("All went as planned.",))
 
 
 def test_an_error_and_a_bug_become_what_came_of_it() -> None:
-    def lost() -> Outcome:
+    def lost() -> RunSummaryView:
         raise LockLost("somebody else holds the lock", "Go on: drain resume r1\nor take it back")
 
-    def wrong() -> Outcome:
+    def wrong() -> RunSummaryView:
         raise ZeroDivisionError("[red]")
 
     with Carried() as run:
         run.end(lost)
         more = ("Go on: drain resume r1", "or take it back")
-        assert run.live.look().outcome == Outcome("somebody else holds the lock", more, bad=True)
+        assert run.live.look().outcome == RunSummaryView("somebody else holds the lock", more, bad=True)
     with Carried() as run:
         run.end(wrong)
         outcome = run.live.look().outcome

@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli.run.again import asked_again, words_of
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.model.acts import RESTARTED_AT
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.render.drain.plan import as_given
@@ -105,7 +105,7 @@ def test_nothing_is_done_while_the_name_is_not_typed_back(api: Api, one: Machine
 
 @pytest.mark.long
 def test_a_run_that_was_stopped_is_gone_on_with_by_the_words_it_was_asked_by(
-    api: Api, server: Server, one: Machine, tmp_path: Path
+    api: Api, server: SimulatedApiServer, one: Machine, tmp_path: Path
 ) -> None:
     """The name is typed back once more: what has it may be another pod by now."""
     one.types = "lab 1\ndefault/db-0\n"

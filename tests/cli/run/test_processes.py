@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer, serving
 from tests.cli.run.served import EVICTED, aged, cordoned
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -28,7 +28,7 @@ LONGEST_S = 120.0
 class Process:
     """`kubectl eksdoc drain …` with a home of its own."""
 
-    def __init__(self, server: Server, home: Path, *words: str) -> None:
+    def __init__(self, server: SimulatedApiServer, home: Path, *words: str) -> None:
         home.mkdir()
         config = kubeconfigs.one(home / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
         self._out, self._err = home / "out", home / "err"
@@ -64,7 +64,7 @@ RUN = ("run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
 GO_ON = ("resume", "--yes", "--expect-nodes", "1")
 
 
-def goes_on(server: Server, home: Path) -> Process:
+def goes_on(server: SimulatedApiServer, home: Path) -> Process:
     """Again as long as it says so: what a stopped run has left behind still settles meanwhile."""
     ends_s, tries = time.monotonic() + LONGEST_S, 0
     home.mkdir()
@@ -81,7 +81,7 @@ def check(seen: Evictions) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_settles_and_another_goes_on(
-    seen: Evictions, server: Server, tmp_path: Path, number: signal.Signals
+    seen: Evictions, server: SimulatedApiServer, tmp_path: Path, number: signal.Signals
 ) -> None:
     first = Process(server, tmp_path / "ann", *RUN)
     first.until(EVICTED)
@@ -109,7 +109,7 @@ def test_told_twice_it_leaves_at_once(tmp_path: Path) -> None:
 
 
 def test_killed_it_is_gone_on_with_once_its_lock_is_over(
-    api: Api, seen: Evictions, server: Server, tmp_path: Path
+    api: Api, seen: Evictions, server: SimulatedApiServer, tmp_path: Path
 ) -> None:
     first = Process(server, tmp_path / "ann", *RUN)
     first.until(EVICTED)
@@ -123,7 +123,7 @@ def test_killed_it_is_gone_on_with_once_its_lock_is_over(
     check(seen)
 
 
-def test_killed_and_taken_back_by_another(api: Api, server: Server, tmp_path: Path) -> None:
+def test_killed_and_taken_back_by_another(api: Api, server: SimulatedApiServer, tmp_path: Path) -> None:
     before = cordoned(api)
     first = Process(server, tmp_path / "ann", *RUN)
     first.until(EVICTED)

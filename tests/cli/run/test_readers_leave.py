@@ -13,7 +13,7 @@ import pytest
 
 from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from tests.cli.run.served import EVICTED, Said, machine
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -48,7 +48,7 @@ def api() -> Api:
     "number", [errno.EPIPE, *(pytest.param(each, marks=pytest.mark.long) for each in (errno.ENOSPC, errno.EIO))]
 )
 def test_a_run_stops_when_its_events_cannot_be_told(
-    seen: Evictions, server: Server, tmp_path: Path, number: int
+    seen: Evictions, server: SimulatedApiServer, tmp_path: Path, number: int
 ) -> None:
     one = machine(server, tmp_path / "ann")
     one.opens_out = lambda: Broken(EVICTED, OSError(number, os.strerror(number)))
@@ -64,7 +64,9 @@ def test_a_run_stops_when_its_events_cannot_be_told(
     assert len(seen.of) == 16 and max(seen.of.values()) == 1
 
 
-def test_a_run_whose_plan_nobody_read_evicts_nothing(seen: Evictions, server: Server, tmp_path: Path) -> None:
+def test_a_run_whose_plan_nobody_read_evicts_nothing(
+    seen: Evictions, server: SimulatedApiServer, tmp_path: Path
+) -> None:
     one = machine(server, tmp_path / "ann")
     one.opens_err = lambda: Broken("", BrokenPipeError(errno.EPIPE, "Broken pipe"))
     ran = one.run(*RUN)
@@ -72,7 +74,7 @@ def test_a_run_whose_plan_nobody_read_evicts_nothing(seen: Evictions, server: Se
 
 
 @pytest.mark.long
-def test_a_watch_ends_quietly(server: Server, tmp_path: Path) -> None:
+def test_a_watch_ends_quietly(server: SimulatedApiServer, tmp_path: Path) -> None:
     slow = machine(server, tmp_path / "ann")
     with slow.running(*RUN):
         slow.out.until(EVICTED)
@@ -101,7 +103,7 @@ def test_files_and_texts_have_no_reader_to_leave(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_real_pipe(seen: Evictions, server: Server, tmp_path: Path) -> None:
+def test_a_real_pipe(seen: Evictions, server: SimulatedApiServer, tmp_path: Path) -> None:
     config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
     argv = [sys.executable, "-m", "kubectl_eksdoc", *RUN, "--kubeconfig", config]
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "USER": "ann"}

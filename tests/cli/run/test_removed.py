@@ -11,9 +11,9 @@ import pytest
 
 from kubectl_eksdoc.cli.run.rollback import ToGiveBack, would_be
 from kubectl_eksdoc.drain.run.journal import Cordoned, Protected
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.access import ADMIN, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.journal import RunNote
 from kubectl_eksdoc.model.nodes import PROTECTIONS, Node
@@ -26,12 +26,12 @@ from tests.kube.field.test_cordons import lasting
 
 MAPS = "configmaps"
 KEEPER = "keeper-token"
-JOURNALS = restricted("keeper", (Rule(("get", "list"), (MAPS, "leases"), ("", "coordination.k8s.io")),))
+JOURNALS = restricted("keeper", (RbacRule(("get", "list"), (MAPS, "leases"), ("", "coordination.k8s.io")),))
 
 
 @pytest.fixture
 def api() -> Api:
-    access = Access({worlds.ADMIN_TOKEN: ADMIN, KEEPER: JOURNALS})
+    access = TokenUsers({worlds.ADMIN_TOKEN: ADMIN, KEEPER: JOURNALS})
     return Api(worlds.plane_of("small-traps", worlds.QUICK), Setup(access), Scaled(time.monotonic, 10.0))
 
 
@@ -214,7 +214,7 @@ def test_there_may_be_nothing_to_take_back(one: Machine) -> None:
     assert "there is no run lost-a" in one.run("drain", "rollback", "lost-a").err
 
 
-def test_who_may_not_read_nodes_is_told_what_status_lacks(server: Server, tmp_path: Path) -> None:
+def test_who_may_not_read_nodes_is_told_what_status_lacks(server: SimulatedApiServer, tmp_path: Path) -> None:
     keeper = machine(server, tmp_path / "eve", KEEPER)
     shown = keeper.run("drain", "status")
     assert shown.code == 0 and "note: runs whose journal is gone are not found" in shown.out, shown.err

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.drain.run.chronicle import Chronicle, NodeState
-from kubectl_eksdoc.drain.run.replay import Recording, Source
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.run.chronicle import NodeState, RunHistory
+from kubectl_eksdoc.drain.run.replay import ReplaySource, RunReplay
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.tui.replay import Again
+from kubectl_eksdoc.tui.replay import ShownRun
 from tests.cli.run.served import Machine
 from tests.cli.run.test_runs import BLUE, SPEED, agreed
 from tests.cli.running import Ran, Terminal
@@ -27,21 +27,21 @@ def api() -> Api:
     return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
 
 
-def opened(*argv: str, terminal: bool = True) -> tuple[Ran, list[Again]]:
+def opened(*argv: str, terminal: bool = True) -> tuple[Ran, list[ShownRun]]:
     """By a process on a terminal; what its screens were given."""
-    shown: list[Again] = []
+    shown: list[ShownRun] = []
     out, err = (Terminal(), Terminal()) if terminal else (io.StringIO(), io.StringIO())
 
-    def show(again: Again) -> int:
+    def show(again: ShownRun) -> int:
         shown.append(again)
         return 0
 
-    around = replace(Surroundings(out, err, {"TERM": "xterm"}), stdin=Terminal(), show_again=show)
+    around = replace(CommandContext(out, err, {"TERM": "xterm"}), stdin=Terminal(), show_again=show)
     return Ran(run(argv, out, err, around=around), out.getvalue(), err.getvalue()), shown
 
 
-def drained(recording: Recording) -> tuple[dict[str, NodeState], int]:
-    chronicle = Chronicle(recording.aims)
+def drained(recording: RunReplay) -> tuple[dict[str, NodeState], int]:
+    chronicle = RunHistory(recording.aims)
     chronicle.take(recording.moments)
     return {node.node: node.state for node in chronicle.nodes.values()}, chronicle.gone
 
@@ -52,14 +52,14 @@ def test_a_real_run_is_shown_again_by_its_journal_and_by_its_events(one: Machine
     events.write_text(one.run("drain", "run", *agreed(one), "-o", "json").out, encoding="utf-8")
     kept, journal = sorted((one.home / ".local" / "state" / "eksdoc" / "runs").iterdir())
     _, (fuller,) = opened("--replay", str(journal))
-    assert (fuller.path, fuller.recording.source) == (str(kept), Source.EVENTS), "what lies beside it knows more"
+    assert (fuller.path, fuller.recording.source) == (str(kept), ReplaySource.EVENTS), "what lies beside it knows more"
     assert any(each.budgets for each in fuller.recording.standings)
     kept.unlink()
     for argv in (["--replay", str(journal), "--ascii"], ["drain", "--replay", str(events)]):
         ran, (again,) = opened(*argv)
         assert ran == Ran(0, "", "") and again.path == argv[argv.index("--replay") + 1]
         recording = again.recording
-        assert recording.source is (Source.JOURNAL if again.ascii else Source.EVENTS)
+        assert recording.source is (ReplaySource.JOURNAL if again.ascii else ReplaySource.EVENTS)
         assert (recording.run, recording.ended, recording.whole) == (journal.stem, "done", True)
         assert drained(recording) == ({"old-1": NodeState.DONE}, 16) and not recording.dropped
     planned = recording.planned

@@ -13,7 +13,7 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.simulator import mishaps
 from tests.cli.run.served import EVICTED, Machine, cordoned, docs, machine
 from tests.embedded.clients import worlds
@@ -94,7 +94,7 @@ def test_the_server_is_asked_what_it_would_do(api: Api, seen: Evictions, one: Ma
     assert (cordoned(api), seen.of) == (before, {})
 
 
-def test_what_the_server_would_refuse_is_told(api: Api, server: Server, tmp_path: Path) -> None:
+def test_what_the_server_would_refuse_is_told(api: Api, server: SimulatedApiServer, tmp_path: Path) -> None:
     reader = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
     ran = reader.run("drain", "run", *BLUE, "--dry-run=server")
     assert ran.code == 1 and "the server would refuse old-1: " in ran.err and "cannot patch resource" in ran.err

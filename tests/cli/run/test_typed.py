@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.cli.run.new_run import Read, _check_typed, digest
+from kubectl_eksdoc.cli.run.new_run import PlannedRead, _check_typed, digest
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.errors import Drifted
 from tests.builders import a_budget, a_cluster, a_node, a_workload, pods
@@ -15,7 +15,7 @@ from tests.drain.planning import plan_of
 NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
 
 
-def read(uid: str = "", allowed: int = 0, policy: DrainPolicy = NAMED) -> Read:
+def read(uid: str = "", allowed: int = 0, policy: DrainPolicy = NAMED) -> PlannedRead:
     found = [replace(pod, uid=uid or pod.uid) for pod in pods(1)]
     cluster = a_cluster(
         nodes=[a_node("old-0")],
@@ -23,7 +23,7 @@ def read(uid: str = "", allowed: int = 0, policy: DrainPolicy = NAMED) -> Read:
         workloads=[a_workload(replicas=1)],
         budgets=[a_budget(min_available=1 - allowed, allowed=allowed, expected=1)],
     )
-    return Read(cluster, plan_of(cluster, policy=policy))
+    return PlannedRead(cluster, plan_of(cluster, policy=policy))
 
 
 def test_the_same_pod_is_the_one_that_was_typed() -> None:

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Answered, Fault, Faulty, WatchCut, forbidding
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, FaultyAnswer, WatchCut, forbidding
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from tests.cli.run.served import cordoned, machine
 from tests.embedded.clients import worlds
 
 RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
-Refusing = Answered | Callable[[Request], Answered | None]
-WHO = Answered(Status(401, "Unauthorized", "Unauthorized"))
+Refusing = FaultyAnswer | Callable[[ServedRequest], FaultyAnswer | None]
+WHO = FaultyAnswer(ApiStatus(401, "Unauthorized", "Unauthorized"))
 MAY = pytest.param(forbidding(), id="403", marks=pytest.mark.long)
 
 
@@ -40,7 +40,7 @@ def test_one_refusal_of_a_journal_entry_does_not_end_a_run(effect: Refusing, api
 def test_a_watch_that_is_refused_for_a_while_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
     begun_s: list[float] = []
 
-    def for_a_while(request: Request) -> Answered | None:
+    def for_a_while(request: ServedRequest) -> FaultyAnswer | None:
         if not begun_s and cordoned(api):
             begun_s.append(time.monotonic())
         if not begun_s or time.monotonic() - begun_s[0] > 0.5:

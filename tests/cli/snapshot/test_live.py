@@ -18,10 +18,10 @@ from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.rights import Right
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
+from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.embedded.serving.access import RbacRule, ServedUser, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.snapshot.apply import take
@@ -42,10 +42,10 @@ WORDS = re.compile(r'"[^"]*\.sock[^"]*"')
 LACKING = (kinds.BUDGETS.full_name, kinds.CONFIG_MAPS.full_name)
 
 
-def user(name: str, held: tuple[Right, ...]) -> User:
+def user(name: str, held: tuple[Right, ...]) -> ServedUser:
     listed = [each for each in held if not each.is_url]
-    rules = [Rule((each.verb,), (_plural(each),), (each.resource.group,)) for each in listed]
-    return restricted(name, [*rules, *(Rule((each.verb,), (), paths=(each.of,)) for each in held if each.is_url)])
+    rules = [RbacRule((each.verb,), (_plural(each),), (each.resource.group,)) for each in listed]
+    return restricted(name, [*rules, *(RbacRule((each.verb,), (), paths=(each.of,)) for each in held if each.is_url)])
 
 
 def _plural(right: Right) -> str:
@@ -53,11 +53,11 @@ def _plural(right: Right) -> str:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Server]:
+def cluster() -> Iterator[SimulatedApiServer]:
     every = rights.BY_COMMAND["snapshot"]
     fewer = tuple(each for each in every if each.resource.full_name not in LACKING)
     users = {"whole": user("whole", every), "fewer": user("fewer", fewer)}
-    api = Api(worlds.plane_of("rich", None), Setup(Access(users)), ByHand())
+    api = Api(worlds.plane_of("rich", None), Setup(TokenUsers(users)), ManualTime())
     with serving(api) as server:
         yield server
     assert list(api.faults) == []
@@ -66,14 +66,14 @@ def cluster() -> Iterator[Server]:
 class Desk:
     """Somebody with a kubeconfig and the keys of the account."""
 
-    def __init__(self, cluster: Server, token: str, aws: World, folder: Path) -> None:
+    def __init__(self, cluster: SimulatedApiServer, token: str, aws: World, folder: Path) -> None:
         self.config = kubeconfigs.one(folder / "config", cluster.url(token), name="lab")
         self._aws: AwsAccess = access(aws)
         self._endpoint = aws.endpoint
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = Surroundings(
+        around = CommandContext(
             out, err, {}, open_session=with_aws(lambda: believed(self._of_aws(), self._aws)), take_snapshot=self._take
         )
         code = run(argv, out, err, around=around)
@@ -132,7 +132,7 @@ CHECK, STEPS, PLAN = ("check",), ("check", "--target", "1.26"), ("drain", "plan"
     ],
 )
 def test_it_answers_as_the_cluster(
-    cluster: Server, prod: World, tmp_path: Path, token: str, commands: tuple[tuple[str, ...], ...]
+    cluster: SimulatedApiServer, prod: World, tmp_path: Path, token: str, commands: tuple[tuple[str, ...], ...]
 ) -> None:
     desk, path = Desk(cluster, token, prod, tmp_path), str(tmp_path / "lab.eksdoc")
     taken = desk.run("snapshot", path, "-o", "json", "--kubeconfig", desk.config)
@@ -146,7 +146,7 @@ def test_it_answers_as_the_cluster(
 
 
 @pytest.mark.long
-def test_what_is_asked_is_registered(cluster: Server, prod: World, tmp_path: Path) -> None:
+def test_what_is_asked_is_registered(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
     desk = Desk(cluster, "whole", prod, tmp_path)
     prod.forget_calls()
     told = _document(desk.run("snapshot", str(tmp_path / "lab.eksdoc"), "-o", "json", "--kubeconfig", desk.config))
@@ -155,7 +155,7 @@ def test_what_is_asked_is_registered(cluster: Server, prod: World, tmp_path: Pat
     assert {f"{call.service}:{call.operation}" for call in prod.calls} <= known
 
 
-def test_without_the_pods_there_is_no_file(cluster: Server, prod: World, tmp_path: Path) -> None:
+def test_without_the_pods_there_is_no_file(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
     desk = Desk(cluster, "nobody", prod, tmp_path)
     taken = desk.run("snapshot", str(tmp_path / "lab.eksdoc"), "--kubeconfig", desk.config)
     assert (taken.code, taken.out) == (3, "")

@@ -18,13 +18,13 @@ import pytest
 
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.errors import AwsRefused
-from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.snapshot.apply import take
 from tests.aws.test_live import access, prod
@@ -171,7 +171,7 @@ class PlantedAws:
         self._aws, self._of = aws, of
         self.access = aws.access
 
-    def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
         if question.operation == "GetQueueUrl":
             raise AwsRefused(f"the request with the key {SECRETS[0]} is not understood")
         found = self._aws.ask(question, parameters)
@@ -200,11 +200,11 @@ class PlantedAws:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Server]:
+def cluster() -> Iterator[SimulatedApiServer]:
     of = Planted()
     docs = [planted(doc, of) for doc in worlds.documents("rich")]
     loaded = load([*docs, helm_secret(of), plain_secret(of)], worlds.START)
-    with serving(Api(loaded.plane, Setup(Access({"admin": ADMIN})), ByHand())) as server:
+    with serving(Api(loaded.plane, Setup(TokenUsers({"admin": ADMIN})), ManualTime())) as server:
         yield server
 
 
@@ -222,7 +222,7 @@ def forms(secret: str) -> tuple[str, ...]:
 
 
 @pytest.mark.long
-def test_none_of_them_is_in_the_file(cluster: Server, prod: World, tmp_path: Path) -> None:
+def test_none_of_them_is_in_the_file(cluster: SimulatedApiServer, prod: World, tmp_path: Path) -> None:
     config, path = kubeconfigs.one(tmp_path / "config", cluster.url("admin"), name=SECRETS[0]), tmp_path / "lab.eksdoc"
     of_aws = PlantedAws(LiveAws(access(prod), prod.endpoint, 1), Planted())
 
@@ -234,7 +234,7 @@ def test_none_of_them_is_in_the_file(cluster: Server, prod: World, tmp_path: Pat
         ["snapshot", str(path), "--kubeconfig", config],
         out,
         err,
-        around=Surroundings(out, err, {}, take_snapshot=taking),
+        around=CommandContext(out, err, {}, take_snapshot=taking),
     )
     assert code in (0, 5), err.getvalue()
     written = dict(texts(path))

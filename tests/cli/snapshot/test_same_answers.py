@@ -8,7 +8,7 @@ import json
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 from tests.builders import NOW
 from tests.cli.running import Ran
 
@@ -52,7 +52,7 @@ A_DRY_RUN = (
 def ran(command: str, *source: str) -> Ran:
     out, err = io.StringIO(), io.StringIO()
     code = run(
-        [*command.split(), *source], out, err, around=Surroundings(out, err, {"COLUMNS": "120"}, now=lambda: NOW)
+        [*command.split(), *source], out, err, around=CommandContext(out, err, {"COLUMNS": "120"}, now=lambda: NOW)
     )
     return Ran(code, out.getvalue(), err.getvalue())
 

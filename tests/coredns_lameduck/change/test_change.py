@@ -12,9 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.validating import broken
-from kubectl_eksdoc.coredns_lameduck.change.change import Change, changed, few
+from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, changed, few
 from kubectl_eksdoc.coredns_lameduck.change.placing import without_spot
-from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Refused, Scale, Wishes, lameduck_wished, scale_wished
+from kubectl_eksdoc.coredns_lameduck.change.wishes import (
+    AutoscalerRange,
+    ChangeRefused,
+    Place,
+    Wishes,
+    lameduck_wished,
+    scale_wished,
+)
 from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL
 from kubectl_eksdoc.kubernetes.keeping import MARK
 from kubectl_eksdoc.model import kinds
@@ -34,7 +41,7 @@ SCHEMAS = Path(__file__).parents[2] / "data" / "aws" / "eks" / "schemas"
 SCALES, SCALES_NOT, OLD = "v1.10.1-eksbuild.11", "v1.11.1-eksbuild.8", "v1.8.7-eksbuild.4"
 SHORT = made.lameduck("5s")
 ON_DEMAND = Wishes(None, Place.ON_DEMAND)
-MORE = Wishes(scale=Scale(3, 10))
+MORE = Wishes(scale=AutoscalerRange(3, 10))
 LINUX = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}
 MANY = [
     made.a_zoned(f"n-{zone}", zone, **LINUX, **{"eks.amazonaws.com/capacityType": kind})
@@ -54,7 +61,7 @@ def side(values: Doc | Unknown, version: str = SCALES) -> AddonSide:
 
 def change(
     wishes: Wishes, values: Doc | None = None, version: str = SCALES, kubernetes: str = "1.28", **more: Any
-) -> Change:
+) -> CorednsChange:
     nodes = [replace(node, allocatable=ROOM) for node in more.pop("nodes", MANY)]
     unread = more.pop("unread", ())
     given = {"text": SHORT, "doc": made.deployment(affinity=AFFINITY), **more}
@@ -63,7 +70,7 @@ def change(
     return changed(replace(facts, cluster=replace(facts.cluster, reads=reads)), wishes, kubernetes)
 
 
-def why(found: Change) -> str:
+def why(found: CorednsChange) -> str:
     return " | ".join(f"{each.why} {each.hint}" for each in found.refusals)
 
 
@@ -92,7 +99,7 @@ _WISHES = st.builds(
     Wishes,
     st.none() | st.integers(10, 20),
     st.none() | st.sampled_from(Place),
-    st.none() | st.builds(Scale, st.integers(2, 5), st.integers(5, 1000)),
+    st.none() | st.builds(AutoscalerRange, st.integers(2, 5), st.integers(5, 1000)),
 ).filter(bool)
 _SET = {"corefile", "affinity", "topologySpreadConstraints", "autoScaling", "podDisruptionBudget"}
 
@@ -121,12 +128,12 @@ def test_what_is_made_fits_the_schema_and_changes_nothing_else(values: Doc, wish
 def test_what_coredns_reads_is_what_is_wished() -> None:
     assert lameduck_wished("20s") == 20 == lameduck_wished("20000ms") and lameduck_wished("1m") == 60
     no_unit = lameduck_wished("20")
-    assert isinstance(no_unit, Refused) and no_unit.why == "20 has no unit: CoreDNS would refuse it"
+    assert isinstance(no_unit, ChangeRefused) and no_unit.why == "20 has no unit: CoreDNS would refuse it"
     for text in ("", "-5s", "1.5s", "soon"):
-        assert isinstance(lameduck_wished(text), Refused)
-    assert scale_wished("3:10") == Scale(3, 10)
+        assert isinstance(lameduck_wished(text), ChangeRefused)
+    assert scale_wished("3:10") == AutoscalerRange(3, 10)
     for text in ("1:4", "3", "10:3", "3:1001", "a:b", "²:9"):
-        assert isinstance(scale_wished(text), Refused), text
+        assert isinstance(scale_wished(text), ChangeRefused), text
 
 
 def test_a_lameduck_that_does_not_fit_is_refused_with_the_arithmetic() -> None:
@@ -299,11 +306,11 @@ def test_whose_it_is_must_be_known() -> None:
 @pytest.mark.parametrize(
     ("scale", "status", "said"),
     [
-        (Scale(2, 2), Status.FAIL, "and 2:2 allows 2 at the most"),
-        (Scale(2, 10), Status.PASS, "and 2:10 starts with 2"),
+        (AutoscalerRange(2, 2), Status.FAIL, "and 2:2 allows 2 at the most"),
+        (AutoscalerRange(2, 10), Status.PASS, "and 2:10 starts with 2"),
     ],
 )
-def test_fewer_than_the_formula_wants(scale: Scale, status: Status, said: str) -> None:
+def test_fewer_than_the_formula_wants(scale: AutoscalerRange, status: Status, said: str) -> None:
     (found,) = few(a_cluster(nodes=[a_node(f"n-{number}") for number in range(42)]), scale)
     assert found.status is status and found.message == f"EKS' formula wants 3 replicas for 42 nodes, {said}"
 
@@ -311,6 +318,6 @@ def test_fewer_than_the_formula_wants(scale: Scale, status: Status, said: str) -
 def test_of_one_that_eks_does_not_manage_the_deployment_is_left_alone() -> None:
     nodes = [replace(node, allocatable=ROOM) for node in MANY]
     facts = made.facts(addon=Absent("no add-on coredns"), text=SHORT, nodes=nodes)
-    found = changed(facts, Wishes(20, Place.ON_DEMAND, Scale(3, 10)), "1.28")
+    found = changed(facts, Wishes(20, Place.ON_DEMAND, AutoscalerRange(3, 10)), "1.28")
     assert not found.managed and found.values is None and found.corefile and found.corefile.after != SHORT
     assert [words[3] for words in found.not_done] == ["patch", "autoscale"] and found.refusals == ()

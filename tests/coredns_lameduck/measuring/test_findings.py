@@ -8,21 +8,21 @@ from datetime import timedelta
 import pytest
 
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of
-from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured, MeasuredZone, Moment, What, until
+from kubectl_eksdoc.coredns_lameduck.measuring.result import DnsMeasurement, MeasuredZone, MeasurementEvent, What, until
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.coredns import Counts, Report, Second, Stream
+from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from tests.coredns_lameduck.measuring.test_planning import planned
 from tests.flows.dns_worlds import START
 
 PLAN = planned()
-SERVICE, ENDPOINT_OF = Stream("service-v4", "udp"), Stream("coredns-1-v4", "udp")
-GOOD = Second(Counts(10, 10), (0.4, 0.8, 1.2))
+SERVICE, ENDPOINT_OF = MeasuredStream("service-v4", "udp"), MeasuredStream("coredns-1-v4", "udp")
+GOOD = MeasuredSecond(Counts(10, 10), (0.4, 0.8, 1.2))
 END = START + timedelta(seconds=20)
 
 
-def report(**odd: dict[int, Counts]) -> Report:
+def report(**odd: dict[int, Counts]) -> LoadReport:
     """20 s in which all was answered, but for some seconds of the service (`service`) and of an endpoint (`own` over
     UDP, `gone` over both)."""
     seconds = {stream: dict.fromkeys(range(20), GOOD) for stream in PLAN.streams}
@@ -32,13 +32,13 @@ def report(**odd: dict[int, Counts]) -> Report:
         ("gone", ENDPOINT_OF),
         ("gone", replace(ENDPOINT_OF, transport="tcp")),
     ):
-        seconds[stream] |= {t: Second(counts, None) for t, counts in odd.get(name, {}).items()}
-    return Report(START, seconds)
+        seconds[stream] |= {t: MeasuredSecond(counts, None) for t, counts in odd.get(name, {}).items()}
+    return LoadReport(START, seconds)
 
 
-def judged(what: Report | Unknown, *moments: Moment, unseen: str = "") -> list[Finding]:
+def judged(what: LoadReport | Unknown, *moments: MeasurementEvent, unseen: str = "") -> list[Finding]:
     zone = PLAN.zones[0]
-    measured = Measured((MeasuredZone(zone, what),), moments=moments, ended=END, unseen=unseen)
+    measured = DnsMeasurement((MeasuredZone(zone, what),), moments=moments, ended=END, unseen=unseen)
     return list(findings_of(PLAN, measured))
 
 
@@ -46,8 +46,8 @@ def short(found: list[Finding]) -> list[tuple[str, Status]]:
     return [(each.code.name, each.status) for each in found]
 
 
-def left(at_s: int) -> Moment:
-    return Moment(START + timedelta(seconds=at_s), What.TOLD, "coredns-1")
+def left(at_s: int) -> MeasurementEvent:
+    return MeasurementEvent(START + timedelta(seconds=at_s), What.TOLD, "coredns-1")
 
 
 def test_all_answered_is_a_pass_that_says_what_it_is_worth() -> None:
@@ -127,15 +127,15 @@ def test_a_log_that_ends_too_soon_is_unknown() -> None:
     assert found.status is Status.UNKNOWN and "the last 11 s" in found.message
 
 
-@pytest.mark.parametrize("what", [Unknown("its image cannot be pulled"), Report(START, {})])
-def test_nothing_measured_is_unknown(what: Report | Unknown) -> None:
+@pytest.mark.parametrize("what", [Unknown("its image cannot be pulled"), LoadReport(START, {})])
+def test_nothing_measured_is_unknown(what: LoadReport | Unknown) -> None:
     found = judged(what)
     assert found and {each.status for each in found} == {Status.UNKNOWN}
     assert all(each.missing for each in found)
 
 
 def test_without_nodes_nothing_is_measured_and_that_is_no_pass() -> None:
-    (found,) = findings_of(replace(PLAN, zones=(), pods=()), Measured(()))
+    (found,) = findings_of(replace(PLAN, zones=(), pods=()), DnsMeasurement(()))
     assert (found.code, found.status) == (Code.of("dns-not-measured"), Status.UNKNOWN) and found.missing
 
 
@@ -145,4 +145,4 @@ def test_a_clock_that_is_ahead_is_unknown_and_no_second_is_dropped_for_it() -> N
     ahead = replace(lost, began=START + timedelta(seconds=14))
     found = until(ahead, END, 7)
     assert isinstance(found, Unknown) and "ahead of the API server's, by 7 s at least" in found.why
-    assert isinstance(until(ahead, None, 0), Report), "nobody knows when it was over, so nothing is cut"
+    assert isinstance(until(ahead, None, 0), LoadReport), "nobody knows when it was over, so nothing is cut"

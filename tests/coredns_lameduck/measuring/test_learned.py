@@ -8,24 +8,24 @@ from datetime import timedelta
 import pytest
 
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import propagation, said
-from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured, MeasuredZone
-from kubectl_eksdoc.model.coredns import Counts, Propagation, Report, Second, Stream
+from kubectl_eksdoc.coredns_lameduck.measuring.result import DnsMeasurement, MeasuredZone
+from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream, Propagation
 from tests.coredns_lameduck.measuring.test_findings import END, PLAN, left, report
 
 STOPPED = dict.fromkeys(range(10, 20), Counts(10, 0, lost=10))
 """Of a pod that was told to end at second 5."""
 
 
-def measured(what: Report, told_s: int = 5) -> Measured:
+def measured(what: LoadReport, told_s: int = 5) -> DnsMeasurement:
     zones = tuple(MeasuredZone(zone, what) for zone in PLAN.zones)
-    return Measured(zones, moments=(left(told_s),), ended=END)
+    return DnsMeasurement(zones, moments=(left(told_s),), ended=END)
 
 
 def test_all_that_was_seen_to_its_end_is_kept() -> None:
     assert propagation(PLAN, measured(report(gone=STOPPED)), 15) == Propagation(5, 15, END)
 
 
-def cut(what: Report, seconds: int) -> Report:
+def cut(what: LoadReport, seconds: int) -> LoadReport:
     """The log of an asker that ended too soon."""
     return replace(
         what, seconds={s: {t: one for t, one in of.items() if t < seconds} for s, of in what.seconds.items()}
@@ -44,7 +44,7 @@ def cut(what: Report, seconds: int) -> Report:
         cut(report(gone=STOPPED), 15),
     ],
 )
-def test_what_was_not_seen_to_its_end_does_not_show_that_time_was_enough(what: Report) -> None:
+def test_what_was_not_seen_to_its_end_does_not_show_that_time_was_enough(what: LoadReport) -> None:
     assert propagation(PLAN, measured(what), 15) is None
 
 
@@ -65,8 +65,8 @@ def test_a_loss_counts_to_the_end_of_its_second_and_makes_the_lameduck_of_then_t
 def test_what_a_socket_that_is_kept_loses_is_not_propagation() -> None:
     """In IPVS mode that is up to 300 s, whatever lameduck is."""
     made = report(gone=STOPPED)
-    kept = Stream("service-v4", "udp-kept")
-    seconds = {**made.seconds, kept: {t: Second(Counts(10, 0, lost=10)) for t in range(20)}}
+    kept = MeasuredStream("service-v4", "udp-kept")
+    seconds = {**made.seconds, kept: {t: MeasuredSecond(Counts(10, 0, lost=10)) for t in range(20)}}
     assert propagation(PLAN, measured(replace(made, seconds=seconds)), 15) == Propagation(5, 15, END)
 
 

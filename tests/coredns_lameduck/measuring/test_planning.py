@@ -15,11 +15,11 @@ from kubectl_eksdoc.coredns_lameduck.measuring.plan import (
     MOST_ENDPOINTS,
     OLD_S,
     OS,
-    DnsFacts,
     Happening,
-    Manner,
+    MeasurementFacts,
+    MeasurementSettings,
+    MeasurementZone,
     MeasurePlan,
-    Zone,
     manifests,
     plan_measure,
     zones,
@@ -34,7 +34,7 @@ from tests.flows.dns_worlds import BOTH, NODES, PODS, START, V4, in_zone
 
 def test_a_node_of_each_zone_without_coredns_on_it() -> None:
     found = zones([*NODES, in_zone("n3", "c")], {"n0", "n2"})
-    assert found == (Zone("a", "n1"), Zone("b", "n2"), Zone("c", "n3"))
+    assert found == (MeasurementZone("a", "n1"), MeasurementZone("b", "n2"), MeasurementZone("c", "n3"))
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,12 @@ def test_a_node_on_which_the_pod_cannot_run(label: str, value: str) -> None:
 
 
 def planned(
-    service: DnsService = DnsService(V4), pods: tuple[DnsPod, ...] = PODS, manner: Manner = Manner()
+    service: DnsService = DnsService(V4),
+    pods: tuple[DnsPod, ...] = PODS,
+    manner: MeasurementSettings = MeasurementSettings(),
 ) -> MeasurePlan:
     serving = frozenset(address for pod in pods for address in pod.addresses)
-    facts = DnsFacts(service, DnsStand(START, pods, serving), DnsWorkload("d", 2))
+    facts = MeasurementFacts(service, DnsStand(START, pods, serving), DnsWorkload("d", 2))
     return plan_measure(NODES, facts, "cafe", manner)
 
 
@@ -104,18 +106,20 @@ def test_pods_that_do_not_serve_are_not_asked_and_many_are_bounded() -> None:
 def test_a_flood_is_no_measurement() -> None:
     many = tuple(DnsPod(f"p{n:02}", f"u{n}", "n0", (f"10.0.0.{n}",)) for n in range(20))
     with pytest.raises(UsageError, match="too many"):
-        planned(pods=many, manner=Manner(rate=100))
+        planned(pods=many, manner=MeasurementSettings(rate=100))
 
 
 def test_no_measurement_is_as_old_as_what_is_swept() -> None:
-    longest = Manner(Happening.ROLLOUT, for_s=LONGEST_FOR_S, wait_s=LONGEST_WAIT_S, timeout_s=LONGEST_TIMEOUT_S)
+    longest = MeasurementSettings(
+        Happening.ROLLOUT, for_s=LONGEST_FOR_S, wait_s=LONGEST_WAIT_S, timeout_s=LONGEST_TIMEOUT_S
+    )
     assert longest.deadline_s <= OLD_S
 
 
 def test_what_is_typed_back_counts_what_is_made_and_what_goes() -> None:
     assert planned().changes == 2
-    assert planned(manner=Manner(Happening.ROLLOUT)).changes == 4
-    assert planned(manner=Manner(Happening.EVICTION)).changes == 3
+    assert planned(manner=MeasurementSettings(Happening.ROLLOUT)).changes == 4
+    assert planned(manner=MeasurementSettings(Happening.EVICTION)).changes == 3
 
 
 def test_its_pods_are_restricted_and_owned_and_end_by_themselves() -> None:
@@ -125,7 +129,7 @@ def test_its_pods_are_restricted_and_owned_and_end_by_themselves() -> None:
     for pod in pods:
         assert violations("restricted", pod["spec"]) == ()
         spec = pod["spec"]
-        assert spec["activeDeadlineSeconds"] == Manner().deadline_s > Manner().asking_s
+        assert spec["activeDeadlineSeconds"] == MeasurementSettings().deadline_s > MeasurementSettings().asking_s
         assert spec["automountServiceAccountToken"] is False and spec["tolerations"] == [{"operator": "Exists"}]
         assert spec["containers"][0]["command"][-1] == '{"targets":[]}'
         assert pod["metadata"]["labels"] == owner["metadata"]["labels"]

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.baseline.changes import Asked
-from kubectl_eksdoc.drain.comparison.changes import Change, Comparison, Figure, Measure
+from kubectl_eksdoc.baseline.changes import ChangedOption
+from kubectl_eksdoc.drain.comparison.changes import Change, Comparison, Measure, PlanFigure
 from kubectl_eksdoc.drain.comparison.comparing import compare, outline
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.baseline import Baseline, Outline
+from kubectl_eksdoc.model.baseline import Baseline, PlanOutline
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Identity, Source
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, pods
@@ -37,8 +37,8 @@ def a_plan(*names: str, bare: bool = False, allowed: int = 1, **policy: object) 
     return make_plan(cluster, targets, DrainPolicy(**policy))  # type: ignore[arg-type]
 
 
-def saved(plan: DrainPlan | Outline, **options: object) -> Baseline:
-    made = plan if isinstance(plan, Outline) else outline(plan)
+def saved(plan: DrainPlan | PlanOutline, **options: object) -> Baseline:
+    made = plan if isinstance(plan, PlanOutline) else outline(plan)
     return Baseline("old.json", WHO, Source.LIVE, NOW, "1.2.3", options, made, ALL)
 
 
@@ -112,15 +112,15 @@ def test_times_are_compared_only_where_both_have_them() -> None:
     [(1, 3, 2), (0.3, 0.1, -0.2), (None, 3, None), (3, None, None), ("a", "b", None), (2, 2, 0)],
 )
 def test_a_change_is_a_difference_of_numbers(before: object, now: object, change: object) -> None:
-    assert Figure(Measure.ROUNDS, before, now).change == change  # type: ignore[arg-type]
+    assert PlanFigure(Measure.ROUNDS, before, now).change == change  # type: ignore[arg-type]
 
 
 def test_what_was_asked_for_differently() -> None:
     given = {"nodegroup": ["blue"], "partial": True, "grace-period": -1, "force": False, "baseline": "old.json"}
     before = {"nodegroup": ["blue", "green"], "partial": False, "grace-period": -1, "assume-fixed": [], "l": ""}
     assert compare(saved(a_plan(), **before), HERE, a_plan(), given).asked == (
-        Asked("nodegroup", ["blue", "green"], ["blue"]),
-        Asked("partial", False, True),
+        ChangedOption("nodegroup", ["blue", "green"], ["blue"]),
+        ChangedOption("partial", False, True),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from kubectl_eksdoc.drain.comparison.changes import drift
-from kubectl_eksdoc.model.baseline import Promise
+from kubectl_eksdoc.model.baseline import ReadPlan
 
 NODES = {"old-0": ("n0", "drains"), "old-1": ("n1", "skipped")}
 PODS = {
@@ -23,8 +23,8 @@ def a_promise(
     pods: Mapping[str, tuple[str, str, str]] = PODS,
     budgets: Mapping[str, str] = BUDGETS,
     unknown: frozenset[str] = frozenset(),
-) -> Promise:
-    return Promise(nodes, pods, budgets, unknown)
+) -> ReadPlan:
+    return ReadPlan(nodes, pods, budgets, unknown)
 
 
 READ = a_promise()
@@ -39,7 +39,7 @@ READ = a_promise()
         a_promise(budgets={}),  # none of its pods is on the targets any more
     ],
 )
-def test_the_same_decision_is_no_drift(now: Promise) -> None:
+def test_the_same_decision_is_no_drift(now: ReadPlan) -> None:
     assert drift(READ, now) == ()
 
 
@@ -69,7 +69,7 @@ def test_the_same_decision_is_no_drift(now: Promise) -> None:
         (a_promise(unknown=frozenset(("pod-local-volume",))), "pod-local-volume cannot be judged any more"),
     ],
 )
-def test_another_decision_is_named(now: Promise, said: str) -> None:
+def test_another_decision_is_named(now: ReadPlan, said: str) -> None:
     assert drift(READ, now) == (said,)
 
 

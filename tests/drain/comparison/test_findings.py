@@ -8,12 +8,12 @@ from typing import Any
 
 from kubectl_eksdoc.drain.comparison.comparing import finding_changes, sight
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.baseline import Outline, TargetOutline
+from kubectl_eksdoc.model.baseline import PlanOutline, TargetOutline
 from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 
 ALL = frozenset(kind.full_name for kind in kinds.ALL)
-NOTHING = Outline((), (), (), 0, 0, 0, 0, None)
+NOTHING = PlanOutline((), (), (), 0, 0, 0, 0, None)
 BUDGETS = frozenset({kinds.BUDGETS.full_name})
 
 
@@ -24,12 +24,12 @@ def said(
     return FindingOutline(code, subject, severity, status, more.get("message", "because"))
 
 
-def a_plan(*findings: FindingOutline, **more: Any) -> Outline:
+def a_plan(*findings: FindingOutline, **more: Any) -> PlanOutline:
     return replace(NOTHING, findings=findings, **more)
 
 
 def plans_differ(
-    before: Outline, now: Outline, read_then: frozenset[str] = ALL, read_now: frozenset[str] = ALL
+    before: PlanOutline, now: PlanOutline, read_then: frozenset[str] = ALL, read_now: frozenset[str] = ALL
 ) -> list[tuple[str, str, str]]:
     found, _ = finding_changes(before.findings, now.findings, sight(before, read_then), sight(now, read_now))
     return [(f.change.value, f.either.code, f.either.subject.name) for f in found]

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.seen import Seen
-from kubectl_eksdoc.kubernetes.api.statuses import Status
-from kubectl_eksdoc.kubernetes.news import Answered, Attached, Found, News, NodeIs, PodGone, PodIs
+from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.news import AttachedVolumes, News, NodeIs, PodGone, PodIs, PodsFound, RequestAnswered
 from kubectl_eksdoc.model.acts import (
     Act,
     Cordon,
@@ -20,9 +20,9 @@ from kubectl_eksdoc.model.acts import (
     Hook,
     ListAttachments,
     ListPods,
-    Look,
     Protect,
-    Release,
+    ReadPod,
+    ReleaseNode,
 )
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS
@@ -41,11 +41,11 @@ class Driven:
         self,
         cluster: Cluster,
         policy: DrainPolicy | None = None,
-        limits: Limits = Limits(),
+        limits: RunLimits = RunLimits(),
         run: str = "",
         **answers: Answering,
     ) -> None:
-        self.engine = Engine(plan_of(cluster, policy=policy, roomy=False), Seen(cluster), limits, run=run)
+        self.engine = Engine(plan_of(cluster, policy=policy, roomy=False), ObservedState(cluster), limits, run=run)
         self.asked: list[tuple[float, Act]] = []
         self.answers = answers
         self.now_s = 0.0
@@ -108,21 +108,21 @@ class Driven:
         self._version += 1
         match act:
             case Cordon(name):
-                yield Answered(act, Status(200))
+                yield RequestAnswered(act, ApiStatus(200))
                 yield NodeIs(replace(self.engine.seen.nodes[name], unschedulable=True))
             case Exclude(name, _):
-                yield Answered(act, Status(200))
+                yield RequestAnswered(act, ApiStatus(200))
                 node = self.engine.seen.nodes[name]
                 yield NodeIs(replace(node, labels={**node.labels, EXCLUDED_FROM_BALANCERS: "true"}))
             case Evict(pod, _):
-                yield Answered(act, Status(201))
+                yield RequestAnswered(act, ApiStatus(201))
                 yield PodGone(pod.uid, self._version)
-            case Protect() | Release():
-                yield Answered(act, Status(200))
-            case Look(pod):
+            case Protect() | ReleaseNode():
+                yield RequestAnswered(act, ApiStatus(200))
+            case ReadPod(pod):
                 found = self.engine.seen.pod(pod.uid)
-                yield Found(act, () if found is None else (found,))
+                yield PodsFound(act, () if found is None else (found,))
             case ListPods(name):
-                yield Found(act, tuple(pod for pod in self.engine.seen.pods() if pod.node == name))
+                yield PodsFound(act, tuple(pod for pod in self.engine.seen.pods() if pod.node == name))
             case ListAttachments():
-                yield Attached(act)
+                yield AttachedVolumes(act)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.drain.run.account import nodes_of, told_by
-from kubectl_eksdoc.drain.run.journal import Scribe, replay
+from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.acts import (
     Change,
     Cordon,
@@ -15,21 +15,21 @@ from kubectl_eksdoc.model.acts import (
     Evict,
     Exclude,
     Protect,
-    Release,
+    ReleaseNode,
     Restart,
 )
-from kubectl_eksdoc.model.journal import Aim, Entries, Entry
+from kubectl_eksdoc.model.journal import Entries, Entry, JournaledNode
 from kubectl_eksdoc.model.pods import Pod
 from tests.builders import NOW, a_pod
 
 POD: Pod = a_pod("db-0", node="old-0")
-OK, NO = Status(200), Status(403, "Forbidden", "no")
+OK, NO = ApiStatus(200), ApiStatus(403, "Forbidden", "no")
 RESTART = Restart("shop", "web", "uid-web", "Deployment", POD)
 
 
-def journal(*done: tuple[Change, Status | Lost]) -> list[Entry]:
-    scribe = Scribe()
-    aims = (Aim("old-0", "uid-old-0"),)
+def journal(*done: tuple[Change, ApiStatus | LostAnswer]) -> list[Entry]:
+    scribe = JournalWriter()
+    aims = (JournaledNode("old-0", "uid-old-0"),)
     begun = scribe.begun("r1", NOW, plan="d", tool="0", who="me", host="here", leader="here", aims=aims, asked=())
     entries: list[Entry] = [begun]
     for act, answer in done:
@@ -46,8 +46,8 @@ def journal(*done: tuple[Change, Status | Lost]) -> list[Entry]:
         (Exclude("old-0", "u"), OK, Happened.EXCLUDED, "old-0"),
         (Protect("new-0", "u"), OK, Happened.PROTECTED, "new-0"),
         (Protect("new-0", "u"), NO, Happened.WARNED, "new-0"),
-        (Release("new-0", "u"), OK, Happened.UNPROTECTED, "new-0"),
-        (Evict(POD), Status(201), Happened.EVICTED, POD.key),
+        (ReleaseNode("new-0", "u"), OK, Happened.UNPROTECTED, "new-0"),
+        (Evict(POD), ApiStatus(201), Happened.EVICTED, POD.key),
         (Evict(POD), NO, Happened.REFUSED, POD.key),
         (Delete(POD), OK, Happened.DELETED, POD.key),
         (Delete(POD), NO, Happened.REFUSED, POD.key),
@@ -55,17 +55,23 @@ def journal(*done: tuple[Change, Status | Lost]) -> list[Entry]:
         (RESTART, NO, Happened.REFUSED, "Deployment shop/web"),
     ],
 )
-def test_a_change_is_told(act: Change, answer: Status, what: Happened, subject: str) -> None:
+def test_a_change_is_told(act: Change, answer: ApiStatus, what: Happened, subject: str) -> None:
     ((moment, _),) = told_by(journal((act, answer)))
     assert (moment.what, moment.subject) == (what, subject)
     assert moment.why == ("no" if answer is NO else "")
 
 
 def test_what_nobody_knows_is_not_told() -> None:
-    assert not list(told_by(journal((Delete(POD), Lost("cut")), (RESTART, Lost("cut")))))
+    assert not list(told_by(journal((Delete(POD), LostAnswer("cut")), (RESTART, LostAnswer("cut")))))
 
 
 def test_a_node_counts_all_that_was_asked_of_its_pods() -> None:
-    done = ((Evict(POD), Status(201)), (Delete(POD), OK), (RESTART, OK), (RESTART, NO), (Delete(POD), Lost("cut")))
+    done = (
+        (Evict(POD), ApiStatus(201)),
+        (Delete(POD), OK),
+        (RESTART, OK),
+        (RESTART, NO),
+        (Delete(POD), LostAnswer("cut")),
+    )
     (node,) = nodes_of(replay(Entries(tuple(journal(*done)))))
     assert (node.state, node.granted, node.gone, node.refused, node.in_doubt) == ("draining", 3, 0, 1, 1)

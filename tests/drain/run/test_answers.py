@@ -7,35 +7,35 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubectl_eksdoc.drain.run.answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, Trouble, read
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Lost, Status
+from kubectl_eksdoc.drain.run.answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, RunTrouble, read
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
 from kubectl_eksdoc.kubernetes.evictions import SEVERAL_BUDGETS
 from tests.raw_facts import Raw, lines
 
 
-def status(code: int, said: str = "", *causes: Cause, kind: str = "pods", retry_s: int = 0) -> Status:
-    return Status(code, "", said, Details("p", "", kind, causes=causes, retry_after_s=retry_s))
+def status(code: int, said: str = "", *causes: StatusCause, kind: str = "pods", retry_s: int = 0) -> ApiStatus:
+    return ApiStatus(code, "", said, Details("p", "", kind, causes=causes, retry_after_s=retry_s))
 
 
-def of_document(doc: Raw) -> Status:
+def of_document(doc: Raw) -> ApiStatus:
     details = doc.get("details") or {}
-    causes = tuple(Cause(each.get("reason", ""), each.get("message", "")) for each in details.get("causes") or ())
+    causes = tuple(StatusCause(each.get("reason", ""), each.get("message", "")) for each in details.get("causes") or ())
     made = Details(kind=details.get("kind", ""), causes=causes, retry_after_s=details.get("retryAfterSeconds", 0))
-    return Status(doc.get("code", 201), doc.get("reason", ""), doc.get("message", ""), made)
+    return ApiStatus(doc.get("code", 201), doc.get("reason", ""), doc.get("message", ""), made)
 
 
-def recorded() -> Iterator[Status]:
+def recorded() -> Iterator[ApiStatus]:
     """Every answer to an eviction among the recorded exchanges."""
     for each in lines("recordings/exchanges.jsonl.gz"):
         if each["request"]["method"] == "POST" and "/eviction" in each["request"]["path"]:
             yield of_document(each["response"]["body"])
 
 
-def of_step(step: Raw) -> Status:
+def of_step(step: Raw) -> ApiStatus:
     """An answer as the oracle has it."""
-    causes = tuple(Cause(each["reason"], each["message"]) for each in step["causes"] or ())
+    causes = tuple(StatusCause(each["reason"], each["message"]) for each in step["causes"] or ())
     retry_s = int(step["retryAfter"] or 0)
-    return Status(
+    return ApiStatus(
         step["code"], step["reason"] or "", step["message"] or "", Details(causes=causes, retry_after_s=retry_s)
     )
 
@@ -47,77 +47,80 @@ WEBHOOK = 'Internal error occurred: failed calling webhook "w": no endpoints'
 TABLE = [
     (status(201), Reading(Next.LEAVES)),
     (status(200), Reading(Next.LEAVES)),
-    (status(401, "Unauthorized"), Reading(Next.AGAIN, Trouble.CREDENTIALS, REFUSED_WHO_S, NOT_ACCEPTED)),
-    (status(400, "name in URL"), Reading(Next.NEVER, Trouble.REQUEST, 0.0, "name in URL")),
-    (status(422, "grace"), Reading(Next.NEVER, Trouble.REQUEST, 0.0, "grace")),
+    (status(401, "Unauthorized"), Reading(Next.AGAIN, RunTrouble.CREDENTIALS, REFUSED_WHO_S, NOT_ACCEPTED)),
+    (status(400, "name in URL"), Reading(Next.NEVER, RunTrouble.REQUEST, 0.0, "name in URL")),
+    (status(422, "grace"), Reading(Next.NEVER, RunTrouble.REQUEST, 0.0, "grace")),
     (
-        status(403, "it is being terminated", Cause("NamespaceTerminating", "")),
-        Reading(Next.AGAIN, Trouble.NAMESPACE, 5.0, "it is being terminated"),
+        status(403, "it is being terminated", StatusCause("NamespaceTerminating", "")),
+        Reading(Next.AGAIN, RunTrouble.NAMESPACE, 5.0, "it is being terminated"),
     ),
     (
         status(403, "pdb disruptions allowed is negative"),
-        Reading(Next.AGAIN, Trouble.BUDGET_BEHIND, SLOWLY_S, "pdb disruptions allowed is negative"),
+        Reading(Next.AGAIN, RunTrouble.BUDGET_BEHIND, SLOWLY_S, "pdb disruptions allowed is negative"),
     ),
     (
         status(403, 'admission webhook "no.example" denied the request: never'),
-        Reading(Next.AGAIN, Trouble.DENIED, SLOWLY_S, 'admission webhook "no.example" denied the request: never'),
+        Reading(Next.AGAIN, RunTrouble.DENIED, SLOWLY_S, 'admission webhook "no.example" denied the request: never'),
     ),
     (
         status(403, 'pods "p" is forbidden: User "v" cannot create resource'),
-        Reading(Next.AGAIN, Trouble.RIGHT, REFUSED_WHO_S, 'pods "p" is forbidden: User "v" cannot create resource'),
+        Reading(Next.AGAIN, RunTrouble.RIGHT, REFUSED_WHO_S, 'pods "p" is forbidden: User "v" cannot create resource'),
     ),
-    (status(403, "a proxy's no"), Reading(Next.AGAIN, Trouble.DENIED, SLOWLY_S, "a proxy's no")),
+    (status(403, "a proxy's no"), Reading(Next.AGAIN, RunTrouble.DENIED, SLOWLY_S, "a proxy's no")),
     (status(404, "gone"), Reading(Next.GONE, said="gone")),
-    (status(404, "no budget", kind="poddisruptionbudgets"), Reading(Next.AGAIN, Trouble.CONTENTION, 0.0, "no budget")),
+    (
+        status(404, "no budget", kind="poddisruptionbudgets"),
+        Reading(Next.AGAIN, RunTrouble.CONTENTION, 0.0, "no budget"),
+    ),
     (
         status(409, "Precondition failed: the UID in the precondition (a) does not match"),
         Reading(Next.GONE, said="Precondition failed: the UID in the precondition (a) does not match"),
     ),
-    (status(409, "modified"), Reading(Next.AGAIN, Trouble.CONTENTION, SOON_S, "modified")),
-    (status(429, "no", Cause(DISRUPTION, "needs 2")), Reading(Next.BUDGET, Trouble.BUDGET, 0.0, "needs 2")),
+    (status(409, "modified"), Reading(Next.AGAIN, RunTrouble.CONTENTION, SOON_S, "modified")),
+    (status(429, "no", StatusCause(DISRUPTION, "needs 2")), Reading(Next.BUDGET, RunTrouble.BUDGET, 0.0, "needs 2")),
     (
-        status(429, "no", Cause(DISRUPTION, "processed"), retry_s=10),
-        Reading(Next.BUDGET, Trouble.BUDGET_BEHIND, 10.0, "processed"),
+        status(429, "no", StatusCause(DISRUPTION, "processed"), retry_s=10),
+        Reading(Next.BUDGET, RunTrouble.BUDGET_BEHIND, 10.0, "processed"),
     ),
-    (status(429, "too many", retry_s=7), Reading(Next.AGAIN, Trouble.THROTTLED, 7.0, "too many")),
-    (status(429, "too many"), Reading(Next.AGAIN, Trouble.THROTTLED, SOON_S, "too many")),
+    (status(429, "too many", retry_s=7), Reading(Next.AGAIN, RunTrouble.THROTTLED, 7.0, "too many")),
+    (status(429, "too many"), Reading(Next.AGAIN, RunTrouble.THROTTLED, SOON_S, "too many")),
     (
         status(429, 'admission webhook "virt" denied the request: migrating'),
-        Reading(Next.AGAIN, Trouble.DENIED, 5.0, 'admission webhook "virt" denied the request: migrating'),
+        Reading(Next.AGAIN, RunTrouble.DENIED, 5.0, 'admission webhook "virt" denied the request: migrating'),
     ),
-    (status(500, SEVERAL_BUDGETS), Reading(Next.NEVER, Trouble.SEVERAL_BUDGETS, 0.0, SEVERAL_BUDGETS)),
-    (status(500, WEBHOOK), Reading(Next.AGAIN, Trouble.WEBHOOK_DOWN, SLOWLY_S, WEBHOOK)),
-    (status(500, "leader changed"), Reading(Next.LOOK, Trouble.SERVER, SOON_S, "leader changed")),
-    (status(503, "busy", retry_s=3), Reading(Next.LOOK, Trouble.SERVER, 3.0, "busy")),
-    (status(504, "late"), Reading(Next.LOOK, Trouble.SERVER, SOON_S, "late")),
+    (status(500, SEVERAL_BUDGETS), Reading(Next.NEVER, RunTrouble.SEVERAL_BUDGETS, 0.0, SEVERAL_BUDGETS)),
+    (status(500, WEBHOOK), Reading(Next.AGAIN, RunTrouble.WEBHOOK_DOWN, SLOWLY_S, WEBHOOK)),
+    (status(500, "leader changed"), Reading(Next.LOOK, RunTrouble.SERVER, SOON_S, "leader changed")),
+    (status(503, "busy", retry_s=3), Reading(Next.LOOK, RunTrouble.SERVER, 3.0, "busy")),
+    (status(504, "late"), Reading(Next.LOOK, RunTrouble.SERVER, SOON_S, "late")),
 ]
 
 
 @pytest.mark.parametrize(
-    ("answer", "reading"), TABLE, ids=lambda each: f"{each.code}" if isinstance(each, Status) else ""
+    ("answer", "reading"), TABLE, ids=lambda each: f"{each.code}" if isinstance(each, ApiStatus) else ""
 )
-def test_every_answer_has_its_reading(answer: Status, reading: Reading) -> None:
+def test_every_answer_has_its_reading(answer: ApiStatus, reading: Reading) -> None:
     assert read(answer) == reading
 
 
 def test_without_an_answer_nobody_knows() -> None:
-    assert read(Lost("connection reset")) == Reading(Next.LOOK, Trouble.SERVER, SOON_S, "connection reset")
+    assert read(LostAnswer("connection reset")) == Reading(Next.LOOK, RunTrouble.SERVER, SOON_S, "connection reset")
 
 
 def test_answers_of_a_real_server() -> None:
     seen = Counter((answer.code, read(answer).next, read(answer).trouble) for answer in recorded())
     assert seen == {
-        (201, Next.LEAVES, Trouble.NONE): 8,
-        (400, Next.NEVER, Trouble.REQUEST): 1,
-        (403, Next.AGAIN, Trouble.DENIED): 1,
-        (403, Next.AGAIN, Trouble.NAMESPACE): 4,
-        (403, Next.AGAIN, Trouble.RIGHT): 1,
-        (404, Next.GONE, Trouble.NONE): 1,
-        (409, Next.GONE, Trouble.NONE): 1,
-        (422, Next.AGAIN, Trouble.DENIED): 5,
-        (429, Next.BUDGET, Trouble.BUDGET): 5,
-        (429, Next.BUDGET, Trouble.BUDGET_BEHIND): 2,
-        (500, Next.NEVER, Trouble.SEVERAL_BUDGETS): 1,
+        (201, Next.LEAVES, RunTrouble.NONE): 8,
+        (400, Next.NEVER, RunTrouble.REQUEST): 1,
+        (403, Next.AGAIN, RunTrouble.DENIED): 1,
+        (403, Next.AGAIN, RunTrouble.NAMESPACE): 4,
+        (403, Next.AGAIN, RunTrouble.RIGHT): 1,
+        (404, Next.GONE, RunTrouble.NONE): 1,
+        (409, Next.GONE, RunTrouble.NONE): 1,
+        (422, Next.AGAIN, RunTrouble.DENIED): 5,
+        (429, Next.BUDGET, RunTrouble.BUDGET): 5,
+        (429, Next.BUDGET, RunTrouble.BUDGET_BEHIND): 2,
+        (500, Next.NEVER, RunTrouble.SEVERAL_BUDGETS): 1,
     }
 
 
@@ -125,7 +128,7 @@ def test_answers_of_a_real_server() -> None:
 def test_a_webhook_denies_with_any_code(code: int) -> None:
     """None of them says that the pod is gone, or that the eviction may have been carried out."""
     reading = read(status(code, 'admission webhook "no.example.com" denied the request: not found'))
-    assert (reading.next, reading.trouble) == (Next.AGAIN, Trouble.DENIED)
+    assert (reading.next, reading.trouble) == (Next.AGAIN, RunTrouble.DENIED)
 
 
 def test_answers_of_the_oracle() -> None:
@@ -136,18 +139,18 @@ def test_answers_of_the_oracle() -> None:
         for step in world["steps"]
     )
     assert seen == {
-        (201, Next.LEAVES, Trouble.NONE): 541,
-        (404, Next.GONE, Trouble.NONE): 6,
-        (429, Next.BUDGET, Trouble.BUDGET): 358,
-        (429, Next.BUDGET, Trouble.BUDGET_BEHIND): 6,
-        (500, Next.NEVER, Trouble.SEVERAL_BUDGETS): 68,
+        (201, Next.LEAVES, RunTrouble.NONE): 541,
+        (404, Next.GONE, RunTrouble.NONE): 6,
+        (429, Next.BUDGET, RunTrouble.BUDGET): 358,
+        (429, Next.BUDGET, RunTrouble.BUDGET_BEHIND): 6,
+        (500, Next.NEVER, RunTrouble.SEVERAL_BUDGETS): 68,
     }
 
 
 def test_no_code_is_without_a_reading() -> None:
     wrong = []
     for code in range(200, 600):
-        reading = read(Status(code, "", "?"))
+        reading = read(ApiStatus(code, "", "?"))
         if (reading.next is Next.LEAVES, reading.next is Next.LOOK) != (code < 300, code >= 500):
             wrong.append((code, reading))
     assert wrong == []

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.chronicle import ENDS, Aimed, Chronicle, NodeCourse, NodeState, PodState, aimed_by
+from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PlannedNode, PodState, RunHistory, aimed_by
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.moments import ASKED, Happened, Moment
+from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.standing import standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.kubernetes.cordon import SIGNS, Sign
+from kubectl_eksdoc.kubernetes.cordon import SIGNS, CordonMark
 from kubectl_eksdoc.kubernetes.news import NodeIs, PodGone
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -23,7 +23,7 @@ from tests.flows.stages import made, recorded, web
 from tests.rehearsed import BLUE, Rehearsed, rehearsed, rehearsed_demo
 from tests.simulator.planes import a_budget_doc, a_node_doc
 
-AIMS = (Aimed("a", 1, ("shop/web-1", "shop/web-2")), Aimed("b", 2, ("shop/web-3",)), Aimed("c", 2))
+AIMS = (PlannedNode("a", 1, ("shop/web-1", "shop/web-2")), PlannedNode("b", 2, ("shop/web-3",)), PlannedNode("c", 2))
 NODES = ("a", "b", "c", "elsewhere")
 PODS = ("shop/web-1", "shop/web-2", "shop/web-3", "shop/came-later")
 OF_NODES = (
@@ -43,16 +43,16 @@ OF_RUNS = (Happened.HELD, Happened.RELEASED, Happened.STOPPED, Happened.WARNED, 
 
 WHY = st.sampled_from(("", "a why"))
 MOMENTS = st.one_of(
-    st.builds(Moment, st.just(0.0), st.sampled_from(OF_NODES), st.sampled_from(NODES), st.just(""), WHY),
-    st.builds(Moment, st.just(0.0), st.sampled_from(OF_PODS), st.sampled_from(PODS), st.sampled_from(NODES), WHY),
-    st.builds(Moment, st.just(0.0), st.sampled_from(OF_RUNS), st.sampled_from(("", "a")), st.just(""), WHY),
+    st.builds(RunMoment, st.just(0.0), st.sampled_from(OF_NODES), st.sampled_from(NODES), st.just(""), WHY),
+    st.builds(RunMoment, st.just(0.0), st.sampled_from(OF_PODS), st.sampled_from(PODS), st.sampled_from(NODES), WHY),
+    st.builds(RunMoment, st.just(0.0), st.sampled_from(OF_RUNS), st.sampled_from(("", "a")), st.just(""), WHY),
 )
 STORIES = st.lists(MOMENTS, max_size=40).map(
     lambda story: [moment._replace(at_s=float(at)) for at, moment in enumerate(story)]
 )
 
 
-def told(chronicle: Chronicle) -> object:
+def told(chronicle: RunHistory) -> object:
     """All that it knows."""
     nodes = [
         (
@@ -71,8 +71,8 @@ def told(chronicle: Chronicle) -> object:
 
 
 @given(STORIES)
-def test_whatever_happens_no_more_pods_are_gone_than_there_are(story: list[Moment]) -> None:
-    chronicle = Chronicle(AIMS)
+def test_whatever_happens_no_more_pods_are_gone_than_there_are(story: list[RunMoment]) -> None:
+    chronicle = RunHistory(AIMS)
     for moment in story:
         chronicle.take([moment])
         for node in chronicle.nodes.values():
@@ -84,8 +84,8 @@ def test_whatever_happens_no_more_pods_are_gone_than_there_are(story: list[Momen
 
 
 @given(STORIES)
-def test_what_has_come_to_its_end_stays_there(story: list[Moment]) -> None:
-    chronicle, ends = Chronicle(AIMS), {}
+def test_what_has_come_to_its_end_stays_there(story: list[RunMoment]) -> None:
+    chronicle, ends = RunHistory(AIMS), {}
     for moment in story:
         chronicle.take([moment])
         for name, (state, ended_s, why) in ends.items():
@@ -98,8 +98,8 @@ def test_what_has_come_to_its_end_stays_there(story: list[Moment]) -> None:
 
 
 @given(STORIES, st.integers(0, 40))
-def test_one_by_one_or_all_at_once_is_the_same(story: list[Moment], cut: int) -> None:
-    at_once, one_by_one, in_two = Chronicle(AIMS), Chronicle(AIMS), Chronicle(AIMS)
+def test_one_by_one_or_all_at_once_is_the_same(story: list[RunMoment], cut: int) -> None:
+    at_once, one_by_one, in_two = RunHistory(AIMS), RunHistory(AIMS), RunHistory(AIMS)
     at_once.take(story)
     for moment in story:
         one_by_one.take([moment])
@@ -109,8 +109,8 @@ def test_one_by_one_or_all_at_once_is_the_same(story: list[Moment], cut: int) ->
 
 
 @given(STORIES)
-def test_it_is_held_by_the_last_that_held_it_until_it_is_released_and_stopped_for_good(story: list[Moment]) -> None:
-    chronicle = Chronicle(AIMS)
+def test_it_is_held_by_the_last_that_held_it_until_it_is_released_and_stopped_for_good(story: list[RunMoment]) -> None:
+    chronicle = RunHistory(AIMS)
     chronicle.take(story)
     last = next((each for each in reversed(story) if each.what in (Happened.HELD, Happened.RELEASED)), None)
     assert bool(chronicle.held) is (last is not None and last.what is Happened.HELD)
@@ -118,23 +118,25 @@ def test_it_is_held_by_the_last_that_held_it_until_it_is_released_and_stopped_fo
 
 
 def test_a_cordon_that_is_asked_for_again_does_not_put_a_node_back() -> None:
-    chronicle = Chronicle(AIMS)
-    chronicle.take([Moment(1.0, Happened.BEGUN, "a"), Moment(2.0, Happened.CORDONED, "a")])
+    chronicle = RunHistory(AIMS)
+    chronicle.take([RunMoment(1.0, Happened.BEGUN, "a"), RunMoment(2.0, Happened.CORDONED, "a")])
     assert (chronicle.nodes["a"].state, chronicle.nodes["a"].begun_s) == (NodeState.EVICTING, 1.0)
 
 
 def test_a_pod_that_came_after_the_plan_was_made_is_to_go_too() -> None:
-    chronicle = Chronicle(AIMS)
-    chronicle.take([Moment(1.0, Happened.EVICTED, "shop/late", "c"), Moment(3.0, Happened.GONE, "shop/late", "c")])
+    chronicle = RunHistory(AIMS)
+    chronicle.take(
+        [RunMoment(1.0, Happened.EVICTED, "shop/late", "c"), RunMoment(3.0, Happened.GONE, "shop/late", "c")]
+    )
     assert (chronicle.pods, chronicle.gone, chronicle.nodes["c"].gone) == (4, 1, 1)
 
 
 def test_a_workload_that_was_restarted_is_no_pod() -> None:
     """As a journal tells it."""
-    chronicle = Chronicle(AIMS)
-    chronicle.take([Moment(1.0, Happened.RESTARTED, "shop/web", "a")])
+    chronicle = RunHistory(AIMS)
+    chronicle.take([RunMoment(1.0, Happened.RESTARTED, "shop/web", "a")])
     assert "shop/web" not in chronicle.nodes["a"].pods
-    chronicle.take([Moment(1.0, Happened.RESTARTED, "shop/web-1", "a")])
+    chronicle.take([RunMoment(1.0, Happened.RESTARTED, "shop/web-1", "a")])
     assert chronicle.nodes["a"].pods["shop/web-1"].state is PodState.LEAVING
 
 
@@ -149,9 +151,9 @@ def is_gone_with_its_pods(node: NodeCourse) -> bool:
     return node.state is NodeState.GONE and node.gone == len(node.pods)
 
 
-def same_at_every_step(drain: Rehearsed) -> Chronicle:
+def same_at_every_step(drain: Rehearsed) -> RunHistory:
     """As it is at the end."""
-    chronicle = Chronicle(aimed_by(drain.plan))
+    chronicle = RunHistory(aimed_by(drain.plan))
     for step in drain.steps:
         chronicle.take(step.moments)
         nodes = chronicle.nodes.values()
@@ -192,7 +194,7 @@ def after(seconds: float, happens: Callable[[Engine, EmbeddedStage], object]) ->
     return meddle
 
 
-def on_web(happens: Callable[[Engine, ControlPlane], object], at_s: float = 10.0) -> Chronicle:
+def on_web(happens: Callable[[Engine, ControlPlane], object], at_s: float = 10.0) -> RunHistory:
     """Three nodes with a pod each, of which one may be away at a time."""
     docs = [*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(3)), a_budget_doc(allowed=1, healthy=3)]
     plane, stage = made(*docs)
@@ -206,25 +208,25 @@ def test_a_node_that_goes_away_is_gone_with_its_pods() -> None:
 
 
 def test_pods_of_a_node_that_goes_away_are_waited_for() -> None:
-    chronicle = Chronicle(AIMS)
-    chronicle.take([Moment(1.0, Happened.EVICTED, "shop/web-1", "a"), Moment(2.0, Happened.LOST, "a")])
+    chronicle = RunHistory(AIMS)
+    chronicle.take([RunMoment(1.0, Happened.EVICTED, "shop/web-1", "a"), RunMoment(2.0, Happened.LOST, "a")])
     assert (chronicle.nodes["a"].state, chronicle.gone) == (NodeState.GONE, 0)
-    chronicle.take([Moment(3.0, Happened.GONE, pod, "a") for pod in ("shop/web-1", "shop/web-2")])
+    chronicle.take([RunMoment(3.0, Happened.GONE, pod, "a") for pod in ("shop/web-1", "shop/web-2")])
     assert (chronicle.nodes["a"].ended_s, chronicle.gone) == (2.0, 2)
 
 
 def test_a_node_that_somebody_else_drains_comes_to_its_end_though_nobody_says_so() -> None:
-    chronicle = Chronicle(AIMS)
-    chronicle.take([Moment(1.0, Happened.ADOPTED, "b", why="Karpenter"), Moment(1.0, Happened.ADOPTED, "c")])
+    chronicle = RunHistory(AIMS)
+    chronicle.take([RunMoment(1.0, Happened.ADOPTED, "b", why="Karpenter"), RunMoment(1.0, Happened.ADOPTED, "c")])
     assert [chronicle.nodes[name].state for name in "bc"] == [NodeState.FOREIGN, NodeState.THEIRS]
-    chronicle.take([Moment(9.0, Happened.GONE, "shop/web-3", "b")])
+    chronicle.take([RunMoment(9.0, Happened.GONE, "shop/web-3", "b")])
     assert (chronicle.nodes["b"].state, chronicle.nodes["b"].ended_s) == (NodeState.THEIRS, 9.0)
 
 
 @pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)
-def test_and_the_run_sees_it_so(sign: Sign) -> None:
+def test_and_the_run_sees_it_so(sign: CordonMark) -> None:
     run = a_run()
-    chronicle, course = Chronicle(aimed_by(run.engine.plan)), Remaining(run.engine.plan)
+    chronicle, course = RunHistory(aimed_by(run.engine.plan)), Remaining(run.engine.plan)
     run.until(0.5)
     run.hear(NodeIs(marked(run.engine.seen.nodes["old-0"], sign)))
     for pod in ("web-0", "web-1"):
@@ -239,8 +241,8 @@ def test_and_the_run_sees_it_so(sign: Sign) -> None:
 
 def test_what_stays_on_a_node_that_is_done_is_not_gone() -> None:
     """As with --partial."""
-    chronicle = Chronicle(AIMS)
-    chronicle.take([Moment(1.0, Happened.KEPT, "shop/web-1", "a", "forbidden"), Moment(2.0, Happened.DONE, "a")])
+    chronicle = RunHistory(AIMS)
+    chronicle.take([RunMoment(1.0, Happened.KEPT, "shop/web-1", "a", "forbidden"), RunMoment(2.0, Happened.DONE, "a")])
     pods = chronicle.nodes["a"].pods
     assert [pod.state for pod in pods.values()] == [PodState.KEPT, PodState.GONE] and chronicle.gone == 1
 
@@ -265,10 +267,13 @@ def test_a_pod_that_somebody_else_deleted_is_gone() -> None:
 
 def test_who_goes_on_with_a_run_takes_up_what_was_left_alone() -> None:
     """As a journal tells it; a node that is left to others is told by the same word."""
-    over = [Moment(1.0, Happened.LEFT_ALONE, "a", "", "it stays"), Moment(2.0, Happened.STOPPED, "the drain", "", "no")]
+    over = [
+        RunMoment(1.0, Happened.LEFT_ALONE, "a", "", "it stays"),
+        RunMoment(2.0, Happened.STOPPED, "the drain", "", "no"),
+    ]
     for who, goes_on in (("ann@desk/1/r1", True), ("the drain", True), ("node-of-others", False), ("b", False)):
-        chronicle = Chronicle(AIMS)
-        chronicle.take([*over, Moment(3.0, Happened.ADOPTED, who)])
+        chronicle = RunHistory(AIMS)
+        chronicle.take([*over, RunMoment(3.0, Happened.ADOPTED, who)])
         state = NodeState.CORDONED if goes_on else NodeState.ALONE
         assert (chronicle.nodes["a"].state, bool(chronicle.stopped)) == (state, not goes_on)
         assert (chronicle.nodes["a"].ended_s is None) is goes_on
@@ -277,6 +282,6 @@ def test_who_goes_on_with_a_run_takes_up_what_was_left_alone() -> None:
 def test_what_only_names_who_wanted_it_says_so() -> None:
     nobody = ("the drain", "", "no reason was recorded")
     for subject, why, said in (("ann@desk", "", "by ann@desk"), nobody, ("ann@desk", "no", "no")):
-        chronicle = Chronicle(AIMS)
-        chronicle.take([Moment(1.0, Happened.HELD, subject, "", why)])
+        chronicle = RunHistory(AIMS)
+        chronicle.take([RunMoment(1.0, Happened.HELD, subject, "", why)])
         assert chronicle.held == said

@@ -7,7 +7,7 @@ from dataclasses import replace
 from kubectl_eksdoc.drain.run.acting import FORCED_S
 from kubectl_eksdoc.drain.run.board import APART_S, THE_RUN
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.kubernetes.news import Attached, Found, News, NodeIs
+from kubectl_eksdoc.kubernetes.news import AttachedVolumes, News, NodeIs, PodsFound
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, ListAttachments, ListPods
 from kubectl_eksdoc.model.cluster import Cluster
@@ -39,7 +39,7 @@ class Detached:
 
     def answer(self, act: Act) -> News:
         assert act == ListAttachments("old-0")
-        return Attached(act, tuple(each for each, end_s in self.until_s.items() if self.driven.now_s < end_s))
+        return AttachedVolumes(act, tuple(each for each, end_s in self.until_s.items() if self.driven.now_s < end_s))
 
     @property
     def done_s(self) -> float:
@@ -86,7 +86,7 @@ def test_an_answer_that_never_comes_is_not_waited_for_for_ever() -> None:
 
 
 def test_what_could_not_be_read_is_asked_for_again() -> None:
-    times = iter([Attached(ListAttachments("old-0"), (), "no route"), Attached(ListAttachments("old-0"))])
+    times = iter([AttachedVolumes(ListAttachments("old-0"), (), "no route"), AttachedVolumes(ListAttachments("old-0"))])
     driven = Driven(CLUSTER, ListAttachments=lambda act: next(times))
     driven.to_the_end()
     assert driven.at(ListAttachments) == [10, 15] and not driven.told(Happened.WARNED)
@@ -95,7 +95,7 @@ def test_what_could_not_be_read_is_asked_for_again() -> None:
 def test_without_the_right_it_is_told_once_and_not_waited_for() -> None:
     db = replace(DB, name="db-1", uid="uid-1", node="old-1", volumes=(a_claimed("data-db-0"),))
     two = replace(CLUSTER, nodes=(*CLUSTER.nodes, a_node("old-1")), pods=(DB, db))
-    driven = Driven(two, ListAttachments=lambda act: Attached(act, (), "cannot list", True))  # type: ignore[arg-type]
+    driven = Driven(two, ListAttachments=lambda act: AttachedVolumes(act, (), "cannot list", True))  # type: ignore[arg-type]
     driven.to_the_end()
     assert len(driven.of(ListAttachments)) == 2, "both were asked for at once"
     ((subject, why),) = driven.told(Happened.WARNED)
@@ -137,6 +137,6 @@ def test_a_pod_that_comes_to_it_meanwhile() -> None:
     """The second list found one: it is begun anew, and nothing is asked for."""
     strange = a_pod("late", owner="ReplicaSet/late")
     lists = iter([(), (strange,), (), ()])
-    driven = Driven(CLUSTER, ListPods=lambda act: Found(act, next(lists)))
+    driven = Driven(CLUSTER, ListPods=lambda act: PodsFound(act, next(lists)))
     driven.to_the_end()
     assert driven.at(ListPods) == [5, 10, 15, 20] and driven.at(ListAttachments) == [20]

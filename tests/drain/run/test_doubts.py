@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.drain.run.board import Phase
+from kubectl_eksdoc.drain.run.board import NodePhase
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
-from kubectl_eksdoc.kubernetes.news import Answered, Found, News, PodGone
-from kubectl_eksdoc.model.acts import Act, Evict, Look
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import News, PodGone, PodsFound, RequestAnswered
+from kubectl_eksdoc.model.acts import Act, Evict, ReadPod
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 from tests.drain.run.driving import Driven
 
@@ -17,14 +17,14 @@ def test_it_is_not_looked_at_once_more_while_somebody_looks() -> None:
 
     def evicted(act: Act) -> News:
         tries.append(act)
-        return Answered(act, Lost("the connection broke") if len(tries) == 1 else Status(201))
+        return RequestAnswered(act, LostAnswer("the connection broke") if len(tries) == 1 else ApiStatus(201))
 
     cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[pod])
     driven = Driven(cluster, Evict=evicted, Look=lambda act: None)
     driven.until(600.0)
-    looks = [act for _, act in driven.asked if isinstance(act, Look)]
+    looks = [act for _, act in driven.asked if isinstance(act, ReadPod)]
     assert len(looks) == len(tries) == 1, "the answer is still to come"
-    driven.hear(Found(looks[0], (pod,)))
+    driven.hear(PodsFound(looks[0], (pod,)))
     driven.until(601.0)
     assert [type(act) for act in tries] == [Evict, Evict], "it was there all the same, and is asked for again"
     assert not [moment for moment in driven.engine.moments if moment.what is Happened.KEPT]
@@ -39,17 +39,17 @@ def test_one_that_nobody_can_look_at_holds_nothing_up_for_ever() -> None:
     def evicted(act: Act) -> News | list[News]:
         assert isinstance(act, Evict)
         if act.pod.uid == doubtful:
-            return Answered(act, Lost("the connection broke"))
-        return [Answered(act, Status(201)), PodGone(act.pod.uid, 9)]
+            return RequestAnswered(act, LostAnswer("the connection broke"))
+        return [RequestAnswered(act, ApiStatus(201)), PodGone(act.pod.uid, 9)]
 
     def looked(act: Act) -> News:
         own[len(own)] = act
-        return Answered(act, Lost("500 the pod cannot be decoded"))
+        return RequestAnswered(act, LostAnswer("500 the pod cannot be decoded"))
 
     driven = Driven(cluster, Evict=evicted, Look=looked)
     driven.to_the_end()
     phases = {node.name: node.phase for node in driven.engine.nodes}
-    assert phases == {"old-0": Phase.LEFT_ALONE, "old-1": Phase.DONE}
+    assert phases == {"old-0": NodePhase.LEFT_ALONE, "old-1": NodePhase.DONE}
     ((pod, why),) = driven.told(Happened.KEPT)
     assert pod == "default/web-1" and "cannot be found out: 500 the pod cannot be decoded" in why
     assert len(driven.of(Evict)) == 2 and 15 <= len(own) <= 30
@@ -62,16 +62,16 @@ def test_one_look_that_failed_decides_nothing() -> None:
 
     def looked(act: Act) -> News:
         looks.append(act)
-        return Answered(act, Lost("reset")) if len(looks) % 3 else Found(act, ())
+        return RequestAnswered(act, LostAnswer("reset")) if len(looks) % 3 else PodsFound(act, ())
 
-    driven = Driven(cluster, Evict=lambda act: Answered(act, Lost("reset")), Look=looked)
+    driven = Driven(cluster, Evict=lambda act: RequestAnswered(act, LostAnswer("reset")), Look=looked)
     driven.until(200.0)
     assert len(looks) == 3 and not driven.told(Happened.KEPT)
 
 
 def test_a_node_that_nobody_can_list_is_left_alone_in_the_end() -> None:
     cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[a_pod("web-1", node="old-0")])
-    driven = Driven(cluster, ListPods=lambda act: Answered(act, Lost("500 broken")))
+    driven = Driven(cluster, ListPods=lambda act: RequestAnswered(act, LostAnswer("500 broken")))
     driven.to_the_end()
     ((node, why),) = driven.told(Happened.LEFT_ALONE)
     assert node == "old-0" and why == "which pods are on it cannot be listed: 500 broken"

@@ -8,36 +8,36 @@ from itertools import pairwise
 
 import pytest
 
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
-from kubectl_eksdoc.kubernetes.news import Answered, BudgetIs, News, NodeIs, PodGone
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import BudgetIs, News, NodeIs, PodGone, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.model.budgets import Budget
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
 from tests.drain.run.driving import Answering, Driven
 
-FAILED = Status(500, "InternalError", "etcdserver: leader changed")
-LOST = Lost("the connection was reset")
-WEBHOOK = Status(500, "InternalError", 'Internal error occurred: failed calling webhook "w": no endpoints')
+FAILED = ApiStatus(500, "InternalError", "etcdserver: leader changed")
+LOST = LostAnswer("the connection was reset")
+WEBHOOK = ApiStatus(500, "InternalError", 'Internal error occurred: failed calling webhook "w": no endpoints')
 
 
 def granted(act: Act) -> list[News]:
     assert isinstance(act, Evict)
-    return [Answered(act, Status(201)), PodGone(act.pod.uid, 10_000)]
+    return [RequestAnswered(act, ApiStatus(201)), PodGone(act.pod.uid, 10_000)]
 
 
-def failing(answer: Status | Lost, *names: str, until: Callable[[], bool] = lambda: False) -> Answering:
+def failing(answer: ApiStatus | LostAnswer, *names: str, until: Callable[[], bool] = lambda: False) -> Answering:
     """Evictions of these pods, or of all, are answered so, until `until`."""
 
     def evicted(act: Act) -> News | list[News]:
         assert isinstance(act, Evict)
-        return Answered(act, answer) if (act.pod.name in names or not names) and not until() else granted(act)
+        return RequestAnswered(act, answer) if (act.pod.name in names or not names) and not until() else granted(act)
 
     return evicted
 
 
-def a_run(nodes: int = 3, pods: int = 2, limits: Limits = Limits(), **answers: Answering) -> Driven:
+def a_run(nodes: int = 3, pods: int = 2, limits: RunLimits = RunLimits(), **answers: Answering) -> Driven:
     """Pods web-0-0 … on old-0 …, all under one budget that lets one of them go at a time."""
     there = [a_pod(f"web-{i}-{j}", node=f"old-{i}") for i in range(nodes) for j in range(pods)]
     budget = a_budget("web", max_unavailable=1, allowed=1, expected=len(there))
@@ -51,8 +51,8 @@ def asked_s(run: Driven, pod: str) -> list[float]:
 
 @pytest.mark.parametrize("answer", [FAILED, LOST, WEBHOOK], ids=["500", "lost", "webhook"])
 @pytest.mark.parametrize("size", [(1, 1), (1, 2), (3, 2)])
-def test_nothing_but_errors_to_one_pod_end_with_its_node(answer: Status | Lost, size: tuple[int, int]) -> None:
-    run = a_run(*size, Limits(blocked_s=600), Evict=failing(answer, "web-0-0"))
+def test_nothing_but_errors_to_one_pod_end_with_its_node(answer: ApiStatus | LostAnswer, size: tuple[int, int]) -> None:
+    run = a_run(*size, RunLimits(blocked_s=600), Evict=failing(answer, "web-0-0"))
     run.to_the_end()
     (kept,) = run.told(Happened.KEPT)
     assert kept[0] == "default/web-0-0" and "for 10 min" in kept[1]
@@ -63,7 +63,7 @@ def test_nothing_but_errors_to_one_pod_end_with_its_node(answer: Status | Lost, 
 
 
 @pytest.mark.parametrize("answer", [FAILED, LOST])
-def test_it_is_said_long_before(answer: Status | Lost) -> None:
+def test_it_is_said_long_before(answer: ApiStatus | LostAnswer) -> None:
     run = a_run(Evict=failing(answer, "web-0-0"))
     run.until(200.0)
     (warned,) = run.told(Happened.WARNED)
@@ -86,9 +86,9 @@ def test_a_pod_that_waited_long_for_its_budget_is_not_given_up_for_one_error() -
     def evicted(act: Act) -> News | list[News]:
         assert isinstance(act, Evict)
         answer = next(answers, None) if act.pod.name == "web-1-0" else None
-        return granted(act) if answer is None else Answered(act, answer)
+        return granted(act) if answer is None else RequestAnswered(act, answer)
 
-    run = a_run(2, 1, Limits(blocked_s=600), Evict=evicted)
+    run = a_run(2, 1, RunLimits(blocked_s=600), Evict=evicted)
     budget = run.engine.seen.budgets["default/web"]
     for i in range(20):
         run.until(100.0 * i)
@@ -105,11 +105,11 @@ def _said(budget: Budget, version: int) -> list[News]:
 
 
 @pytest.mark.parametrize("answer", [FAILED, LOST, WEBHOOK], ids=["500", "lost", "webhook"])
-def test_errors_to_all_hold_it_and_stop_it_in_the_end(answer: Status | Lost) -> None:
+def test_errors_to_all_hold_it_and_stop_it_in_the_end(answer: ApiStatus | LostAnswer) -> None:
     run = a_run(4, 2, Evict=failing(answer))
     run.to_the_end()
     (stopped,) = run.told(Happened.STOPPED)
-    said = answer.said if isinstance(answer, Lost) else answer.message
+    said = answer.said if isinstance(answer, LostAnswer) else answer.message
     assert stopped[1] == f"the server answers with errors for 5 min: {said}"
     assert run.told(Happened.HELD) and 300 <= run.now_s <= 420 + 120
     assert not run.told(Happened.LEFT_ALONE)
@@ -132,28 +132,28 @@ def test_a_stray_error_after_a_bad_time_does_not_stop_it() -> None:
         assert isinstance(act, Evict)
         now_s = ends[0].now_s
         if now_s < 200.0:
-            return Answered(act, FAILED)
+            return RequestAnswered(act, FAILED)
         answer = next(strays, None) if len(ends[0].told(Happened.GONE)) == 2 else None
-        return granted(act) if answer is None else Answered(act, answer)
+        return granted(act) if answer is None else RequestAnswered(act, answer)
 
-    run = a_run(4, 3, Limits(failing_s=250), Evict=evicted)
+    run = a_run(4, 3, RunLimits(failing_s=250), Evict=evicted)
     ends.append(run)
     run.to_the_end()
     assert not run.engine.stopped and run.engine.undone == {}
 
 
-@pytest.mark.parametrize("answer", [FAILED, LOST, Status(401, "Unauthorized", "Unauthorized")])
-def test_a_cordon_that_only_fails_is_given_up(answer: Status | Lost) -> None:
+@pytest.mark.parametrize("answer", [FAILED, LOST, ApiStatus(401, "Unauthorized", "Unauthorized")])
+def test_a_cordon_that_only_fails_is_given_up(answer: ApiStatus | LostAnswer) -> None:
     """The others wait for it, as they are begun only when all are cordoned; but not for ever."""
 
     def cordoned(act: Act) -> News | list[News]:
         assert isinstance(act, Cordon)
         if act.node == "old-0":
-            return Answered(act, answer)
+            return RequestAnswered(act, answer)
         there = run.engine.seen.nodes[act.node]
-        return [Answered(act, Status(200)), NodeIs(replace(there, unschedulable=True))]
+        return [RequestAnswered(act, ApiStatus(200)), NodeIs(replace(there, unschedulable=True))]
 
-    run = a_run(3, 1, Limits(failing_s=60), Cordon=cordoned, Evict=granted)
+    run = a_run(3, 1, RunLimits(failing_s=60), Cordon=cordoned, Evict=granted)
     run.to_the_end()
     ((name, why),) = run.told(Happened.LEFT_ALONE)
     assert name == "old-0" and why.startswith("it cannot be cordoned: ") and not run.engine.stopped
@@ -161,7 +161,7 @@ def test_a_cordon_that_only_fails_is_given_up(answer: Status | Lost) -> None:
 
 
 def test_cordons_that_all_fail_stop_it() -> None:
-    run = a_run(3, 1, Cordon=lambda act: Answered(act, LOST))
+    run = a_run(3, 1, Cordon=lambda act: RequestAnswered(act, LOST))
     run.to_the_end()
     (stopped,) = run.told(Happened.STOPPED)
     assert "the connection was reset" in stopped[1] and not run.told(Happened.LEFT_ALONE)

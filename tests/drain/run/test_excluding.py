@@ -13,10 +13,10 @@ from kubectl_eksdoc.drain.run.balancers import behind_nodes, takes_traffic
 from kubectl_eksdoc.drain.run.board import THE_RUN
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.tries import AGAIN_S, TRIES
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
-from kubectl_eksdoc.kubernetes.news import Answered, News, NodeIs, PodIs
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodIs, RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act, Evict, Exclude, Release
+from kubectl_eksdoc.model.acts import Act, Evict, Exclude, ReleaseNode
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EXCLUDED_FROM_BALANCERS, Node
@@ -178,20 +178,24 @@ def test_nothing_goes_until_it_is_answered() -> None:
     driven = Driven(a_world(allowed=2), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
     driven.until(60)
     assert order(driven) == ["x old-0", "x old-1"]
-    driven.hear(Answered(acts[1], Status(200)))
+    driven.hear(RequestAnswered(acts[1], ApiStatus(200)))
     driven.until(61)
     assert order(driven) == ["x old-0", "x old-1", "- web-1"]
-    driven.hear(Answered(acts[0], Status(200)))
+    driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
     driven.to_the_end()
     assert order(driven) == ["x old-0", "x old-1", "- web-1", "- web-0"]
 
 
-NOT_DONE = [(Lost("reset"), TRIES), (Status(409, message="modified"), TRIES), (Status(422, message="no"), 1)]
+NOT_DONE = [
+    (LostAnswer("reset"), TRIES),
+    (ApiStatus(409, message="modified"), TRIES),
+    (ApiStatus(422, message="no"), 1),
+]
 
 
 @pytest.mark.parametrize(("answer", "times"), NOT_DONE)
-def test_what_does_not_work_is_told_and_the_node_is_drained(answer: Status | Lost, times: int) -> None:
-    driven = Driven(a_world(old=1), Exclude=lambda act: Answered(act, answer))
+def test_what_does_not_work_is_told_and_the_node_is_drained(answer: ApiStatus | LostAnswer, times: int) -> None:
+    driven = Driven(a_world(old=1), Exclude=lambda act: RequestAnswered(act, answer))
     driven.to_the_end()
     assert driven.at(Exclude) == [AGAIN_S * i for i in range(times)] and driven.at(Evict) == [AGAIN_S * (times - 1)]
     ((subject, why),) = driven.told(Happened.WARNED)
@@ -199,7 +203,9 @@ def test_what_does_not_work_is_told_and_the_node_is_drained(answer: Status | Los
 
 
 def test_a_right_that_is_missing_is_told_once() -> None:
-    driven = Driven(a_world(allowed=2), Exclude=lambda act: Answered(act, Status(403, message="cannot patch")))
+    driven = Driven(
+        a_world(allowed=2), Exclude=lambda act: RequestAnswered(act, ApiStatus(403, message="cannot patch"))
+    )
     driven.to_the_end()
     assert order(driven)[-2:] == ["- web-0", "- web-1"] and not driven.engine.undone
     assert driven.at(Evict)[0] == AGAIN_S * (TRIES - 1), "it may be a moment's doing"
@@ -208,8 +214,8 @@ def test_a_right_that_is_missing_is_told_once() -> None:
 
 @pytest.mark.parametrize("code", [401, 403])
 def test_a_single_no_decides_over_nothing(code: int) -> None:
-    left = iter([Status(code, message="cannot patch")])
-    driven = Driven(a_world(allowed=2), Exclude=lambda act: Answered(act, next(left, Status(200))))
+    left = iter([ApiStatus(code, message="cannot patch")])
+    driven = Driven(a_world(allowed=2), Exclude=lambda act: RequestAnswered(act, next(left, ApiStatus(200))))
     driven.to_the_end()
     assert len(driven.told(Happened.EXCLUDED)) == 2 and not driven.told(Happened.WARNED)
 
@@ -219,9 +225,9 @@ def test_who_stops_it_meanwhile_evicts_nothing() -> None:
     driven = Driven(a_world(old=1), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
     driven.until(1)
     driven.engine.stop("enough", 1)
-    driven.hear(Answered(acts[0], Status(200)))
+    driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
     driven.step()
-    assert not driven.of(Evict) and driven.engine.is_settled(1) and driven.of(Release)
+    assert not driven.of(Evict) and driven.engine.is_settled(1) and driven.of(ReleaseNode)
 
 
 def test_who_pauses_it_meanwhile_evicts_when_it_goes_on() -> None:
@@ -229,7 +235,7 @@ def test_who_pauses_it_meanwhile_evicts_when_it_goes_on() -> None:
     driven = Driven(a_world(old=1), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
     driven.until(1)
     driven.engine.pause("wait")
-    driven.hear(Answered(acts[0], Status(200)))
+    driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
     driven.until(50)
     assert not driven.of(Evict)
     driven.engine.pause("")
@@ -243,7 +249,7 @@ def test_a_node_that_somebody_uncordons_meanwhile_is_left_alone() -> None:
     driven.until(1)
     driven.hear(NodeIs(replace(driven.engine.seen.nodes["old-0"], unschedulable=False)))
     driven.step()
-    driven.hear(Answered(acts[0], Status(200)))
+    driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
     driven.to_the_end()
     assert not driven.of(Evict) and driven.told(Happened.LEFT_ALONE)
 
@@ -251,19 +257,19 @@ def test_a_node_that_somebody_uncordons_meanwhile_is_left_alone() -> None:
 class Traffic:
     """A cluster whose replacements come after a while; at every moment somebody must take what is sent."""
 
-    def __init__(self, world: Cluster, answers: list[Status | Lost]) -> None:
+    def __init__(self, world: Cluster, answers: list[ApiStatus | LostAnswer]) -> None:
         self._left = answers
         self.driven = Driven(world, Exclude=self.exclude)
         self._gone: list[Evict] = []
 
     def exclude(self, act: Act) -> News:
         assert isinstance(act, Exclude)
-        answer = self._left.pop(0) if self._left else Status(200)
-        if isinstance(answer, Lost) or answer.ok:
+        answer = self._left.pop(0) if self._left else ApiStatus(200)
+        if isinstance(answer, LostAnswer) or answer.ok:
             node = self.driven.engine.seen.nodes[act.node]
             self.driven.hear(NodeIs(replace(node, labels={**node.labels, EXCLUDED_FROM_BALANCERS: "true"})))
         self.check()
-        return Answered(act, answer)
+        return RequestAnswered(act, answer)
 
     def check(self) -> None:
         """No more are cut off than may go at once, and somebody else serves."""
@@ -287,21 +293,21 @@ class Traffic:
         assert not driven.engine.undone
 
 
-def never_cut_off(old: int, answers: list[Status | Lost]) -> None:
+def never_cut_off(old: int, answers: list[ApiStatus | LostAnswer]) -> None:
     Traffic(a_world(LOCAL, old=old), answers).to_the_end()
 
 
-@given(st.integers(1, 5), st.lists(st.sampled_from([Status(200), Lost("reset"), Status(429)]), max_size=10))
-@example(4, [Lost("reset")] * 8)
-def test_traffic_is_never_cut_off(old: int, answers: list[Status | Lost]) -> None:
+@given(st.integers(1, 5), st.lists(st.sampled_from([ApiStatus(200), LostAnswer("reset"), ApiStatus(429)]), max_size=10))
+@example(4, [LostAnswer("reset")] * 8)
+def test_traffic_is_never_cut_off(old: int, answers: list[ApiStatus | LostAnswer]) -> None:
     never_cut_off(old, answers)
 
 
 def test_whoever_waits_for_its_node_keeps_its_place_in_the_budget_however_long_it_is_paused() -> None:
     """The node may be left out by now, and its pod cut off, though nothing was answered."""
-    left = iter([Lost("reset")])
+    left = iter([LostAnswer("reset")])
     world = a_world(LOCAL, old=2, more=[a_pod("web-9", node="new-0")])
-    driven = Driven(world, Exclude=lambda act: Answered(act, next(left, Status(200))), Evict=lambda act: None)
+    driven = Driven(world, Exclude=lambda act: RequestAnswered(act, next(left, ApiStatus(200))), Evict=lambda act: None)
     driven.step()
     driven.engine.pause("the user paused it")
     driven.until(200.0)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.others import drained_by_others
-from kubectl_eksdoc.kubernetes.cordon import SIGNS, Mark, Sign, as_nobodys, foreign_drain
+from kubectl_eksdoc.kubernetes.cordon import SIGNS, CordonMark, Mark, as_nobodys, foreign_drain
 from kubectl_eksdoc.kubernetes.news import NodeIs, PodGone, PodIs
 from kubectl_eksdoc.model.acts import Evict
 from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
@@ -21,7 +21,7 @@ from tests.drain.run.driving import Driven
 HANDLER = "aws-node-termination-handler/"
 
 
-def marked(node: Node, sign: Sign) -> Node:
+def marked(node: Node, sign: CordonMark) -> Node:
     if sign.mark is Mark.TAINT:
         return replace(node, taints=(*node.taints, Taint(sign.key, "x", "NoSchedule")))
     return replace(node, annotations={sign.key: "2026-11-20T12:00:00Z"})
@@ -32,7 +32,7 @@ def a_run() -> Driven:
     webs = [a_pod(f"web-{i}", node=f"old-{i // 2}") for i in range(4)]
     nodes = [a_node("old-0"), a_node("old-1"), a_roomy_node()]
     budget = a_budget("web", max_unavailable=1, allowed=1, expected=4)
-    return Driven(a_cluster(nodes=nodes, pods=webs, budgets=[budget]), limits=Limits(blocked_s=600))
+    return Driven(a_cluster(nodes=nodes, pods=webs, budgets=[budget]), limits=RunLimits(blocked_s=600))
 
 
 def test_these_are_known() -> None:
@@ -49,7 +49,7 @@ def test_these_are_known() -> None:
 
 
 @pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)
-def test_a_node_that_somebody_else_drains_is_left_to_them_and_waited_for(sign: Sign) -> None:
+def test_a_node_that_somebody_else_drains_is_left_to_them_and_waited_for(sign: CordonMark) -> None:
     run = a_run()
     run.until(0.5)
     assert [act.pod.name for act in run.of(Evict) if isinstance(act, Evict)] == ["web-0"]
@@ -64,7 +64,7 @@ def test_a_node_that_somebody_else_drains_is_left_to_them_and_waited_for(sign: S
 
 
 @pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)
-def test_a_node_that_nobody_empties_after_all_is_left_alone(sign: Sign) -> None:
+def test_a_node_that_nobody_empties_after_all_is_left_alone(sign: CordonMark) -> None:
     run = a_run()
     run.until(0.5)
     run.hear(NodeIs(marked(run.engine.seen.nodes["old-0"], sign)))
@@ -101,7 +101,7 @@ def test_a_sign_that_is_taken_away_again_leaves_the_node_to_nobody() -> None:
 
 
 @pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)
-def test_attached_to_it_one_sees_who_it_is_and_what_is_left(sign: Sign) -> None:
+def test_attached_to_it_one_sees_who_it_is_and_what_is_left(sign: CordonMark) -> None:
     old = marked(a_node("old-0"), sign)
     (found,) = drained_by_others(a_cluster(nodes=[old, a_roomy_node()], pods=[a_pod("web-1", node="old-0")]))
     assert (found.node, found.who) == ("old-0", f"{sign.who} ({sign.mark.value} {sign.key})")

@@ -7,18 +7,27 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.drain.run.answers import ANSWERS, ERRORS_S
-from kubectl_eksdoc.drain.run.guards import Guards
-from kubectl_eksdoc.drain.run.limits import Limits
-from kubectl_eksdoc.drain.run.seen import Seen
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
-from kubectl_eksdoc.kubernetes.news import AllPods, Answered, Away, Back, News, NodeIs, PodGone, PodIs
+from kubectl_eksdoc.drain.run.guards import RunGuards
+from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import (
+    AllPods,
+    News,
+    NodeIs,
+    PodGone,
+    PodIs,
+    RequestAnswered,
+    WatchInterrupted,
+    WatchRestored,
+)
 from kubectl_eksdoc.model.acts import Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.pods import Pod
 from tests.builders import a_cluster, a_node, pods
 from tests.drain.planning import WEB, plan_of
 
-LIMITS = Limits(hold_s=10, pending_s=60, not_ready=1, away_s=100, failing_s=50)
+LIMITS = RunLimits(hold_s=10, pending_s=60, not_ready=1, away_s=100, failing_s=50)
 OTHERS = tuple(a_node(f"new-{i}", group="green") for i in range(3))
 CLUSTER = a_cluster(nodes=[a_node("old-0"), *OTHERS], workloads=WEB, pods=pods(3))
 
@@ -27,10 +36,10 @@ class Guarded:
     """Guards, and what they see."""
 
     def __init__(self, cluster: Cluster = CLUSTER) -> None:
-        self.seen = Seen(cluster)
+        self.seen = ObservedState(cluster)
         plan = plan_of(cluster)
         assert len(plan.evictions) == 3
-        self.guards = Guards(plan, self.seen, LIMITS)
+        self.guards = RunGuards(plan, self.seen, LIMITS)
 
     def hear(self, now_s: float, *news: News) -> None:
         for each in news:
@@ -49,7 +58,7 @@ def a_replacement(name: str = "web-new", node: str = "") -> Pod:
 
 def test_while_all_is_well_it_says_nothing() -> None:
     guarded = Guarded()
-    guarded.hear(0, Answered(Cordon("old-0", "u"), Status(200)), PodIs(a_replacement(node="new-0"), 1))
+    guarded.hear(0, RequestAnswered(Cordon("old-0", "u"), ApiStatus(200)), PodIs(a_replacement(node="new-0"), 1))
     assert guarded.says(1000) == ("", "")
     assert list(guarded.guards.next_s(1000)) == []
 
@@ -96,30 +105,30 @@ def test_a_target_may_be_what_it_likes() -> None:
 
 def test_a_cluster_that_cannot_be_watched_holds_it_and_then_stops_it() -> None:
     guarded = Guarded()
-    guarded.hear(10, Away("connection refused"), Away("connection refused"))
+    guarded.hear(10, WatchInterrupted("connection refused"), WatchInterrupted("connection refused"))
     assert guarded.says(10) == ("the cluster cannot be watched: connection refused", "")
     assert "for 100 s" in guarded.says(110)[1]
-    guarded.hear(110, Back())
+    guarded.hear(110, WatchRestored())
     assert guarded.says(111) == ("", "")
 
 
-def answers(answer: Status | Lost, count: int, of: str = "n") -> list[Answered]:
+def answers(answer: ApiStatus | LostAnswer, count: int, of: str = "n") -> list[RequestAnswered]:
     """To as many nodes."""
-    return [Answered(Cordon(f"{of}-{i}", f"{of}-{i}"), answer) for i in range(count)]
+    return [RequestAnswered(Cordon(f"{of}-{i}", f"{of}-{i}"), answer) for i in range(count)]
 
 
 def test_errors_hold_it_until_they_cease() -> None:
     guarded = Guarded()
     half = ANSWERS // 2
-    guarded.hear(0, *answers(Status(409), half, "fine"), *answers(Lost("reset"), half))
+    guarded.hear(0, *answers(ApiStatus(409), half, "fine"), *answers(LostAnswer("reset"), half))
     assert guarded.says(0) == ("", ""), "half of them"
-    guarded.hear(1, *answers(Lost("reset"), 1, "more"))
+    guarded.hear(1, *answers(LostAnswer("reset"), 1, "more"))
     assert guarded.says(1) == (f"{half + 1} of the last {ANSWERS} answers are errors of the server", "")
     assert guarded.says(1 + ERRORS_S) == ("", ""), "it is tried again"
 
 
-@pytest.mark.parametrize("answer", [Status(503, message="busy"), Lost("busy"), Status(401, message="busy")])
-def test_errors_without_an_end_stop_it(answer: Status | Lost) -> None:
+@pytest.mark.parametrize("answer", [ApiStatus(503, message="busy"), LostAnswer("busy"), ApiStatus(401, message="busy")])
+def test_errors_without_an_end_stop_it(answer: ApiStatus | LostAnswer) -> None:
     """Though it is tried again only now and then."""
     guarded = Guarded()
     guarded.hear(0, *answers(answer, 10))
@@ -131,24 +140,28 @@ def test_errors_without_an_end_stop_it(answer: Status | Lost) -> None:
 
 def test_what_goes_well_when_it_is_tried_again_ends_it() -> None:
     guarded = Guarded()
-    guarded.hear(0, *answers(Lost("reset"), ANSWERS))
-    guarded.hear(40, *answers(Status(200), 1))
-    guarded.hear(60, *answers(Lost("reset"), 5))
+    guarded.hear(0, *answers(LostAnswer("reset"), ANSWERS))
+    guarded.hear(40, *answers(ApiStatus(200), 1))
+    guarded.hear(60, *answers(LostAnswer("reset"), 5))
     assert guarded.says(60) == ("", ""), "those from before count no more"
 
 
 def test_errors_to_one_are_its_own_matter() -> None:
     guarded = Guarded()
-    guarded.hear(0, *answers(Status(500), 1) * ANSWERS)
+    guarded.hear(0, *answers(ApiStatus(500), 1) * ANSWERS)
     assert guarded.says(0) == ("", "")
-    guarded.hear(1, *answers(Status(500), 2))
+    guarded.hear(1, *answers(ApiStatus(500), 2))
     assert guarded.says(1)[0], "to two, and nobody else was answered"
-    guarded.hear(2, *answers(Status(200), 3, "fine"), *answers(Status(500), 2) * ANSWERS)
+    guarded.hear(2, *answers(ApiStatus(200), 3, "fine"), *answers(ApiStatus(500), 2) * ANSWERS)
     assert guarded.says(2) == ("", ""), "however often they are asked for"
 
 
 def test_what_is_answered_to_changes_of_nodes_says_nothing_of_evictions() -> None:
     guarded = Guarded()
     pods = [replace(CLUSTER.pods[0], uid=f"p-{i}") for i in range(8)]
-    guarded.hear(0, *answers(Status(200), ANSWERS), *(Answered(Evict(pod), Status(500, message="x")) for pod in pods))
+    guarded.hear(
+        0,
+        *answers(ApiStatus(200), ANSWERS),
+        *(RequestAnswered(Evict(pod), ApiStatus(500, message="x")) for pod in pods),
+    )
     assert guarded.says(0)[0] == "8 of the last 8 answers are errors of the server"

@@ -7,18 +7,28 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.drain.run.journal import LONGEST_SAID, Cordoned, Scribe, only_in, replay
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Lost, Status
+from kubectl_eksdoc.drain.run.journal import LONGEST_SAID, Cordoned, JournalWriter, only_in, replay
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
 from kubectl_eksdoc.model.acts import Cordon, Evict, Restore
-from kubectl_eksdoc.model.journal import Aim, Begun, Entries, Entry, Intent, Noted, Outcome, Phase, Verb
+from kubectl_eksdoc.model.journal import (
+    Entries,
+    Entry,
+    IntentOutcome,
+    JournaledNode,
+    JournalIntent,
+    JournalNote,
+    RunPhase,
+    RunStarted,
+    Verb,
+)
 from tests.builders import NOW, a_pod
 
-OK, REFUSED, NOT_FOUND, BROKEN = Status(201), Status(403, message="no"), Status(404), Status(500)
-BUDGET = Status(429, details=Details(causes=(Cause("DisruptionBudget", "it needs 2"),)))
+OK, REFUSED, NOT_FOUND, BROKEN = ApiStatus(201), ApiStatus(403, message="no"), ApiStatus(404), ApiStatus(500)
+BUDGET = ApiStatus(429, details=Details(causes=(StatusCause("DisruptionBudget", "it needs 2"),)))
 
 
-def a_beginning(scribe: Scribe) -> Begun:
-    aims = (Aim("old-0", "uid-0", 1), Aim("old-1", "uid-1", 2))
+def a_beginning(scribe: JournalWriter) -> RunStarted:
+    aims = (JournaledNode("old-0", "uid-0", 1), JournaledNode("old-1", "uid-1", 2))
     return scribe.begun(
         "r1", NOW, plan="sha256:1", tool="1", who="ada", host="desk", leader="ada@desk", aims=aims, asked=("old-0",)
     )
@@ -28,16 +38,16 @@ class Story:
     """Entries as a run would write them."""
 
     def __init__(self) -> None:
-        self.scribe = Scribe()
+        self.scribe = JournalWriter()
         self.entries: list[Entry] = [a_beginning(self.scribe)]
 
-    def does(self, act: Cordon | Restore | Evict, *answers: Status | Lost, before: str = "") -> Intent:
+    def does(self, act: Cordon | Restore | Evict, *answers: ApiStatus | LostAnswer, before: str = "") -> JournalIntent:
         intent = self.scribe.intent(act, NOW, before)
         self.entries.append(intent)
         self.entries += [self.scribe.result(intent, answer, NOW) for answer in answers]
         return intent
 
-    def notes(self, what: Noted, subject: str = "", why: str = "") -> None:
+    def notes(self, what: JournalNote, subject: str = "", why: str = "") -> None:
         self.entries.append(self.scribe.note(what, NOW, subject, why))
 
     @property
@@ -50,7 +60,7 @@ def test_what_each_answer_leaves_behind() -> None:
     granted = story.does(Evict(a_pod("a")), OK)
     gone = story.does(Evict(a_pod("b")), NOT_FOUND)
     story.does(Evict(a_pod("c")), BUDGET)
-    lost = story.does(Evict(a_pod("d")), Lost("reset"))
+    lost = story.does(Evict(a_pod("d")), LostAnswer("reset"))
     broken = story.does(Evict(a_pod("e")), BROKEN)
     unanswered = story.does(Evict(a_pod("f")))
     stands = replay(story.journal)
@@ -63,15 +73,15 @@ def test_what_each_answer_leaves_behind() -> None:
 
 def test_a_doubt_ends_when_somebody_looked() -> None:
     story = Story()
-    lost = story.does(Evict(a_pod("d")), Lost("reset"))
-    story.entries.append(story.scribe.found(lost, Outcome.DONE, NOW, "it is leaving"))
+    lost = story.does(Evict(a_pod("d")), LostAnswer("reset"))
+    story.entries.append(story.scribe.found(lost, IntentOutcome.DONE, NOW, "it is leaving"))
     stands = replay(story.journal)
     assert not stands.in_doubt and [change.intent for change in stands.granted] == [lost]
 
 
 def test_what_is_sure_stays_and_a_contradiction_is_said() -> None:
     story = Story()
-    granted = story.does(Evict(a_pod("d")), OK, Lost("a late answer"), BUDGET)
+    granted = story.does(Evict(a_pod("d")), OK, LostAnswer("a late answer"), BUDGET)
     stands = replay(story.journal)
     assert [change.intent for change in stands.granted] == [granted]
     assert stands.dropped == ("entry 4 says refused of entry 1, which is done already",)
@@ -80,12 +90,12 @@ def test_what_is_sure_stays_and_a_contradiction_is_said() -> None:
 def test_nodes_that_may_be_cordoned_by_us() -> None:
     story = Story()
     story.does(Cordon("a", "1"), OK, before="{}")
-    story.does(Cordon("b", "2"), Lost("reset"), before='{"x":1}')
+    story.does(Cordon("b", "2"), LostAnswer("reset"), before='{"x":1}')
     story.does(Cordon("c", "3"), REFUSED)
     story.does(Cordon("d", "4"), OK)
     story.does(Restore("d", "4"), OK)
     story.does(Cordon("e", "5"), OK)
-    story.does(Restore("e", "5"), Lost("reset"))
+    story.does(Restore("e", "5"), LostAnswer("reset"))
     story.does(Cordon("f", "6"), NOT_FOUND)
     assert replay(story.journal).cordoned == (
         Cordoned("a", "1", True, "{}"),
@@ -96,7 +106,7 @@ def test_nodes_that_may_be_cordoned_by_us() -> None:
 
 def test_a_second_cordon_does_not_hide_how_the_node_was() -> None:
     story = Story()
-    story.does(Cordon("a", "1"), Lost("reset"), before="as it was")
+    story.does(Cordon("a", "1"), LostAnswer("reset"), before="as it was")
     story.does(Cordon("a", "1"), OK, before="cordoned, by us")
     assert replay(story.journal).cordoned == (Cordoned("a", "1", True, "as it was"),)
 
@@ -104,29 +114,36 @@ def test_a_second_cordon_does_not_hide_how_the_node_was() -> None:
 def test_notes_change_where_the_run_stands() -> None:
     story = Story()
     phases = []
-    for what in (Noted.PAUSED, Noted.RESUMED, Noted.ABORTED, Noted.ENDED, Noted.ADOPTED, Noted.RESUMED):
+    for what in (
+        JournalNote.PAUSED,
+        JournalNote.RESUMED,
+        JournalNote.ABORTED,
+        JournalNote.ENDED,
+        JournalNote.ADOPTED,
+        JournalNote.RESUMED,
+    ):
         story.notes(what, "eve@lab", "partial")
         phases.append(replay(story.journal).phase)
-    ended = Phase.ENDED
-    assert phases == [Phase.PAUSED, Phase.RUNNING, Phase.ABORTED, ended, Phase.ABORTED, Phase.RUNNING]
-    story.notes(Noted.LEFT_ALONE, "old-0")
-    story.notes(Noted.NODE_DONE, "old-0")
-    story.notes(Noted.LOST, "old-1")
+    ended = RunPhase.ENDED
+    assert phases == [RunPhase.PAUSED, RunPhase.RUNNING, RunPhase.ABORTED, ended, RunPhase.ABORTED, RunPhase.RUNNING]
+    story.notes(JournalNote.LEFT_ALONE, "old-0")
+    story.notes(JournalNote.NODE_DONE, "old-0")
+    story.notes(JournalNote.LOST, "old-1")
     stands = replay(story.journal)
     assert stands.leader == "eve@lab" and stands.ended is None
-    assert stands.nodes == {"old-0": Noted.NODE_DONE, "old-1": Noted.LOST}
+    assert stands.nodes == {"old-0": JournalNote.NODE_DONE, "old-1": JournalNote.LOST}
 
 
 def a_long_story() -> Story:
     story = Story()
     for name in ("a", "b", "c"):
         story.does(Cordon(name, f"uid-{name}"), OK)
-    for number, answer in enumerate((OK, BUDGET, Lost("x"), NOT_FOUND, OK)):
+    for number, answer in enumerate((OK, BUDGET, LostAnswer("x"), NOT_FOUND, OK)):
         story.does(Evict(a_pod(f"p{number}")), answer)
     story.does(Evict(a_pod("last")))
-    story.notes(Noted.NODE_DONE, "a")
-    story.notes(Noted.PAUSED)
-    story.notes(Noted.RESUMED)
+    story.notes(JournalNote.NODE_DONE, "a")
+    story.notes(JournalNote.PAUSED)
+    story.notes(JournalNote.RESUMED)
     return story
 
 
@@ -144,7 +161,7 @@ def test_every_beginning_of_a_journal_stands() -> None:
     for length in range(len(entries) + 1):
         stands = replay(Entries(tuple(entries[:length])))
         assert stands.dropped == () and stands.next_number == length
-        intents = [each for each in entries[:length] if isinstance(each, Intent)]
+        intents = [each for each in entries[:length] if isinstance(each, JournalIntent)]
         assert [change.intent for change in stands.changes] == intents
 
 
@@ -165,7 +182,7 @@ def test_the_same_number_twice_leaves_both_in_doubt() -> None:
 
 def test_an_answer_to_nothing_and_a_second_beginning_are_said() -> None:
     story = Story()
-    story.entries.append(story.scribe.result(Intent(77, NOW, Verb.EVICT, "Pod", "x", "u"), OK, NOW))
+    story.entries.append(story.scribe.result(JournalIntent(77, NOW, Verb.EVICT, "Pod", "x", "u"), OK, NOW))
     story.entries.append(a_beginning(story.scribe))
     assert replay(story.journal).dropped == (
         "entry 2 begins the run a second time",
@@ -183,7 +200,7 @@ def test_copies_are_completed_from_each_other() -> None:
 
 def test_nothing_stands_after_nothing() -> None:
     stands = replay(Entries())
-    assert (stands.begun, stands.changes, stands.next_number, stands.phase) == (None, (), 0, Phase.RUNNING)
+    assert (stands.begun, stands.changes, stands.next_number, stands.phase) == (None, (), 0, RunPhase.RUNNING)
 
 
 def test_what_others_dropped_is_kept() -> None:
@@ -191,15 +208,15 @@ def test_what_others_dropped_is_kept() -> None:
 
 
 def test_long_words_are_cut() -> None:
-    scribe = Scribe()
+    scribe = JournalWriter()
     intent = scribe.intent(Cordon("a", "1"), NOW)
-    result = scribe.result(intent, Status(403, message="x" * 10_000), NOW + timedelta(seconds=1))
+    result = scribe.result(intent, ApiStatus(403, message="x" * 10_000), NOW + timedelta(seconds=1))
     assert len(result.said) == LONGEST_SAID and result.trouble == "right" and result.code == 403
 
 
 def test_a_note_under_the_number_of_an_intent_takes_nothing_from_either() -> None:
     here, there = Story(), Story()
     intent = here.does(Evict(a_pod("one")), OK)
-    there.notes(Noted.ADOPTED, "eve@lab")
+    there.notes(JournalNote.ADOPTED, "eve@lab")
     stands = replay(there.journal, here.journal)
     assert [change.intent for change in stands.granted] == [intent] and stands.leader == "eve@lab"

@@ -6,32 +6,34 @@ from itertools import pairwise
 
 import pytest
 
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Status
-from kubectl_eksdoc.kubernetes.news import Answered, News, PodGone
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, StatusCause
+from kubectl_eksdoc.kubernetes.news import News, PodGone, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Evict
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
 from tests.drain.run.driving import Answering, Driven
 
-UNAUTHORIZED = Status(401, "Unauthorized", "Unauthorized")
-NO_RIGHT = Status(
+UNAUTHORIZED = ApiStatus(401, "Unauthorized", "Unauthorized")
+NO_RIGHT = ApiStatus(
     403,
     "Forbidden",
     'pods "bad-1" is forbidden: User "u" cannot create resource "pods/eviction" in API group "" in the namespace '
     '"default"',
 )
-QUOTA = Status(403, "Forbidden", 'pods "bad-1" is forbidden: node isolation does not let it go')
-BEHIND = Status(403, "Forbidden", 'poddisruptionbudget.policy "bad" is forbidden: pdb disruptions allowed is negative')
-TERMINATING = Status(403, "Forbidden", "terminating", Details(causes=(Cause("NamespaceTerminating", ""),)))
-DENIED = Status(403, "Forbidden", 'admission webhook "w" denied the request: not now')
+QUOTA = ApiStatus(403, "Forbidden", 'pods "bad-1" is forbidden: node isolation does not let it go')
+BEHIND = ApiStatus(
+    403, "Forbidden", 'poddisruptionbudget.policy "bad" is forbidden: pdb disruptions allowed is negative'
+)
+TERMINATING = ApiStatus(403, "Forbidden", "terminating", Details(causes=(StatusCause("NamespaceTerminating", ""),)))
+DENIED = ApiStatus(403, "Forbidden", 'admission webhook "w" denied the request: not now')
 
 
 def granted(act: Evict) -> list[News]:
-    return [Answered(act, Status(201)), PodGone(act.pod.uid, 10_000)]
+    return [RequestAnswered(act, ApiStatus(201)), PodGone(act.pod.uid, 10_000)]
 
 
-def answering(answer: Status, times: int) -> Answering:
+def answering(answer: ApiStatus, times: int) -> Answering:
     """The first evictions of pods called bad-* are answered so; all others are granted, and their pods go at once."""
     asked: list[Act] = []
 
@@ -40,12 +42,12 @@ def answering(answer: Status, times: int) -> Answering:
         if not act.pod.name.startswith("bad-"):
             return granted(act)
         asked.append(act)
-        return Answered(act, answer) if len(asked) <= times else granted(act)
+        return RequestAnswered(act, answer) if len(asked) <= times else granted(act)
 
     return evicted
 
 
-def driven(answer: Status, times: int, limits: Limits = Limits(), *, bad: int = 1) -> Driven:
+def driven(answer: ApiStatus, times: int, limits: RunLimits = RunLimits(), *, bad: int = 1) -> Driven:
     """One bad pod on old-0, or several on as many nodes; and good ones on the last node."""
     nodes = [*(a_node(f"old-{i}") for i in range(bad + 1)), a_roomy_node()]
     pods = [a_pod(f"bad-{i + 1}", node=f"old-{i}", labels={"app": "bad"}) for i in range(bad)]
@@ -63,7 +65,7 @@ def asked_s(run: Driven) -> list[float]:
     "answer", [UNAUTHORIZED, NO_RIGHT, QUOTA, BEHIND, TERMINATING, DENIED], ids=lambda each: each.code
 )
 @pytest.mark.parametrize("times", [1, 3])
-def test_what_passes_decides_over_nothing(answer: Status, times: int) -> None:
+def test_what_passes_decides_over_nothing(answer: ApiStatus, times: int) -> None:
     run = driven(answer, times)
     run.to_the_end()
     assert run.engine.undone == {} and not run.told(Happened.KEPT) and not run.told(Happened.LEFT_ALONE)
@@ -88,7 +90,7 @@ def test_a_right_that_comes_and_goes_is_not_missing_for_good() -> None:
 
     def evicted(act: Act) -> News | list[News]:
         assert isinstance(act, Evict)
-        return Answered(act, said.pop(0)) if act.pod.name == "bad-1" and said else granted(act)
+        return RequestAnswered(act, said.pop(0)) if act.pod.name == "bad-1" and said else granted(act)
 
     run.answers["Evict"] = evicted
     run.to_the_end()
@@ -97,7 +99,7 @@ def test_a_right_that_comes_and_goes_is_not_missing_for_good() -> None:
 
 def test_credentials_that_nobody_accepts_are_no_single_pods_matter() -> None:
     """It is held, and stops in the end: no node is left alone for it."""
-    run = driven(UNAUTHORIZED, 10_000, Limits(failing_s=200), bad=8)
+    run = driven(UNAUTHORIZED, 10_000, RunLimits(failing_s=200), bad=8)
     run.to_the_end()
     assert not run.told(Happened.LEFT_ALONE)
     (held, *_), (stopped,) = run.told(Happened.HELD), run.told(Happened.STOPPED)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.drain.run.account import NotedRun, noted_of, noted_runs, to_give_back
-from kubectl_eksdoc.drain.run.board import Phase
+from kubectl_eksdoc.drain.run.board import NodePhase
 from kubectl_eksdoc.drain.run.journal import Cordoned, Journaled, Protected
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.kubernetes.api.statuses import Status
-from kubectl_eksdoc.kubernetes.news import Answered, News, NodeIs
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.news import News, NodeIs, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import RunNote
@@ -75,10 +75,10 @@ def test_a_node_that_another_run_changed_meanwhile_is_left_alone() -> None:
     def answer(act: Act) -> News | None:
         refused.append(act)
         if isinstance(act, Cordon) and act.node == "old-0":
-            return Answered(act, Status(409, "Conflict", "run b has changed it meanwhile"))
+            return RequestAnswered(act, ApiStatus(409, "Conflict", "run b has changed it meanwhile"))
         assert isinstance(act, Cordon)
         driven.hear(NodeIs(noted(act.node, OURS)))
-        return Answered(act, Status(200))
+        return RequestAnswered(act, ApiStatus(200))
 
     driven = Driven(a_world(a_node("old-0"), a_node("old-1")), run=OURS, Cordon=answer)
     driven.step()
@@ -97,7 +97,7 @@ def test_what_we_noted_ourselves_and_what_is_over_is_nobody_elses() -> None:
     assert driven.of(Cordon) == [Cordon("old-0", a_node("old-0").uid, THEIRS)], "it was over when it was planned"
     driven.hear(NodeIs(noted("old-0", OURS)))
     driven.to_the_end()
-    assert [node.phase for node in driven.engine.nodes] == [Phase.DONE]
+    assert [node.phase for node in driven.engine.nodes] == [NodePhase.DONE]
 
 
 def test_what_somebody_had_cordoned_is_noted_before_it_is_begun() -> None:

@@ -7,18 +7,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import burst
-from kubectl_eksdoc.drain.run.answers import Next, Reading, Trouble
-from kubectl_eksdoc.drain.run.asking import HIGHEST, LOWEST, Pace
+from kubectl_eksdoc.drain.run.answers import Next, Reading, RunTrouble
+from kubectl_eksdoc.drain.run.asking import HIGHEST, LOWEST, EvictionRate
 
 FINE = Reading(Next.LEAVES)
-THROTTLED = Reading(Next.AGAIN, Trouble.THROTTLED, 1.0)
-FAILED = Reading(Next.LOOK, Trouble.SERVER, 1.0)
-REFUSED = Reading(Next.BUDGET, Trouble.BUDGET)
+THROTTLED = Reading(Next.AGAIN, RunTrouble.THROTTLED, 1.0)
+FAILED = Reading(Next.LOOK, RunTrouble.SERVER, 1.0)
+REFUSED = Reading(Next.BUDGET, RunTrouble.BUDGET)
 
 ANSWERS = st.sampled_from([FINE, FINE, FINE, THROTTLED, FAILED, REFUSED, THROTTLED._replace(after_s=7.0)])
 
 
-def asked(pace: Pace, until_s: float, start_s: float = 0.0, answer: Reading = FINE) -> list[float]:
+def asked(pace: EvictionRate, until_s: float, start_s: float = 0.0, answer: Reading = FINE) -> list[float]:
     """When somebody asks who always wants to, and is answered at once."""
     now_s, found = start_s, []
     while (now_s := max(now_s, pace.next_s)) < until_s:
@@ -34,7 +34,7 @@ def asked(pace: Pace, until_s: float, start_s: float = 0.0, answer: Reading = FI
 )
 @example(3.0, [(0.0, 9, FINE), (0.5, 9, THROTTLED), (1.0, 9, FINE)])
 def test_in_no_time_more_than_allowed(limit: float, steps: list[tuple[float, int, Reading]]) -> None:
-    pace, now_s, times = Pace(limit), 0.0, list[float]()
+    pace, now_s, times = EvictionRate(limit), 0.0, list[float]()
     for pause_s, wanted, answer in steps:
         now_s += pause_s
         for _ in range(wanted):
@@ -50,7 +50,7 @@ def test_in_no_time_more_than_allowed(limit: float, steps: list[tuple[float, int
 
 @given(st.one_of(st.just(0.0), st.floats(0.05, 50)), st.lists(st.sampled_from([THROTTLED, FAILED]), max_size=30))
 def test_it_recovers(limit: float, complaints: list[Reading]) -> None:
-    pace, now_s = Pace(limit), 0.0
+    pace, now_s = EvictionRate(limit), 0.0
     for complaint in complaints:
         now_s = max(now_s + 2, pace.next_s)
         pace.asked(now_s)
@@ -65,11 +65,11 @@ def test_it_recovers(limit: float, complaints: list[Reading]) -> None:
 
 @pytest.mark.parametrize("limit", [0.2, 1.0, 8.0])
 def test_all_that_is_allowed_is_used(limit: float) -> None:
-    assert len(asked(Pace(limit), 100.0)) == pytest.approx(limit * 100 + burst(limit) - 1, abs=1)
+    assert len(asked(EvictionRate(limit), 100.0)) == pytest.approx(limit * 100 + burst(limit) - 1, abs=1)
 
 
 def test_without_a_limit_there_is_none() -> None:
-    pace = Pace(0)
+    pace = EvictionRate(0)
     for _ in range(1000):
         assert pace.next_s <= 0
         pace.asked(0)
@@ -77,7 +77,7 @@ def test_without_a_limit_there_is_none() -> None:
 
 
 def test_each_complaint_halves_it_and_those_at_once_only_once() -> None:
-    pace = Pace(8)
+    pace = EvictionRate(8)
     for _ in range(5):
         pace.answered(FAILED, 10.0)
     assert pace.rate == 4
@@ -86,12 +86,12 @@ def test_each_complaint_halves_it_and_those_at_once_only_once() -> None:
 
 
 def test_who_has_no_limit_is_slowed_down_from_where_it_was() -> None:
-    pace = Pace(0)
+    pace = EvictionRate(0)
     for tenth in range(10):
         pace.asked(tenth / 10)
     pace.answered(THROTTLED, 1.0)
     assert pace.rate == 5
-    pace = Pace(0)
+    pace = EvictionRate(0)
     for _ in range(300):
         pace.asked(0.0)
     pace.answered(THROTTLED, 0.0)
@@ -99,7 +99,7 @@ def test_who_has_no_limit_is_slowed_down_from_where_it_was() -> None:
 
 
 def test_it_does_not_come_to_a_standstill() -> None:
-    pace = Pace(4)
+    pace = EvictionRate(4)
     for second in range(0, 1000, 2):
         pace.answered(FAILED, second)
     assert pace.rate == LOWEST
@@ -107,7 +107,7 @@ def test_it_does_not_come_to_a_standstill() -> None:
 
 def test_nobody_is_asked_before_the_server_wants_it() -> None:
     for limit in (0.0, 5.0):
-        pace = Pace(limit)
+        pace = EvictionRate(limit)
         pace.answered(THROTTLED._replace(after_s=30.0), 4.0)
         assert pace.next_s == 34
         pace.answered(FAILED._replace(after_s=2.0), 5.0)
@@ -115,7 +115,7 @@ def test_nobody_is_asked_before_the_server_wants_it() -> None:
 
 
 def test_an_empty_budget_is_no_complaint() -> None:
-    pace = Pace(2)
+    pace = EvictionRate(2)
     pace.answered(REFUSED, 1.0)
-    pace.answered(Reading(Next.AGAIN, Trouble.WEBHOOK_DOWN, 30.0), 1.0)
+    pace.answered(Reading(Next.AGAIN, RunTrouble.WEBHOOK_DOWN, 30.0), 1.0)
     assert pace.rate == 2 and pace.next_s <= 1

@@ -8,32 +8,32 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.chronicle import Aimed, Chronicle, NodeState
+from kubectl_eksdoc.drain.run.chronicle import NodeState, PlannedNode, RunHistory
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.replay import GONE_ON_WITH, Planned, Recording, Source, of_events, of_journal
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.drain.run.replay import GONE_ON_WITH, PlannedFigures, ReplaySource, RunReplay, of_events, of_journal
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.acts import Cordon, Evict, Restore
-from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Entries, Entry, Noted, RunEnd, RunEvent, RunEvents
+from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Entries, Entry, JournalNote, RunEnd, RunEvent, RunEvents
 from tests.builders import NOW, a_pod
 from tests.drain.run.test_journal import Story
 from tests.examples import examples
 from tests.journals import JOURNALS
 
-OK, REFUSED = Status(201), Status(403, message="no")
+OK, REFUSED = ApiStatus(201), ApiStatus(403, message="no")
 
 
 def second_by_second(entries: list[Entry]) -> Entries:
     return Entries(tuple(replace(entry, at=NOW + timedelta(seconds=at)) for at, entry in enumerate(entries)))
 
 
-def recorded(entries: Entries) -> Recording:
+def recorded(entries: Entries) -> RunReplay:
     recording = of_journal(entries)
     assert recording is not None
     return recording
 
 
-def known(recording: Recording) -> Chronicle:
-    chronicle = Chronicle(recording.aims)
+def known(recording: RunReplay) -> RunHistory:
+    chronicle = RunHistory(recording.aims)
     chronicle.take(recording.moments)
     return chronicle
 
@@ -43,10 +43,10 @@ def test_a_journal_is_told_with_its_times_and_how_it_ended() -> None:
     story.does(Cordon("old-0", "uid-0"), OK)
     story.does(Evict(a_pod("a", node="old-0")), OK)
     story.does(Evict(a_pod("b", node="old-0")), REFUSED)
-    story.notes(Noted.NODE_DONE, "old-0")
-    story.notes(Noted.ENDED, why=DONE)
+    story.notes(JournalNote.NODE_DONE, "old-0")
+    story.notes(JournalNote.ENDED, why=DONE)
     recording = recorded(second_by_second(story.entries))
-    assert (recording.run, recording.source, recording.by) == ("r1", Source.JOURNAL, "ada@desk")
+    assert (recording.run, recording.source, recording.by) == ("r1", ReplaySource.JOURNAL, "ada@desk")
     assert (recording.began_at, recording.length_s) == (NOW, 8.0)
     assert [(m.at_s, m.what, m.subject) for m in recording.moments] == [
         (2.0, Happened.CORDONED, "old-0"),
@@ -54,7 +54,7 @@ def test_a_journal_is_told_with_its_times_and_how_it_ended() -> None:
         (6.0, Happened.REFUSED, a_pod("b").key),
         (7.0, Happened.DONE, "old-0"),
     ]
-    assert recording.aims == (Aimed("old-0", 1), Aimed("old-1", 2)), "with their waves, and no pods"
+    assert recording.aims == (PlannedNode("old-0", 1), PlannedNode("old-1", 2)), "with their waves, and no pods"
     assert (recording.ended, recording.whole, recording.planned) == (DONE, True, None)
     details = dict(recording.details(2))
     assert details["said"] == "no" and details["HTTP code"] == "403" and details["answer"] == "refused"
@@ -65,12 +65,12 @@ def test_a_journal_is_told_with_its_times_and_how_it_ended() -> None:
 def test_what_is_not_in_it_is_said() -> None:
     story = Story()
     story.does(Cordon("old-0", "uid-0"), OK, before="schedulable")
-    story.does(Evict(a_pod("a", node="old-0")), Lost("cut"))
+    story.does(Evict(a_pod("a", node="old-0")), LostAnswer("cut"))
     recording = recorded(story.journal)
     assert not recording.ended and not recording.whole
     assert recording.said == (f"The results of these are not in it: evict {a_pod('a').key}.",)
     story.does(Restore("old-0", "uid-0", True), OK)
-    story.notes(Noted.ENDED, why=ROLLED_BACK)
+    story.notes(JournalNote.ENDED, why=ROLLED_BACK)
     recording = recorded(story.journal)
     assert recording.whole and recording.said[0] == "Given back as they were before: old-0."
     entries = Entries(story.journal.entries[:1] + story.journal.entries[2:], ("line 2: it was cut off",))
@@ -81,14 +81,14 @@ def test_what_is_not_in_it_is_said() -> None:
 def test_who_goes_on_takes_up_what_was_left_alone() -> None:
     story = Story()
     story.does(Evict(a_pod("a", node="old-0")), OK)
-    story.notes(Noted.LEFT_ALONE, "old-0", "a stays")
-    story.notes(Noted.ABORTED, "ben", "enough")
+    story.notes(JournalNote.LEFT_ALONE, "old-0", "a stays")
+    story.notes(JournalNote.ABORTED, "ben", "enough")
     chronicle = known(recorded(story.journal))
     assert chronicle.stopped == "enough" and chronicle.nodes["old-0"].state is NodeState.ALONE
-    story.notes(Noted.ADOPTED, "ben@other")
+    story.notes(JournalNote.ADOPTED, "ben@other")
     assert not known(recorded(story.journal)).stopped
     story.does(Evict(a_pod("a", node="old-0")), OK)
-    story.notes(Noted.NODE_DONE, "old-0")
+    story.notes(JournalNote.NODE_DONE, "old-0")
     node = known(recorded(story.journal)).nodes["old-0"]
     assert node.state is NodeState.DONE and node.gone == len(node.pods) == 1
 
@@ -130,10 +130,10 @@ def test_events_know_more() -> None:
     )
     recording = of_events(RunEvents((*told, END)))
     assert recording is not None
-    assert (recording.run, recording.source, recording.began_at) == ("r1", Source.EVENTS, NOW)
+    assert (recording.run, recording.source, recording.began_at) == ("r1", ReplaySource.EVENTS, NOW)
     assert [moment.at_s for moment in recording.moments] == [0.5, 2.5, 4.0] and recording.length_s == 9.5
-    assert recording.aims == (Aimed("old-0", 1), Aimed("old-1", 2))
-    assert recording.planned == Planned(7, 20.0, 40.0) and recording.whole and recording.said == ("Good.",)
+    assert recording.aims == (PlannedNode("old-0", 1), PlannedNode("old-1", 2))
+    assert recording.planned == PlannedFigures(7, 20.0, 40.0) and recording.whole and recording.said == ("Good.",)
     assert known(recording).gone == 1
 
 
@@ -141,7 +141,7 @@ def test_events_without_an_end() -> None:
     told = (event(0, "cordoned", "old-1"), event(3, "evicted", "shop/a", "old-0"), event(4, "sung", "old-9"))
     recording = of_events(RunEvents((*told, event(5, "done", "x", run="r2")), ("line 9: strange",)))
     assert recording is not None
-    assert recording.aims == (Aimed("old-1", 0), Aimed("old-0", 0)) and recording.planned is None
+    assert recording.aims == (PlannedNode("old-1", 0), PlannedNode("old-0", 0)) and recording.planned is None
     assert not recording.ended and not recording.whole and recording.length_s == 3
     assert recording.dropped == (
         "line 9: strange",
@@ -168,18 +168,20 @@ def test_a_run_that_was_gone_on_with_is_one_run() -> None:
         ]
         assert recording.moments[2].why == GONE_ON_WITH and recording.planned is None
         assert not known(recording).stopped and known(recording).nodes["old-0"].state is NodeState.DONE
-        assert recording.aims == ((Aimed("old-0", 1), Aimed("old-1", 2)) if stopped in told else (Aimed("old-0", 3),))
+        assert recording.aims == (
+            (PlannedNode("old-0", 1), PlannedNode("old-1", 2)) if stopped in told else (PlannedNode("old-0", 3),)
+        )
         assert recording.waves_after(2) == {} and recording.waves_after(3) == {"old-0": 3}
 
 
 def test_a_wave_is_another_one_once_somebody_has_gone_on_with_the_run() -> None:
     story = Story()
     story.does(Cordon("old-0", "uid-0"), OK)
-    story.notes(Noted.ABORTED, "ada@desk")
-    story.notes(Noted.ADOPTED, "ben@desk/1/r1")
-    story.notes(Noted.WAVE, "old-0", "2")
-    story.notes(Noted.WAVE, "old-1", "3")
+    story.notes(JournalNote.ABORTED, "ada@desk")
+    story.notes(JournalNote.ADOPTED, "ben@desk/1/r1")
+    story.notes(JournalNote.WAVE, "old-0", "2")
+    story.notes(JournalNote.WAVE, "old-1", "3")
     story.does(Evict(a_pod("a", node="old-0")), OK)
     recording = recorded(story.journal)
-    assert recording.aims == (Aimed("old-0", 1), Aimed("old-1", 2))
+    assert recording.aims == (PlannedNode("old-0", 1), PlannedNode("old-1", 2))
     assert [recording.waves_after(told) for told in range(5)] == [{}] * 3 + [{"old-0": 2, "old-1": 3}] * 2

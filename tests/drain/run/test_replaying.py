@@ -7,17 +7,17 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.chronicle import Aimed, Chronicle
-from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, Moment
-from kubectl_eksdoc.drain.run.replay import SPEEDS, Recording, Replay, Source
+from kubectl_eksdoc.drain.run.chronicle import PlannedNode, RunHistory
+from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, RunMoment
+from kubectl_eksdoc.drain.run.replay import SPEEDS, Replay, ReplaySource, RunReplay
 from tests.builders import NOW
 from tests.examples import examples
 
-AIMS = (Aimed("old-0", 1), Aimed("old-1", 2))
+AIMS = (PlannedNode("old-0", 1), PlannedNode("old-1", 2))
 
 MOMENTS = st.lists(
     st.builds(
-        Moment,
+        RunMoment,
         st.floats(0, 1000) | st.integers(0, 20).map(float),
         st.sampled_from(Happened),
         st.sampled_from(("old-0", "old-1", "shop/a", "shop/b", "the drain")),
@@ -28,8 +28,8 @@ MOMENTS = st.lists(
 ).map(lambda found: sorted(found, key=lambda moment: moment.at_s))
 
 RECORDINGS = st.builds(
-    lambda moments, more_s: Recording(
-        "r1", Source.EVENTS, NOW, (moments[-1].at_s if moments else 0.0) + more_s, AIMS, tuple(moments)
+    lambda moments, more_s: RunReplay(
+        "r1", ReplaySource.EVENTS, NOW, (moments[-1].at_s if moments else 0.0) + more_s, AIMS, tuple(moments)
     ),
     MOMENTS,
     st.floats(0, 100),
@@ -48,7 +48,7 @@ MOVES = st.lists(
 )
 
 
-def seen(chronicle: Chronicle) -> object:
+def seen(chronicle: RunHistory) -> object:
     """All of it, as data."""
     nodes = {
         name: (
@@ -64,27 +64,27 @@ def seen(chronicle: Chronicle) -> object:
     return nodes, chronicle.moments, chronicle.held, chronicle.stopped, chronicle.refusals
 
 
-def goes_to_and_fro(recording: Recording, moves: list[tuple]) -> None:
-    replay, chronicle = Replay(recording), Chronicle(AIMS)
+def goes_to_and_fro(recording: RunReplay, moves: list[tuple]) -> None:
+    replay, chronicle = Replay(recording), RunHistory(AIMS)
     for name, *given_ in moves:
         getattr(replay, name)(*given_)
         assert 0 <= replay.at_s <= recording.length_s and replay.speed in SPEEDS
         news = replay.take()
-        chronicle = Chronicle(AIMS) if news.anew else chronicle
+        chronicle = RunHistory(AIMS) if news.anew else chronicle
         chronicle.take(news.moments)
-        straight = Chronicle(AIMS)
+        straight = RunHistory(AIMS)
         straight.take(moment for moment in recording.moments if moment.at_s <= replay.at_s)
         assert seen(chronicle) == seen(straight)
 
 
 @settings(max_examples=examples(300))
 @given(RECORDINGS, MOVES)
-def test_what_is_known_at_a_place_does_not_depend_on_the_way_there(recording: Recording, moves: list[tuple]) -> None:
+def test_what_is_known_at_a_place_does_not_depend_on_the_way_there(recording: RunReplay, moves: list[tuple]) -> None:
     goes_to_and_fro(recording, moves)
 
 
 @given(RECORDINGS, st.lists(st.floats(0, 20), max_size=40))
-def test_going_on_every_moment_is_told_once(recording: Recording, passed: list[float]) -> None:
+def test_going_on_every_moment_is_told_once(recording: RunReplay, passed: list[float]) -> None:
     replay, told = Replay(recording), []
     for seconds in passed:
         replay.pass_by(seconds)
@@ -97,7 +97,7 @@ def test_going_on_every_moment_is_told_once(recording: Recording, passed: list[f
 
 
 @given(RECORDINGS, st.floats(0, 1100), st.sampled_from((-1, 1)))
-def test_jumps_to_what_went_wrong_leave_none_of_it_out(recording: Recording, at_s: float, way: int) -> None:
+def test_jumps_to_what_went_wrong_leave_none_of_it_out(recording: RunReplay, at_s: float, way: int) -> None:
     replay = Replay(recording)
     replay.go_to(at_s)
     began_s = replay.at_s
@@ -109,8 +109,8 @@ def test_jumps_to_what_went_wrong_leave_none_of_it_out(recording: Recording, at_
     assert found == sorted((each for each in wrong if (each - began_s) * way > 0), reverse=way < 0)
 
 
-def a_recording(length_s: float) -> Recording:
-    return Recording("r1", Source.JOURNAL, NOW, length_s, AIMS, (Moment(length_s, Happened.DONE, "old-0"),))
+def a_recording(length_s: float) -> RunReplay:
+    return RunReplay("r1", ReplaySource.JOURNAL, NOW, length_s, AIMS, (RunMoment(length_s, Happened.DONE, "old-0"),))
 
 
 def test_it_begins_at_a_speed_at_which_it_is_soon_over() -> None:
@@ -140,5 +140,5 @@ def test_it_goes_no_faster_than_it_can() -> None:
 
 
 def test_nothing_happened_at_all() -> None:
-    replay = Replay(Recording("r1", Source.JOURNAL, NOW + timedelta(0), 0.0, (), ()))
+    replay = Replay(RunReplay("r1", ReplaySource.JOURNAL, NOW + timedelta(0), 0.0, (), ()))
     assert replay.at_end and not replay.step(1) and not replay.to_wrong(-1) and not replay.take().moments

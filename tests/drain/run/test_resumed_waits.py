@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Change, Journaled
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.journal import Journaled, JournaledIntent
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.flows.run.resuming import engine_again
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import Aim, Begun, Intent, Outcome, Verb
+from kubectl_eksdoc.model.journal import IntentOutcome, JournaledNode, JournalIntent, RunStarted, Verb
 from kubectl_eksdoc.model.pods import Pod
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, uid_of
 
 
-def evicted(name: str, outcome: Outcome | None = Outcome.DONE) -> Change:
+def evicted(name: str, outcome: IntentOutcome | None = IntentOutcome.DONE) -> JournaledIntent:
     uid = uid_of("Pod", "default", name)
-    return Change(Intent(1, NOW, Verb.EVICT, "Pod", name, uid, "default", "old-0"), outcome)
+    return JournaledIntent(JournalIntent(1, NOW, Verb.EVICT, "Pod", name, uid, "default", "old-0"), outcome)
 
 
-def resumed(pods: list[Pod], *changes: Change) -> Engine:
+def resumed(pods: list[Pod], *changes: JournaledIntent) -> Engine:
     node = a_node("old-0", unschedulable=True)
-    aims = (Aim("old-0", node.uid),)
-    begun = Begun(0, NOW, "run-1", "digest", "0", "me", "here", "me", aims)
+    aims = (JournaledNode("old-0", node.uid),)
+    begun = RunStarted(0, NOW, "run-1", "digest", "0", "me", "here", "me", aims)
     cluster: Cluster = a_cluster(
         nodes=[node, a_roomy_node("new-0")], workloads=[a_workload("ReplicaSet/web")], pods=pods
     )
-    return engine_again(cluster, Journaled(begun, changes), DrainPolicy(), Limits())
+    return engine_again(cluster, Journaled(begun, changes), DrainPolicy(), RunLimits())
 
 
 def a_new(name: str, **more: object) -> Pod:
@@ -45,7 +45,7 @@ def test_it_waits_for_a_replacement_that_is_not_ready() -> None:
 
 def test_one_in_doubt_that_is_gone_was_evicted() -> None:
     assert names(resumed([a_new("web-new")], evicted("web-0", None))) == ["web-new"]
-    assert names(resumed([a_new("web-new")], evicted("web-0", Outcome.REFUSED))) == []
+    assert names(resumed([a_new("web-new")], evicted("web-0", IntentOutcome.REFUSED))) == []
 
 
 def test_a_statefulsets_pod_has_its_name_again() -> None:

@@ -8,13 +8,13 @@ from datetime import timedelta
 import pytest
 
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.standing import standing
-from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, Hold, recompute, same_name_holds
-from kubectl_eksdoc.kubernetes.news import Answered, BudgetIs, News, PodGone, PodIs
+from kubectl_eksdoc.kubernetes.news import BudgetIs, News, PodGone, PodIs, RequestAnswered
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
@@ -71,14 +71,14 @@ def test_the_controller_counts_it_so_until_then() -> None:
 class Holding(Driven):
     """db-1 is evicted, and its budget counts the next db-1 as evicted for 2 minutes."""
 
-    def __init__(self, limits: Limits = Limits()) -> None:
+    def __init__(self, limits: RunLimits = RunLimits()) -> None:
         super().__init__(a_world(), limits=limits, Evict=self._evict)
 
     def _evict(self, act: Act) -> list[News]:
         assert isinstance(act, Evict)
         self._version += 3
         now, version = NOW + timedelta(seconds=self.now_s), self._version
-        gone = [Answered(act, Status(201)), PodGone(act.pod.uid, version)]
+        gone = [RequestAnswered(act, ApiStatus(201)), PodGone(act.pod.uid, version)]
         if act.pod.name != "db-1":
             return gone
         self.until_s = self.now_s + 120
@@ -94,7 +94,7 @@ class Holding(Driven):
 
 
 def test_it_is_told_once_with_its_end_and_waited_for() -> None:
-    driven = Holding(Limits(blocked_s=30.0))
+    driven = Holding(RunLimits(blocked_s=30.0))
     driven.until(100)
     told = driven.told(Happened.HELD_BY_NAME)
     assert [subject for subject, _ in told] == ["default/db"]
@@ -111,7 +111,7 @@ def test_it_is_told_once_with_its_end_and_waited_for() -> None:
 
 
 def test_a_budget_that_stays_at_0_behind_its_hold_is_given_up_as_any() -> None:
-    driven = Holding(Limits(blocked_s=30.0))
+    driven = Holding(RunLimits(blocked_s=30.0))
     driven.until(149)
     assert not driven.told(Happened.KEPT)
     driven.until(300)

@@ -8,16 +8,16 @@ from dataclasses import replace
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.journal import Journaled
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.record import Placement, Record
+from kubectl_eksdoc.drain.run.record import NodePlacements, Record
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.replies import CORDON_TRIES
 from kubectl_eksdoc.drain.run.standing import standing
 from kubectl_eksdoc.flows.run.resuming import engine_again, rest_of
-from kubectl_eksdoc.kubernetes.api.statuses import Status
-from kubectl_eksdoc.kubernetes.news import Answered, News, NodeIs, PodIs
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodIs, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import UNCORDONED, Aim, Begun, Note, Noted
+from kubectl_eksdoc.model.journal import UNCORDONED, JournaledNode, JournalNote, Note, RunStarted
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Taint
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.render.run import events
@@ -59,9 +59,9 @@ def test_nothing_is_evicted_until_it_is_seen_cordoned() -> None:
     def late(act: Act) -> News | None:
         if isinstance(act, Cordon) and act.node == "old-1" and not seen:
             seen.append(act)
-            return Answered(act, Status(200))
+            return RequestAnswered(act, ApiStatus(200))
         assert isinstance(act, Cordon)
-        driven.hear(Answered(act, Status(200)))
+        driven.hear(RequestAnswered(act, ApiStatus(200)))
         return NodeIs(replace(driven.engine.seen.nodes[act.node], unschedulable=True))
 
     driven = Driven(a_world(), Cordon=late)
@@ -75,8 +75,11 @@ def test_one_that_cannot_be_cordoned_is_told_and_the_drain_goes_on() -> None:
     def refused(act: Act) -> list[News]:
         assert isinstance(act, Cordon)
         if act.node == "old-1":
-            return [Answered(act, Status(422, "Invalid", "no"))]
-        return [Answered(act, Status(200)), NodeIs(replace(driven.engine.seen.nodes[act.node], unschedulable=True))]
+            return [RequestAnswered(act, ApiStatus(422, "Invalid", "no"))]
+        return [
+            RequestAnswered(act, ApiStatus(200)),
+            NodeIs(replace(driven.engine.seen.nodes[act.node], unschedulable=True)),
+        ]
 
     driven = Driven(a_world(), Cordon=refused)
     driven.to_the_end()
@@ -111,9 +114,9 @@ def test_what_others_drain_and_fargate_nodes_are_not_cordoned() -> None:
     assert only == {"old-1", "old-4"} and not target(plan, "old-2").order
 
 
-def begun(skipped: str = "old-1", **more: Noted) -> Journaled:
-    aims = (Aim("old-0", a_node("old-0").uid, 1),)
-    entry = Begun(0, NOW, "r", "", "", "", "", "", aims, skipped=(Aim(skipped, a_node(skipped).uid),))
+def begun(skipped: str = "old-1", **more: JournalNote) -> Journaled:
+    aims = (JournaledNode("old-0", a_node("old-0").uid, 1),)
+    entry = RunStarted(0, NOW, "r", "", "", "", "", "", aims, skipped=(JournaledNode(skipped, a_node(skipped).uid),))
     return Journaled(entry, next_number=1, **more)  # type: ignore[arg-type]
 
 
@@ -129,7 +132,7 @@ def test_who_goes_on_cordons_them_too_and_gives_their_room_away_to_nobody() -> N
     theirs = replace(begun(), uncordoned=frozenset(("old-1",)))
     engine = engine_again(a_world(), theirs, DrainPolicy())
     assert [act.node for act in engine.acts(0.0) if isinstance(act, Cordon)] == ["old-0"]
-    assert Note(1, NOW, Noted.LEFT_ALONE, "old-1", UNCORDONED).subject in theirs.uncordoned
+    assert Note(1, NOW, JournalNote.LEFT_ALONE, "old-1", UNCORDONED).subject in theirs.uncordoned
 
 
 def test_where_replacements_were_scheduled_is_counted_once_each() -> None:
@@ -142,5 +145,5 @@ def test_where_replacements_were_scheduled_is_counted_once_each() -> None:
     driven.to_the_end()
     assert driven.engine.placed == {"old-1": 1, "new-0": 1}, "cart is no replacement"
     record = Record(driven.engine.plan, (), 1.0, placed=driven.engine.placed)
-    assert record.placements == (Placement("old-1", 0, 1, True), Placement("new-0", 2, 1, False))
+    assert record.placements == (NodePlacements("old-1", 0, 1, True), NodePlacements("new-0", 2, 1, False))
     assert record.on_targets == 1

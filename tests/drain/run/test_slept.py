@@ -6,16 +6,19 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Status
-from kubectl_eksdoc.kubernetes.news import AllBudgets, Answered, News
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, StatusCause
+from kubectl_eksdoc.kubernetes.news import AllBudgets, News, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Evict
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
 from tests.drain.run.driving import Driven
 
-NONE_LEFT = Status(
-    429, "TooManyRequests", "no", Details(causes=(Cause("DisruptionBudget", "The disruption budget web needs 3"),))
+NONE_LEFT = ApiStatus(
+    429,
+    "TooManyRequests",
+    "no",
+    Details(causes=(StatusCause("DisruptionBudget", "The disruption budget web needs 3"),)),
 )
 
 
@@ -24,13 +27,13 @@ OF_TWO: dict[str, Any] = {"max_unavailable": 1, "expected": 2}
 
 def refused(act: Act) -> News:
     assert isinstance(act, Evict)
-    return Answered(act, NONE_LEFT)
+    return RequestAnswered(act, NONE_LEFT)
 
 
 def a_run() -> Driven:
     pods = [a_pod(f"web-{i}", node="old-0") for i in range(2)]
     there = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=pods, budgets=[a_budget(allowed=1, **OF_TWO)])
-    return Driven(there, limits=Limits(blocked_s=600), Evict=refused)
+    return Driven(there, limits=RunLimits(blocked_s=600), Evict=refused)
 
 
 def test_a_pod_that_waits_for_its_budget_is_not_given_up_for_it() -> None:

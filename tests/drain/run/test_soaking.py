@@ -11,10 +11,10 @@ import pytest
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.patience import Soak, soak_of
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.drain.run.standing import standing
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import rehearse
@@ -61,7 +61,7 @@ def test_so_does_its_document() -> None:
 
 @pytest.mark.parametrize("output", ["table", "markdown", "json"])
 def test_a_run_that_soaked_as_it_should_is_not_late(output: str) -> None:
-    cluster, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(soak_s=120))
+    cluster, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=RunLimits(soak_s=120))
     view = RecordView(rehearsal, cluster, soak=soak_of(rehearsal.plan, 120.0))
     text = RunReport("r", view, NOW, NOW, "ada", "desk").render(output, Look())
     plain = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE)[1].late_s
@@ -76,7 +76,12 @@ def test_a_run_that_soaked_as_it_should_is_not_late(output: str) -> None:
 
 def test_what_is_left_counts_the_soaks_to_come() -> None:
     cluster, plan = plan_drain(a_cluster()[1], BLUE, ONE_BY_ONE)
-    left = [standing(Engine(plan, Seen(cluster), Limits(soak_s=s)), Remaining(plan), 0.0).left_s for s in (0.0, 100.0)]
+    left = [
+        standing(Engine(plan, ObservedState(cluster), RunLimits(soak_s=s)), Remaining(plan), 0.0).left_s
+        for s in (0.0, 100.0)
+    ]
     assert left[0] is not None and left[1] == left[0] + 200.0
     alone = replace(plan, targets=plan.targets[:1])
-    assert standing(Engine(alone, Seen(cluster), Limits(soak_s=100.0)), Remaining(plan), 0.0).left_s == left[0]
+    assert (
+        standing(Engine(alone, ObservedState(cluster), RunLimits(soak_s=100.0)), Remaining(plan), 0.0).left_s == left[0]
+    )

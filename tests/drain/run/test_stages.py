@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.run.stages import LONGEST_PAUSE_S, Stage, pause_s, sta
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, Update
+from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.model.pods import Branch
 from tests.builders import a_cluster, a_node, a_pod
@@ -27,7 +27,7 @@ STAGES = (Stage.IN_PROGRESS, Stage.SUCCESSFUL, Stage.FAILED, Stage.CANCELLED, St
 
 @pytest.mark.parametrize(("word", "stage"), list(zip(WORDS, STAGES, strict=True)))
 def test_each_word_of_eks_has_its_stage(word: str, stage: Stage) -> None:
-    assert stage_of(Update("id", "AddonUpdate", word)) is stage
+    assert stage_of(EksAddonUpdate("id", "AddonUpdate", word)) is stage
     assert stage.ended is (word in ("Successful", "Failed", "Cancelled"))
 
 

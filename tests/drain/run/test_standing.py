@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.record import Waiting
+from kubectl_eksdoc.drain.run.record import PendingPod
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.seen import Seen
-from kubectl_eksdoc.drain.run.standing import GATES, Standing, standing
+from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.standing import GATES, RunProgress, standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
@@ -27,10 +27,10 @@ def begun() -> tuple[EmbeddedStage, Engine]:
     _, stage = made(*docs)
     cluster, plan = plan_drain(stage, Targeting(nodegroups=("blue",)), DrainPolicy())
     stage.start(pace_of(cluster))
-    return stage, Engine(plan, Seen(cluster))
+    return stage, Engine(plan, ObservedState(cluster))
 
 
-def stood(stage: EmbeddedStage, engine: Engine) -> list[Standing]:
+def stood(stage: EmbeddedStage, engine: Engine) -> list[RunProgress]:
     """At every moment at which something is to be done, until it is over."""
     found, course = [], Remaining(engine.plan)
     while not engine.over and stage.seconds < 3600:
@@ -101,7 +101,7 @@ def test_a_replacement_behind_a_load_balancer_waits_for_its_target() -> None:
     old = engine.plan.evictions[0].pod
     new = replace(old, uid="new", name="web-new", ready=False, not_ready_because=GATES, readiness_gates=(gate,))
     engine.seen.take(PodIs(new, 10**9))
-    assert standing(engine, Remaining(engine.plan), 1.0).coming == (Waiting("default/web-new", f"waits for {gate}"),)
+    assert standing(engine, Remaining(engine.plan), 1.0).coming == (PendingPod("default/web-new", f"waits for {gate}"),)
 
 
 def test_how_long_a_replacement_is_there_is_told_by_the_clock_of_the_run() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
@@ -25,7 +25,7 @@ def begun(policy: DrainPolicy = ONE_AT_ONCE) -> tuple[EmbeddedStage, Engine]:
     _, stage = made(*docs)
     cluster, plan = plan_drain(stage, Targeting(nodegroups=("blue",)), policy)
     stage.start(pace_of(cluster))
-    return stage, Engine(plan, Seen(cluster))
+    return stage, Engine(plan, ObservedState(cluster))
 
 
 def drained(stage: EmbeddedStage, engine: Engine, until_s: float = 3600.0) -> None:

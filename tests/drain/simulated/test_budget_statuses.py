@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import Move, Moved, StatusWrite, Terms, Watched, headroom, status_writes
+from kubectl_eksdoc.drain.course import (
+    BudgetCourse,
+    DrainTerms,
+    Move,
+    ReplacedPod,
+    StatusWrite,
+    headroom,
+    status_writes,
+)
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.budgets import Computed, full_health_allowed, recompute
 from kubectl_eksdoc.kubernetes.replacement import Replacement, Scales, replacement
@@ -21,14 +29,14 @@ from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
 Row = tuple[float, int, int, int, int]
 
 
-def watched(members: Sequence[Pod], replicas: int | None = None, **rule: object) -> Watched:
+def watched(members: Sequence[Pod], replicas: int | None = None, **rule: object) -> BudgetCourse:
     """A budget over `members`, in sync with them; `rule` is as `a_budget` takes it."""
     kind = members[0].owner.kind if members and members[0].owner else "ReplicaSet"
     scales = Scales.of([a_workload(f"{kind}/web", replicas=len(members) if replicas is None else replicas)])
     budget = a_budget(**rule)  # type: ignore[arg-type]
     start = recompute(budget, members, scales, NOW)
     assert isinstance(start, Computed)
-    return Watched(budget, tuple(members), start)
+    return BudgetCourse(budget, tuple(members), start)
 
 
 def rows(written: Sequence[StatusWrite]) -> list[Row]:
@@ -36,12 +44,12 @@ def rows(written: Sequence[StatusWrite]) -> list[Row]:
     return [(at, s.allowed, s.current, s.expected, disrupted) for at, s, disrupted in written]
 
 
-def only(of: Watched, *moves: Moved, lag_s: float = 0.0) -> tuple[StatusWrite, ...]:
+def only(of: BudgetCourse, *moves: ReplacedPod, lag_s: float = 0.0) -> tuple[StatusWrite, ...]:
     return status_writes([of], moves, lag_s)[of.budget.key]
 
 
-def moved(pod: Pod, evicted_s: float, gone_s: float, ready_s: float | None) -> Moved:
-    return Moved(pod.uid, pod.node, evicted_s, gone_s, ready_s)
+def moved(pod: Pod, evicted_s: float, gone_s: float, ready_s: float | None) -> ReplacedPod:
+    return ReplacedPod(pod.uid, pod.node, evicted_s, gone_s, ready_s)
 
 
 def test_one_eviction_step_by_step() -> None:
@@ -143,7 +151,7 @@ def test_headroom_is_a_line_with_one_value_at_each_moment() -> None:
 
 
 @st.composite
-def drains(draw: st.DrawFn) -> tuple[list[Watched], list[tuple[str, list[Move]]], Terms]:
+def drains(draw: st.DrawFn) -> tuple[list[BudgetCourse], list[tuple[str, list[Move]]], DrainTerms]:
     """Budgets at full health with room for one at least, over pods that are spread over a few nodes."""
     seconds = st.integers(0, 20).map(float)
     budgets, by_node = [], {f"n{i}": list[Move]() for i in range(draw(st.integers(1, 4)))}
@@ -157,11 +165,11 @@ def drains(draw: st.DrawFn) -> tuple[list[Watched], list[tuple[str, list[Move]]]
         start = recompute(budget, members, scales, NOW)
         assert isinstance(start, Computed)
         assert start.status.allowed == max(0, full_health_allowed(budget, members, scales) or 0)
-        budgets.append(Watched(budget, members, start))
+        budgets.append(BudgetCourse(budget, members, start))
         for pod in members if start.status.allowed else ():
             move = Move(pod.uid, (budget.key,), draw(seconds), draw(seconds), replacement(pod), draw(st.booleans()))
             by_node[draw(st.sampled_from(sorted(by_node)))].append(move)
-    terms = Terms(
+    terms = DrainTerms(
         slots={w.budget.key: max(1, w.start.status.allowed) for w in budgets},
         at_once={"": draw(st.integers(1, 4))},
         between_s=draw(st.sampled_from((0.0, 1.0))),
@@ -173,7 +181,7 @@ def drains(draw: st.DrawFn) -> tuple[list[Watched], list[tuple[str, list[Move]]]
 
 @given(drains())
 def test_no_simulated_drain_takes_more_than_a_budget_allows(
-    made: tuple[list[Watched], list[tuple[str, list[Move]]], Terms],
+    made: tuple[list[BudgetCourse], list[tuple[str, list[Move]]], DrainTerms],
 ) -> None:
     budgets, nodes, terms = made
     timeline = simulate(nodes, terms)
@@ -192,7 +200,7 @@ def test_no_simulated_drain_takes_more_than_a_budget_allows(
 
 @given(drains())
 def test_every_status_over_time_is_that_of_the_pods_counted_one_by_one(
-    made: tuple[list[Watched], list[tuple[str, list[Move]]], Terms],
+    made: tuple[list[BudgetCourse], list[tuple[str, list[Move]]], DrainTerms],
 ) -> None:
     """At the end of each moment: the same as the controller's arithmetic over the pods that are there."""
     budgets, nodes, terms = made
@@ -208,7 +216,7 @@ def test_every_status_over_time_is_that_of_the_pods_counted_one_by_one(
             assert result.status == write.status
 
 
-def _at(second: float, pod: Pod, move: Moved | None, lag_s: float) -> list[Pod]:
+def _at(second: float, pod: Pod, move: ReplacedPod | None, lag_s: float) -> list[Pod]:
     """The old pod and its replacement, as far as they are there at the end of that second."""
     if move is None or second < move.evicted_s:
         return [pod]
@@ -240,7 +248,7 @@ def comparisons(count: int) -> int:
     """For `count` evictions at once under one budget, the last of which is ready first."""
     web = pods(count)
     of = watched(web, max_unavailable="100%")
-    moves = [Moved(p.uid, "n", Counted(0), Counted(count - i), Counted(2 * count - i)) for i, p in enumerate(web)]
+    moves = [ReplacedPod(p.uid, "n", Counted(0), Counted(count - i), Counted(2 * count - i)) for i, p in enumerate(web)]
     Counted.compared = 0
     assert len(status_writes([of], moves)["default/web"]) == 1 + 4 * count
     return Counted.compared

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import Move, Terms, Timeline
+from kubectl_eksdoc.drain.course import DrainTerms, Move, Timeline
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
@@ -17,52 +17,52 @@ def at(timeline: Timeline) -> dict[str, float]:
 
 def test_a_budget_of_one_is_given_back_when_the_replacement_is_ready() -> None:
     pods = [Move(name, ("web",), stop_s=5, start_s=20) for name in "abc"]
-    timeline = simulate([("n", pods)], Terms({"web": 1}))
+    timeline = simulate([("n", pods)], DrainTerms({"web": 1}))
     assert at(timeline) == {"a": 0, "b": 20, "c": 40}
     assert timeline.makespan_s == 45
 
 
 def test_a_statefulset_starts_after_the_old_pod_is_gone() -> None:
     pods = [Move(name, ("db",), stop_s=30, start_s=20, after=Replacement.AFTER_GONE) for name in "ab"]
-    assert at(simulate([("n", pods)], Terms({"db": 1}))) == {"a": 0, "b": 50}
+    assert at(simulate([("n", pods)], DrainTerms({"db": 1}))) == {"a": 0, "b": 50}
 
 
 def test_a_pod_that_nothing_replaces_keeps_its_slot_for_good() -> None:
     pods = [Move("a", ("web",), after=Replacement.NEVER), Move("b", ("web",))]
-    timeline = simulate([("n", pods)], Terms({"web": 1}))
+    timeline = simulate([("n", pods)], DrainTerms({"web": 1}))
     assert timeline.stuck == ("b",)
     assert timeline.nodes == ()
 
 
 def test_pods_of_a_node_that_never_has_its_turn_are_stuck_too() -> None:
     nodes = [("n1", [Move("a", ("web",), after=Replacement.NEVER), Move("b", ("web",))]), ("n2", [Move("c")])]
-    timeline = simulate(nodes, Terms({"web": 1}, at_once={"": 1}))
+    timeline = simulate(nodes, DrainTerms({"web": 1}, at_once={"": 1}))
     assert timeline.stuck == ("b", "c")
 
 
 def test_the_controllers_lag_delays_the_next_eviction() -> None:
     pods = [Move(name, ("web",), start_s=10) for name in "ab"]
-    assert at(simulate([("n", pods)], Terms({"web": 1}, lag_s=3)))["b"] == 13
+    assert at(simulate([("n", pods)], DrainTerms({"web": 1}, lag_s=3)))["b"] == 13
 
 
 def test_earlier_nodes_are_served_first() -> None:
     nodes = [("n1", [Move("a", ("web",), start_s=10), Move("b", ("web",), start_s=10)]), ("n2", [Move("c", ("web",))])]
-    assert at(simulate(nodes, Terms({"web": 1}))) == {"a": 0, "b": 10, "c": 20}
+    assert at(simulate(nodes, DrainTerms({"web": 1}))) == {"a": 0, "b": 10, "c": 20}
 
 
 def test_late_ones_go_last_of_those_that_wait() -> None:
     nodes = [("n1", [Move("first", ("k",), start_s=9), Move("leader", ("k",), late=True)]), ("n2", [Move("b", ("k",))])]
-    assert list(at(simulate(nodes, Terms({"k": 1})))) == ["first", "b", "leader"]
+    assert list(at(simulate(nodes, DrainTerms({"k": 1})))) == ["first", "b", "leader"]
 
 
 def test_critical_pods_wait_for_the_others_of_their_node_to_be_gone() -> None:
-    timeline = simulate([("n", [Move("dns", critical=True), Move("a", stop_s=30)])], Terms())
+    timeline = simulate([("n", [Move("dns", critical=True), Move("a", stop_s=30)])], DrainTerms())
     assert at(timeline) == {"a": 0, "dns": 30}
 
 
 def test_so_many_nodes_at_once() -> None:
     nodes = [(f"n{i}", [Move(f"p{i}", stop_s=10)]) for i in range(3)]
-    timeline = simulate(nodes, Terms(at_once={"": 1}, settle_s=5))
+    timeline = simulate(nodes, DrainTerms(at_once={"": 1}, settle_s=5))
     assert [(s.node, s.start_s, s.empty_s, s.done_s) for s in timeline.nodes] == [
         ("n0", 0, 10, 15),
         ("n1", 15, 25, 30),
@@ -72,18 +72,18 @@ def test_so_many_nodes_at_once() -> None:
 
 def test_a_wave_begins_when_the_one_before_is_done() -> None:
     nodes = [(f"n{i}", [Move(f"p{i}", stop_s=10.0 * (i + 1))]) for i in range(3)]
-    timeline = simulate(nodes, Terms(waves={"n0": 1, "n1": 1, "n2": 2}, settle_s=5))
+    timeline = simulate(nodes, DrainTerms(waves={"n0": 1, "n1": 1, "n2": 2}, settle_s=5))
     assert [(s.node, s.start_s, s.done_s) for s in timeline.nodes] == [("n0", 0, 15), ("n1", 0, 25), ("n2", 25, 60)]
 
 
 def test_a_full_zone_lets_others_pass() -> None:
     nodes = [(f"n{i}", [Move(f"p{i}", stop_s=10)]) for i in range(3)]
-    terms = Terms(at_once={"a": 1}, domains={"n0": ("a",), "n1": ("a",), "n2": ("b",)})
+    terms = DrainTerms(at_once={"a": 1}, domains={"n0": ("a",), "n1": ("a",), "n2": ("b",)})
     assert [(s.node, s.start_s) for s in simulate(nodes, terms).nodes] == [("n0", 0), ("n2", 0), ("n1", 10)]
 
 
 def test_evictions_keep_their_distance() -> None:
-    timeline = simulate([("n", [Move(x) for x in "abc"])], Terms(between_s=2))
+    timeline = simulate([("n", [Move(x) for x in "abc"])], DrainTerms(between_s=2))
     assert at(timeline) == {"a": 0, "b": 2, "c": 4}
 
 
@@ -91,27 +91,27 @@ def test_where_evictions_keep_their_distance_the_longest_chain_goes_first() -> N
     """Pods of no budget can go in between: they must not keep a budget's next pod from its slot."""
     free = [Move(f"f{i}") for i in range(20)]
     chain = [Move(x, ("web",), start_s=10) for x in "abc"]
-    timeline = simulate([("n", free), ("m", chain)], Terms({"web": 1}, between_s=1))
+    timeline = simulate([("n", free), ("m", chain)], DrainTerms({"web": 1}, between_s=1))
     assert [at(timeline)[x] for x in "abc"] == [0, 10, 20]
     assert timeline.makespan_s == 22
 
 
 def test_a_pod_is_away_from_its_eviction_on_and_not_while_it_waits_for_it() -> None:
     pods = [Move(x, stop_s=1, start_s=3) for x in "abcd"]
-    assert simulate([("n", pods)], Terms()).peak_away == 4
-    assert simulate([("n", pods)], Terms(between_s=2)).peak_away == 2
-    assert simulate([("n", pods)], Terms(between_s=3)).peak_away == 1
+    assert simulate([("n", pods)], DrainTerms()).peak_away == 4
+    assert simulate([("n", pods)], DrainTerms(between_s=2)).peak_away == 2
+    assert simulate([("n", pods)], DrainTerms(between_s=3)).peak_away == 1
 
 
 def test_an_empty_node_is_done_at_once() -> None:
-    assert simulate([("n", [])], Terms(settle_s=5)).makespan_s == 5
+    assert simulate([("n", [])], DrainTerms(settle_s=5)).makespan_s == 5
 
 
 LIMITS = ("x", "y")
 
 
 @st.composite
-def drains(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], Terms]:
+def drains(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], DrainTerms]:
     seconds = st.integers(0, 20).map(float)
     nodes = []
     for n in range(draw(st.integers(1, 5))):
@@ -128,7 +128,7 @@ def drains(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], Terms]:
             for i in range(draw(st.integers(0, 6)))
         ]
         nodes.append((f"n{n}", pods))
-    terms = Terms(
+    terms = DrainTerms(
         slots={x: draw(st.integers(1, 3)) for x in LIMITS},
         at_once={"": draw(st.integers(1, 5)), "zone": draw(st.integers(1, 2))},
         domains={node: ("zone",) for node, _ in nodes if draw(st.booleans())},
@@ -140,7 +140,9 @@ def drains(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], Terms]:
 
 
 @given(drains())
-def test_no_limit_is_ever_exceeded_and_everything_gets_done(made: tuple[list[tuple[str, list[Move]]], Terms]) -> None:
+def test_no_limit_is_ever_exceeded_and_everything_gets_done(
+    made: tuple[list[tuple[str, list[Move]]], DrainTerms],
+) -> None:
     nodes, terms = made
     timeline = simulate(nodes, terms)
     moves = {move.uid: move for _, given in nodes for move in given}
@@ -159,13 +161,13 @@ def test_no_limit_is_ever_exceeded_and_everything_gets_done(made: tuple[list[tup
     assert simulate(nodes, terms) == timeline
 
 
-def _back(moved: object, terms: Terms) -> float:
+def _back(moved: object, terms: DrainTerms) -> float:
     ready = moved.ready_s  # type: ignore[attr-defined]
     return float(ready) + terms.lag_s
 
 
 @given(drains())
-def test_nodes_are_empty_when_their_last_pod_is_gone(made: tuple[list[tuple[str, list[Move]]], Terms]) -> None:
+def test_nodes_are_empty_when_their_last_pod_is_gone(made: tuple[list[tuple[str, list[Move]]], DrainTerms]) -> None:
     nodes, terms = made
     timeline = simulate(nodes, terms)
     for span in timeline.nodes:
@@ -176,7 +178,7 @@ def test_nodes_are_empty_when_their_last_pod_is_gone(made: tuple[list[tuple[str,
 
 @given(drains(), st.sampled_from(LIMITS))
 def test_more_slots_never_evict_the_first_waiting_pod_later(
-    made: tuple[list[tuple[str, list[Move]]], Terms], limit: str
+    made: tuple[list[tuple[str, list[Move]]], DrainTerms], limit: str
 ) -> None:
     """Of a single node without other limits a larger budget is never slower (anomalies need several limits)."""
     nodes, _ = made
@@ -185,6 +187,6 @@ def test_more_slots_never_evict_the_first_waiting_pod_later(
         for _, given in nodes
         for m in given
     ]
-    small = simulate([("n", pods)], Terms({limit: 1}))
-    large = simulate([("n", pods)], Terms({limit: 2}))
+    small = simulate([("n", pods)], DrainTerms({limit: 1}))
+    large = simulate([("n", pods)], DrainTerms({limit: 2}))
     assert large.makespan_s <= small.makespan_s or any(m.after is Replacement.AFTER_GONE for m in pods)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.course import FEW, PATIENCE, Move, Reserved, Terms, Timeline
+from kubectl_eksdoc.drain.course import FEW, PATIENCE, DrainTerms, Move, Reserved, Timeline
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from tests.drain.simulated.test_drain import LIMITS, drains
@@ -61,7 +61,7 @@ def starts(timeline: Timeline) -> dict[str, float]:
     return {span.node: span.start_s for span in timeline.nodes}
 
 
-RENEWING = Terms(settle_s=5.0, renewed_after_s=100.0)
+RENEWING = DrainTerms(settle_s=5.0, renewed_after_s=100.0)
 
 
 def test_a_node_that_is_refused_lets_others_pass() -> None:
@@ -104,7 +104,7 @@ def test_a_thorough_question_finds_what_the_quick_one_missed() -> None:
     """It is asked when all else has happened, so that nothing is left that could be drained."""
     nodes = some_nodes(*[1] * (FEW + 1))
     ground = a_shelf(nodes, FEW + 1, hidden=["n0"])
-    timeline = simulate(nodes, Terms(settle_s=5), ground)
+    timeline = simulate(nodes, DrainTerms(settle_s=5), ground)
     assert starts(timeline) == dict.fromkeys(starts(timeline), 0) | {"n0": 15}
     assert ("n0", False) in ground.asked and ground.asked[-1] == ("n0", True)
 
@@ -112,14 +112,14 @@ def test_a_thorough_question_finds_what_the_quick_one_missed() -> None:
 def test_the_first_answer_is_not_asked_for_again_until_a_node_joins() -> None:
     nodes = some_nodes(FEW * 2, *[1] * FEW)
     ground = a_shelf(nodes, FEW)
-    simulate(nodes, Terms(settle_s=5), ground)
+    simulate(nodes, DrainTerms(settle_s=5), ground)
     assert [thorough for node, thorough in ground.asked if node == "n0"] == [False, True]
 
 
 def test_of_few_nodes_all_are_asked_about_thoroughly() -> None:
     nodes = some_nodes(1, 1, 1)
     ground = a_shelf(nodes, 3, hidden=["n0"])
-    assert starts(simulate(nodes, Terms(settle_s=5), ground)) == {"n0": 0, "n1": 0, "n2": 0}
+    assert starts(simulate(nodes, DrainTerms(settle_s=5), ground)) == {"n0": 0, "n1": 0, "n2": 0}
     assert all(thorough for _, thorough in ground.asked)
 
 
@@ -142,7 +142,7 @@ def test_a_node_that_is_refused_holds_up_the_waves_after_it() -> None:
 def test_waves_may_be_given_in_any_order() -> None:
     """A node of a later wave in front of one of an earlier wave must not keep it waiting for itself."""
     nodes = some_nodes(1, 1, 1)
-    terms = Terms(waves={"n0": 2, "n1": 1, "n2": 1}, settle_s=5)
+    terms = DrainTerms(waves={"n0": 2, "n1": 1, "n2": 1}, settle_s=5)
     timeline = simulate(nodes, terms)
     assert starts(timeline) == {"n1": 0, "n2": 0, "n0": 15}
     assert not timeline.stuck
@@ -150,7 +150,7 @@ def test_waves_may_be_given_in_any_order() -> None:
 
 def test_a_refused_node_takes_no_place_among_the_nodes_at_once() -> None:
     nodes = some_nodes(9, 1, 1)
-    timeline = simulate(nodes, Terms(at_once={"": 1}, settle_s=5), a_shelf(nodes, 5))
+    timeline = simulate(nodes, DrainTerms(at_once={"": 1}, settle_s=5), a_shelf(nodes, 5))
     assert starts(timeline) == {"n1": 0, "n2": 15}
 
 
@@ -169,12 +169,12 @@ def test_needs_that_go_in_a_circle_are_refused() -> None:
 
 def test_without_renewal_nothing_reserved_in_a_successor_is_ever_there() -> None:
     nodes = some_nodes(1, 1)
-    timeline = simulate(nodes, Terms(), Reserved({"n0": ("n1",)}))
+    timeline = simulate(nodes, DrainTerms(), Reserved({"n0": ("n1",)}))
     assert timeline.refused == ("n0",)
 
 
 @st.composite
-def grounded(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], Terms, int, frozenset[str]]:
+def grounded(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]]:
     nodes, terms = draw(drains())
     terms = replace(terms, renewed_after_s=draw(st.sampled_from((None, 0.0, 7.0))))
     hidden = frozenset(name for name, _ in nodes if draw(st.booleans()))
@@ -183,7 +183,7 @@ def grounded(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], Terms, int,
 
 @given(grounded())
 def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
-    made: tuple[list[tuple[str, list[Move]]], Terms, int, frozenset[str]],
+    made: tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]],
 ) -> None:
     nodes, terms, places, hidden = made
     ground = a_shelf(nodes, places, sorted(hidden))
@@ -211,7 +211,7 @@ def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
 
 @given(grounded())
 def test_what_is_refused_in_the_end_has_no_room_in_the_end(
-    made: tuple[list[tuple[str, list[Move]]], Terms, int, frozenset[str]],
+    made: tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]],
 ) -> None:
     """All that is drained has been renewed by then, if anything is."""
     nodes, terms, places, hidden = made
@@ -227,7 +227,7 @@ def test_what_is_refused_in_the_end_has_no_room_in_the_end(
 
 @given(grounded())
 def test_reserving_what_was_found_gives_the_same_nodes(
-    made: tuple[list[tuple[str, list[Move]]], Terms, int, frozenset[str]],
+    made: tuple[list[tuple[str, list[Move]]], DrainTerms, int, frozenset[str]],
 ) -> None:
     """Each node needs all that were renewed when it was admitted: the same run again, from what was noted."""
     nodes, terms, places, hidden = made
@@ -269,7 +269,7 @@ def test_a_strict_limit_waits_for_a_node_that_has_no_room_yet() -> None:
 
 
 @given(drains(), st.sampled_from(LIMITS))
-def test_a_strict_limit_serves_by_turn_alone(made: tuple[list[tuple[str, list[Move]]], Terms], limit: str) -> None:
+def test_a_strict_limit_serves_by_turn_alone(made: tuple[list[tuple[str, list[Move]]], DrainTerms], limit: str) -> None:
     """Where all else is free: with other limits in the way turns can wait for each other."""
     nodes, terms = made
     turn = iter(range(1000))

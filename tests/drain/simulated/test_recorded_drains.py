@@ -17,10 +17,18 @@ from itertools import groupby, pairwise
 
 import pytest
 
-from kubectl_eksdoc.drain.course import Move, Moved, StatusWrite, Terms, Timeline, Watched, status_writes
+from kubectl_eksdoc.drain.course import (
+    BudgetCourse,
+    DrainTerms,
+    Move,
+    ReplacedPod,
+    StatusWrite,
+    Timeline,
+    status_writes,
+)
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute, with_allowed
-from kubectl_eksdoc.kubernetes.evictions import Answer, evict
+from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, evict
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from tests.recorded_drains import DRAINS, Ask, Evicted, Pods, asks, before_the_drain, evicted, scales_of, writes
@@ -57,7 +65,7 @@ def ours(written: tuple[StatusWrite, ...]) -> list[Numbers]:
 
 
 @cache
-def watched(watch: str) -> list[Watched]:
+def watched(watch: str) -> list[BudgetCourse]:
     pods = pods_before(watch)
     found = []
     for written in writes(watch).values():
@@ -66,7 +74,7 @@ def watched(watch: str) -> list[Watched]:
         start = recompute(budget, selected, scales_of(pods), NOW)
         assert isinstance(start, Computed)
         assert start.status == budget.status
-        found.append(Watched(budget, selected, start))
+        found.append(BudgetCourse(budget, selected, start))
     return found
 
 
@@ -81,7 +89,7 @@ def simulated(watch: str) -> Timeline:
     """The drain as the simulator runs it: the recorded pods in the recorded order, each as slow as it was."""
     budgets, guard = {w.budget.key: w.budget for w in watched(watch)}, budget_of(watch)
     moves = [_move(e, guard.get(e.pod.name, "")) for e in evicted(watch)]
-    return simulate([("old-0", moves)], Terms({key: b.status.allowed for key, b in budgets.items()}))
+    return simulate([("old-0", moves)], DrainTerms({key: b.status.allowed for key, b in budgets.items()}))
 
 
 def _move(seen: Evicted, limit: str) -> Move:
@@ -90,8 +98,8 @@ def _move(seen: Evicted, limit: str) -> Move:
     return Move(seen.pod.uid, (limit,) if limit else (), seen.gone_s - seen.evicted_s, seen.ready_s - since, after)
 
 
-def as_it_was(watch: str) -> list[Moved]:
-    return [Moved(e.pod.uid, e.pod.node, e.evicted_s, e.gone_s, e.ready_s) for e in evicted(watch)]
+def as_it_was(watch: str) -> list[ReplacedPod]:
+    return [ReplacedPod(e.pod.uid, e.pod.node, e.evicted_s, e.gone_s, e.ready_s) for e in evicted(watch)]
 
 
 @pytest.mark.parametrize("watch", DRAINS)
@@ -185,7 +193,7 @@ def _at_grants(written: tuple[StatusWrite, ...]) -> Iterator[list[StatusWrite]]:
         yield [write for _, write in group]
 
 
-def answer(watch: str, pod: str, budget: Budget, write: StatusWrite) -> Answer:
+def answer(watch: str, pod: str, budget: Budget, write: StatusWrite) -> EvictionAnswer:
     at_that_time = with_allowed(replace(budget, status=write.status), write.status.allowed)
     return evict(pods_before(watch)[pod], (at_that_time,), NOW)
 

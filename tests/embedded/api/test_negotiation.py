@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.embedded.api import catalogue
-from kubectl_eksdoc.embedded.api.catalogue import PARTIAL_LIST, PLAIN, TABLE, Form
+from kubectl_eksdoc.embedded.api.catalogue import PARTIAL_LIST, PLAIN, TABLE, AnswerForm
 
 KUBECTL_GET = (
     "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
@@ -26,5 +26,5 @@ KUBECTL_GET = (
         ("application/json;as=Table;v=v1;g=meta.k8s.io;q=many", TABLE),
     ],
 )
-def test_objects(accept: str, form: Form | None) -> None:
+def test_objects(accept: str, form: AnswerForm | None) -> None:
     assert catalogue.choose(accept, (TABLE, PARTIAL_LIST)) == form

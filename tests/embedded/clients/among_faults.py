@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.embedded.faults.registry import ALL, made, parse
 from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.handler import Server, serving
-from kubectl_eksdoc.embedded.serving.targets import Answering
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.targets import RequestHandler
 
 MET = tuple(named.name for named in ALL if named.of_requests)
 
@@ -20,7 +20,7 @@ OF_READING = frozenset(
 
 
 @contextlib.contextmanager
-def served(api: Answering, *faults: str, seed: int = 0) -> Iterator[Server]:
+def served(api: RequestHandler, *faults: str, seed: int = 0) -> Iterator[SimulatedApiServer]:
     """Nothing is ever slept; in the end nothing must have gone wrong by our fault."""
     chosen = made([parse(text) for text in faults], seed)
     with serving(Faulty(api, chosen.requests, lambda seconds: None, seed)) as server:

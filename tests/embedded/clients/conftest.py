@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from tests import needed
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
@@ -26,26 +26,26 @@ def program(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def shown() -> Iterator[tuple[Server, Api]]:
+def shown() -> Iterator[tuple[SimulatedApiServer, Api]]:
     """A cluster that tests only look at."""
     with worlds.served("small-traps") as world:
         yield world
 
 
 @pytest.fixture
-def world() -> Iterator[tuple[Server, Api]]:
+def world() -> Iterator[tuple[SimulatedApiServer, Api]]:
     """A cluster of one's own."""
     with worlds.served("small-traps") as world:
         yield world
 
 
 @pytest.fixture
-def looking(program: str, shown: tuple[Server, Api], tmp_path: Path) -> Kubectl:
+def looking(program: str, shown: tuple[SimulatedApiServer, Api], tmp_path: Path) -> Kubectl:
     """An admin who only looks."""
     return Kubectl(program, tmp_path, shown[0].url(worlds.ADMIN_TOKEN))
 
 
 @pytest.fixture
-def kubectl(program: str, world: tuple[Server, Api], tmp_path: Path) -> Kubectl:
+def kubectl(program: str, world: tuple[SimulatedApiServer, Api], tmp_path: Path) -> Kubectl:
     """An admin with a cluster of their own."""
     return Kubectl(program, tmp_path, world[0].url(worlds.ADMIN_TOKEN))

@@ -15,7 +15,7 @@ from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse
 from kubectl_eksdoc.kube.api_signs import ApiSigns
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.api_usage import KindTold, Manifest, WrittenBy
+from kubectl_eksdoc.model.api_usage import KindUsage, ManifestText, WrittenBy
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.versions import Version
@@ -57,7 +57,7 @@ def test_objects_tell_in_which_version_they_were_written(url: tuple[str, str], t
     assert [sign.manager for sign in binding.signs] == ["helm", "policy-webhook"]
 
 
-def _objects(told: KindTold) -> tuple:
+def _objects(told: KindUsage) -> tuple:
     assert not isinstance(told.objects, Unknown), told.objects
     return told.objects
 
@@ -72,7 +72,7 @@ def test_releases_of_helm_are_read(url: tuple[str, str], tmp_path: Path) -> None
     assert not isinstance(found, Unknown)
     (release,) = found
     assert (release.namespace, release.name, release.revision) == ("policy", "policy-webhook", 4)
-    assert isinstance(release.manifest, Manifest) and len(release.manifest.documents) == 3
+    assert isinstance(release.manifest, ManifestText) and len(release.manifest.documents) == 3
 
 
 def test_each_right_that_is_missing_is_named(url: tuple[str, str], tmp_path: Path) -> None:

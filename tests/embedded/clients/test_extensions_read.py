@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.embedded.loading import load_observed
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model import kinds
@@ -32,7 +32,7 @@ def live(api: Api, tmp_path: Path) -> Cluster:
 @pytest.mark.long
 def test_of_a_recorded_cluster(tmp_path: Path) -> None:
     dumped = SnapshotReader(str(worlds.archive("rich"))).read(READ)
-    read = live(worlds.api_of("rich", ByHand(), pace=None), tmp_path)
+    read = live(worlds.api_of("rich", ManualTime(), pace=None), tmp_path)
     assert {each.state for each in read.reads} == {ReadState.READ}
     assert [each.name for each in read.cron_jobs] == ["report"]
     assert len(read.definitions) == 3

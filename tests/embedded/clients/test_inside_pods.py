@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.kube.inside_pods import LINES, MOST_BYTES, InsidePods
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.kube.inside_pods import LINES, MOST_BYTES, LivePodReader
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.pods import Container, LogOf
@@ -30,13 +30,13 @@ def a_container() -> dict[str, Any]:
 
 
 @contextmanager
-def inside(tmp_path: Path, token: str = worlds.ADMIN_TOKEN) -> Iterator[tuple[InsidePods, Api]]:
-    with worlds.served("small-traps", ByHand(), pace=None) as (server, api):
+def inside(tmp_path: Path, token: str = worlds.ADMIN_TOKEN) -> Iterator[tuple[LivePodReader, Api]]:
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, api):
         spec = {"containers": [a_container(), SIDECAR], "nodeName": "old-0"}
         pod = json.dumps({"metadata": {"name": "asks"}, "spec": spec}).encode()
         admin = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
-        assert api.handle(Request("POST", PODS, {}, admin, pod)).status == 201
-        pods = InsidePods(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(token))))
+        assert api.handle(ServedRequest("POST", PODS, {}, admin, pod)).status == 201
+        pods = LivePodReader(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(token))))
         yield pods, api
         pods.close()
 

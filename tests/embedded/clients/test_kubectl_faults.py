@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Scaled
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, Scaled
 from tests import needed
 from tests.embedded.clients import worlds
 from tests.embedded.clients.among_faults import OF_READING, served
@@ -22,7 +22,7 @@ PODS = ("get", "pods", "-A", "-o", "name", "--request-timeout=2s", "--chunk-size
 @pytest.fixture(scope="module")
 def still() -> Api:
     """A cluster in which nothing happens."""
-    return worlds.api_of("small-traps", ByHand(), pace=None)
+    return worlds.api_of("small-traps", ManualTime(), pace=None)
 
 
 def kubectls(count: int) -> list[str]:
@@ -120,7 +120,7 @@ def test_who_waits_for_a_node_sees_it_change(still: Api, tmp_path: Path, faults:
 
 
 def waited_for(program: str, _: Api, folder: Path, fault: str, __: str) -> None:
-    with served(worlds.api_of("small-traps", ByHand(), pace=None), fault) as server:
+    with served(worlds.api_of("small-traps", ManualTime(), pace=None), fault) as server:
         kubectl = Kubectl(program, folder, server.url(worlds.ADMIN_TOKEN))
         with kubectl.going(
             "wait", "node/old-0", "--for=jsonpath={.spec.unschedulable}=true", "--timeout=30s"

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
 
 
 @pytest.fixture
-def viewing(program: str, shown: tuple[Server, Api], tmp_path: Path) -> Kubectl:
+def viewing(program: str, shown: tuple[SimulatedApiServer, Api], tmp_path: Path) -> Kubectl:
     return Kubectl(program, tmp_path / "viewer", shown[0].url(worlds.VIEWER_TOKEN))
 
 
 @pytest.fixture
-def draining(program: str, shown: tuple[Server, Api], tmp_path: Path) -> Kubectl:
+def draining(program: str, shown: tuple[SimulatedApiServer, Api], tmp_path: Path) -> Kubectl:
     return Kubectl(program, tmp_path / "drainer", shown[0].url(worlds.DRAINER_TOKEN))
 
 
@@ -60,7 +60,7 @@ def test_a_role_of_one_s_own(draining: Kubectl) -> None:
 
 
 @pytest.mark.long
-def test_an_unknown_token(program: str, shown: tuple[Server, Api], tmp_path: Path) -> None:
+def test_an_unknown_token(program: str, shown: tuple[SimulatedApiServer, Api], tmp_path: Path) -> None:
     nobody = Kubectl(program, tmp_path, shown[0].url("wrong"))
     assert "You must be logged in to the server" in nobody.refused("get", "nodes")
 

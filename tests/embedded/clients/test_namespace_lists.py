@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from kubectl_eksdoc.addon_diff.aftermath.templates import Templates, templates_of
-from kubectl_eksdoc.addon_diff.aftermath.timeline import Step, slots, step_at
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.addon_diff.aftermath.templates import TemplateRevisions, templates_of
+from kubectl_eksdoc.addon_diff.aftermath.timeline import TemplateUpdateStep, slots, step_at
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.kube.single_objects import NamespaceLists
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
@@ -25,13 +25,13 @@ from tests.fakes import kubeconfigs
 DEMUX = "DISABLE_TCP_EARLY_DEMUX"
 
 
-def held(connection: Connection, live: Doc) -> Templates:
+def held(connection: Connection, live: Doc) -> TemplateRevisions:
     found = NamespaceLists(connection).listed(kinds.CONTROLLER_REVISIONS, "kube-system")
     assert not isinstance(found, Unknown), found
     return templates_of(live, found)
 
 
-def waited_for(connection: Connection, objects: Served) -> Templates:
+def waited_for(connection: Connection, objects: Served) -> TemplateRevisions:
     """Until the DaemonSet's controller has kept what the DaemonSet is now; its time is much faster than the wall's."""
     ends_s = time.monotonic() + 30.0
     while time.monotonic() < ends_s:
@@ -62,12 +62,12 @@ def test_what_the_controller_keeps_tells_what_an_update_took(tmp_path: Path) -> 
     began = after.kept[-1].created
     assert isinstance(began, datetime) and began.tzinfo is timezone.utc and not after.unreadable
     step = step_at(slots(after), began, "v1.16.0-eksbuild.1", True)
-    assert isinstance(step, Step), step
+    assert isinstance(step, TemplateUpdateStep), step
     assert [_demux(each.doc) for each in (step.before, step.after)] == ["1", "false"]
 
 
 def test_a_list_in_pages_is_the_whole_list(tmp_path: Path) -> None:
-    with worlds.served("rich", ByHand(), pace=None) as (server, _):
+    with worlds.served("rich", ManualTime(), pace=None) as (server, _):
         connection = Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN)))
         whole, paged = (
             NamespaceLists(replace(connection, page_size=size)).listed(kinds.REPLICA_SETS, "kube-system")
@@ -79,7 +79,7 @@ def test_a_list_in_pages_is_the_whole_list(tmp_path: Path) -> None:
 
 
 def test_what_may_not_be_listed_is_unknown_and_names_the_right(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
         found = NamespaceLists(Connection(kubeconfig=config)).listed(kinds.CONTROLLER_REVISIONS, "kube-system")
     assert isinstance(found, Unknown) and found.missing == "list controllerrevisions.apps"

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model import kinds
@@ -33,7 +33,7 @@ def without_source(cluster: Cluster, like: Cluster) -> Cluster:
 @pytest.mark.parametrize("page", one_in(2, [7, 2000]))
 def test_the_same_facts(name: str, page: int, tmp_path: Path) -> None:
     dumped = SnapshotReader(str(worlds.archive(name))).read(kinds.ALL)
-    with worlds.served(name, ByHand(), pace=None) as (server, _):
+    with worlds.served(name, ManualTime(), pace=None) as (server, _):
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
         live = LiveReader(Connection(kubeconfig=config, page_size=page)).read(kinds.ALL)
     states = {read.state for read in live.reads if not read.resource.custom}
@@ -45,7 +45,7 @@ def test_the_same_facts(name: str, page: int, tmp_path: Path) -> None:
 
 
 def test_what_a_viewer_may_not_see_is_named(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
         live = LiveReader(Connection(kubeconfig=config)).read((kinds.NODES, kinds.PODS, kinds.BUDGETS))
     assert live.read_of(kinds.BUDGETS).state == ReadState.FORBIDDEN

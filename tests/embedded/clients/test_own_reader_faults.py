@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.exchanges import Patience, Timing
+from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
@@ -23,7 +23,7 @@ from tests.examples import one_in
 from tests.fakes import kubeconfigs
 
 PAGE = 50
-HASTY = Patience(silence=0.3)
+HASTY = RetryPolicy(silence=0.3)
 NO_TIME = Timing(sleep=lambda seconds: None)
 
 OVERCOME = OF_READING - {"forbidden"}
@@ -32,13 +32,13 @@ OVERCOME = OF_READING - {"forbidden"}
 
 @pytest.fixture(scope="module")
 def api() -> Api:
-    return worlds.api_of("small-traps", ByHand(), pace=None)
+    return worlds.api_of("small-traps", ManualTime(), pace=None)
 
 
 def read(api: Api, folder: Path, *faults: str, seed: int = 0, resources: Sequence[Resource] = kinds.ALL) -> Cluster:
     with served(api, *faults, seed=seed) as server:
         config = kubeconfigs.one(folder / "config", server.url(worlds.ADMIN_TOKEN))
-        patience = HASTY if faults else Patience()  # without a fault nothing is given up on a busy machine
+        patience = HASTY if faults else RetryPolicy()  # without a fault nothing is given up on a busy machine
         reader = LiveReader(Connection(kubeconfig=config, page_size=PAGE), patience=patience, timing=NO_TIME)
         return reader.read(resources)
 

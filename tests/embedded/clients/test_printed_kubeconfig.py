@@ -10,13 +10,13 @@ from kubernetes import client, config
 from kubectl_eksdoc.embedded.served import kubeconfig, write
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
 
 
 @pytest.fixture
-def printed(shown: tuple[Server, Api], tmp_path: Path) -> str:
+def printed(shown: tuple[SimulatedApiServer, Api], tmp_path: Path) -> str:
     """Its path."""
     server, tokens = shown[0], {ADMIN.name: worlds.ADMIN_TOKEN, VIEWER.name: worlds.VIEWER_TOKEN}
     urls = {name: server.url(token) for name, token in tokens.items()}

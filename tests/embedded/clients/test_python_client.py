@@ -14,7 +14,7 @@ from kubernetes.dynamic import DynamicClient
 from kubernetes.dynamic.exceptions import ConflictError
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from tests.embedded.clients import worlds
 
 POD = "app-0-77746998fd-4s5st"
@@ -22,7 +22,7 @@ POD = "app-0-77746998fd-4s5st"
 
 @pytest.fixture
 def given() -> Iterator[tuple[Api, client.ApiClient]]:
-    with worlds.served("small-traps", ByHand()) as (server, api):
+    with worlds.served("small-traps", ManualTime()) as (server, api):
         configuration = client.Configuration(host=server.url())
         configuration.api_key["authorization"] = f"Bearer {worlds.ADMIN_TOKEN}"
         configuration.retries = False

@@ -10,7 +10,7 @@ from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from tests.embedded.clients import worlds
 from tests.embedded.clients.among_faults import OF_READING, served
 from tests.embedded.clients.programs import at_once
@@ -23,7 +23,7 @@ LISTS = 5
 
 @pytest.fixture(scope="module")
 def api() -> Api:
-    return worlds.api_of("small-traps", ByHand(), pace=None)
+    return worlds.api_of("small-traps", ManualTime(), pace=None)
 
 
 def listed(core: client.CoreV1Api) -> list[str] | ApiException | HTTPError:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.kube.single_objects import SingleObjects
-from kubectl_eksdoc.model.api_objects import Named, named
+from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.raw_facts import recorded
 
-AWS_NODE = Named("apps/v1", "DaemonSet", "kube-system", "aws-node")
+AWS_NODE = ObjectName("apps/v1", "DaemonSet", "kube-system", "aws-node")
 CRD = "apiextensions.k8s.io/v1"
-COREFILE = Named("v1", "ConfigMap", "kube-system", "coredns")
+COREFILE = ObjectName("v1", "ConfigMap", "kube-system", "coredns")
 
 
 def test_an_object_comes_with_its_owners(tmp_path: Path) -> None:
     dumped = next(item for item in recorded("rich", "daemonsets") if item["metadata"]["name"] == "aws-node")
-    with worlds.served("rich", ByHand(), pace=None) as (server, _):
+    with worlds.served("rich", ManualTime(), pace=None) as (server, _):
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
         objects = SingleObjects(Connection(kubeconfig=config))
-        found, missing = objects.one(AWS_NODE), objects.one(Named("v1", "ConfigMap", "kube-system", "no-such"))
+        found, missing = objects.one(AWS_NODE), objects.one(ObjectName("v1", "ConfigMap", "kube-system", "no-such"))
         names = ("nodepools.karpenter.sh", "no-such")
-        of_cluster = [objects.one(Named(CRD, "CustomResourceDefinition", "", name)) for name in names]
+        of_cluster = [objects.one(ObjectName(CRD, "CustomResourceDefinition", "", name)) for name in names]
         objects.close()
     assert isinstance(found, dict) and named(found) == AWS_NODE
     assert found["metadata"]["managedFields"] == dumped["metadata"]["managedFields"]
@@ -34,7 +34,7 @@ def test_an_object_comes_with_its_owners(tmp_path: Path) -> None:
 
 
 def test_what_may_not_be_seen_is_unknown_and_names_the_right(tmp_path: Path) -> None:
-    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+    with worlds.served("small-traps", ManualTime(), pace=None) as (server, _):
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
         found = SingleObjects(Connection(kubeconfig=config)).one(COREFILE)
     assert isinstance(found, Unknown) and found.missing == "get configmaps"

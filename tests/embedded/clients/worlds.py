@@ -14,9 +14,9 @@ from pathlib import Path
 
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.handler import SILENCE_S, Clockwork, Scaled, Server, serving
+from kubectl_eksdoc.embedded.serving.handler import SILENCE_S, Scaled, SimulatedApiServer, TimeDriver, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.pods import Pod
@@ -30,12 +30,12 @@ ADMIN_TOKEN, VIEWER_TOKEN, DRAINER_TOKEN = "admin-token", "viewer-token", "drain
 DRAINER = restricted(
     "drainer",
     (
-        Rule(("get", "list"), ("pods", "nodes"), ("",)),
-        Rule(("create",), ("pods/eviction",), ("",), namespaces=("default",)),
+        RbacRule(("get", "list"), ("pods", "nodes"), ("",)),
+        RbacRule(("create",), ("pods/eviction",), ("",), namespaces=("default",)),
     ),
 )
 SETUP = Setup(
-    Access({ADMIN_TOKEN: ADMIN, VIEWER_TOKEN: VIEWER, DRAINER_TOKEN: DRAINER}),
+    TokenUsers({ADMIN_TOKEN: ADMIN, VIEWER_TOKEN: VIEWER, DRAINER_TOKEN: DRAINER}),
     deprecated=(DeprecatedUse("policy", "v1beta1", "poddisruptionbudgets", "1.25"),),
 )
 SPEED = 30.0
@@ -108,15 +108,15 @@ def plane_of(name: str, pace: Even | None = QUICK) -> ControlPlane:
     return plane
 
 
-def api_of(name: str, clockwork: Clockwork | None = None, pace: Even | None = QUICK) -> Api:
+def api_of(name: str, clockwork: TimeDriver | None = None, pace: Even | None = QUICK) -> Api:
     """Its time passes on the wall, faster, unless there is another clockwork."""
     return Api(plane_of(name, pace), SETUP, clockwork or Scaled(time.monotonic, SPEED))
 
 
 @contextlib.contextmanager
 def served(
-    name: str, clockwork: Clockwork | None = None, silence_s: float = SILENCE_S, pace: Even | None = QUICK
-) -> Iterator[tuple[Server, Api]]:
+    name: str, clockwork: TimeDriver | None = None, silence_s: float = SILENCE_S, pace: Even | None = QUICK
+) -> Iterator[tuple[SimulatedApiServer, Api]]:
     """A recorded cluster's API and its server; in the end nothing must have gone wrong in them."""
     api = api_of(name, clockwork, pace)
     with serving(api, silence_s=silence_s) as server:

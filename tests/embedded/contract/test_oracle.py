@@ -14,7 +14,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.simulator.kubelets import NEVER
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -97,7 +97,7 @@ class World:
         return items
 
     def _ask(self, method: str, path: str, body: bytes = b"") -> Reply:
-        return self.api.handle(Request(method, path, {}, {"authorization": "Bearer admin"}, body))
+        return self.api.handle(ServedRequest(method, path, {}, {"authorization": "Bearer admin"}, body))
 
     def _load(self, resource: str, kind: str, version: str, docs: list[Doc]) -> None:
         self.plane.load(resource, [{"kind": kind, "apiVersion": version, **doc} for doc in docs])

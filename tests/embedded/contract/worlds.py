@@ -10,16 +10,16 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, restricted
+from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.simulator.controllers import Agenda
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.simulator.controllers import VirtualTime
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import Store
 from tests.embedded.contract import made
 from tests.embedded.contract.recorded import Doc, Version, before, cluster_of, history, moment
 
-ACCESS = Access({"admin": ADMIN, "viewer": restricted("viewer", ())})
+ACCESS = TokenUsers({"admin": ADMIN, "viewer": restricted("viewer", ())})
 ADDRESS = "192.0.2.2:16443"
 BUILD = Build(
     git_commit="98b35193b2ac7a23a673325f5e9b830ecd5ba406", build_date="2026-08-01T00:00:00Z", go_version="go1.27.3"
@@ -40,7 +40,7 @@ class Passing:
         self.running = False
         self._wall_s = 0.0
 
-    def advance(self, agenda: Agenda) -> None:
+    def advance(self, agenda: VirtualTime) -> None:
         agenda.run_until(agenda.seconds + (0.5 if self.running else 0.0))
 
     def monotonic(self) -> float:
@@ -80,7 +80,7 @@ def reading(index: int) -> World:
     return _STANDING[(*state, *kept)]
 
 
-def request_of(recorded: Doc) -> Request:
+def request_of(recorded: Doc) -> ServedRequest:
     """The recorded request as the server's own code sees it."""
     url = urlsplit(recorded["path"])
     headers = {"accept": recorded["accept"] or "", "content-type": recorded["contentType"] or ""}
@@ -90,7 +90,7 @@ def request_of(recorded: Doc) -> Request:
     query = {name: tuple(values) for name, values in parse_qs(url.query, keep_blank_values=True).items()}
     body = b"" if recorded["body"] is None else json.dumps(recorded["body"]).encode()
     given = {name: value for name, value in headers.items() if value}
-    return Request(recorded["method"], unquote(url.path), query, given, body)
+    return ServedRequest(recorded["method"], unquote(url.path), query, given, body)
 
 
 def _write(store: Store, held: Iterable[Version], until: int, restarted: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.demo import reader
-from kubectl_eksdoc.embedded.demo.account import Refused, ask
+from kubectl_eksdoc.embedded.demo.account import AwsErrorResponse, ask
 from tests.tools.demo.aws.questions import NAMED, OURS, every, instances, templates
 from tools.demo.account import LISTINGS
 from tools.demo.aws.demo_aws import ANSWERS, DemoAws
@@ -115,7 +115,7 @@ NOT_THERE: list[Asked] = [
 
 @pytest.mark.parametrize(("service", "operation", "params"), NOT_THERE)
 def test_what_is_not_there_is_refused_in_the_same_words(service: str, operation: str, params: dict[str, Any]) -> None:
-    with pytest.raises(Refused) as here:
+    with pytest.raises(AwsErrorResponse) as here:
         ask("", service, operation, params)
     with pytest.raises(RefusedThere) as there:
         DemoAws().ask(service, operation, params)

@@ -6,14 +6,14 @@ import pytest
 
 from kubectl_eksdoc.embedded.demo.reader import SCENES, DemoBeside, held
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.pods import LogOf
 from kubectl_eksdoc.objects.raw_objects import raws_in
 
 PLAIN, CHECK, INTERRUPTION = DemoBeside(""), DemoBeside("check"), DemoBeside("interruption")
-KARPENTER = Named("apps/v1", "Deployment", "kube-system", "karpenter")
+KARPENTER = ObjectName("apps/v1", "Deployment", "kube-system", "karpenter")
 
 
 def pods_of(name: str) -> list[str]:
@@ -24,11 +24,11 @@ def test_an_object_is_known_or_absent_or_its_kind_is_unknown() -> None:
     plain, there = PLAIN.one(KARPENTER), INTERRUPTION.one(KARPENTER)
     assert isinstance(plain, dict) and isinstance(there, dict)
     assert "INTERRUPTION_QUEUE" in str(there) and "INTERRUPTION_QUEUE" not in str(plain)
-    none = Named("apps/v1", "Deployment", "kube-system", "no")
+    none = ObjectName("apps/v1", "Deployment", "kube-system", "no")
     assert PLAIN.one(none) == Absent("the demo has no Deployment.apps no")
-    elsewhere = Named("apps/v1", "Deployment", "no", "no")
+    elsewhere = ObjectName("apps/v1", "Deployment", "no", "no")
     assert PLAIN.one(elsewhere) == Unknown("the demo holds no Deployment of namespace no")
-    wide = Named("x.io/v1", "Thing", "", "no")
+    wide = ObjectName("x.io/v1", "Thing", "", "no")
     assert PLAIN.one(wide) == Unknown("the demo holds no Thing")
 
 

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator import mishaps
-from kubectl_eksdoc.simulator.mishaps import Befallen, Troubled
+from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane, InjectedMishap
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.simulator.planes import (
@@ -28,11 +28,11 @@ from tests.simulator.planes import (
 WEB = (a_node_doc("a"), a_node_doc("b"), a_pod_doc("web-0", "a"), a_pod_doc("web-1", "a"), a_budget_doc())
 
 
-def a_troubled(*faults: str, docs: tuple[Doc, ...] = WEB, seed: int = 0) -> tuple[ControlPlane, list[Befallen]]:
+def a_troubled(*faults: str, docs: tuple[Doc, ...] = WEB, seed: int = 0) -> tuple[ControlPlane, list[InjectedMishap]]:
     """Begun anew with troubles, and what befalls it."""
-    plane, befallen = a_plane(docs, started=False), list[Befallen]()
+    plane, befallen = a_plane(docs, started=False), list[InjectedMishap]()
     chosen = made([parse(text) for text in faults], seed)
-    Troubled(plane, chosen.cluster, befallen.append, seed).start(Steady(), every_controller)
+    FaultyControlPlane(plane, chosen.cluster, befallen.append, seed).start(Steady(), every_controller)
     return plane, befallen
 
 
@@ -140,7 +140,7 @@ def test_a_node_that_is_not_ready_is_tainted_and_its_pods_are_evicted_but_do_not
     assert condition(doc_of(plane, PODS, "web-0"), "Ready")["status"] == "False"
     until(plane, 86_400)
     assert at(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp"), "it tolerates no such taint"
-    assert befallen == [Befallen(10.0, "a", "is NotReady: its kubelet is not heard of")]
+    assert befallen == [InjectedMishap(10.0, "a", "is NotReady: its kubelet is not heard of")]
 
 
 def test_a_kubelet_that_is_heard_of_again_goes_on() -> None:
@@ -157,7 +157,7 @@ def test_a_node_that_is_gone_takes_its_pods_with_it() -> None:
     plane, befallen = a_troubled("node-gone=a@10s")
     until(plane, 200)
     assert plane.store.get(NODES, ("", "a")) is None and not there(plane, "web-0")
-    assert befallen == [Befallen(10.0, "a", "is gone with its instance")]
+    assert befallen == [InjectedMishap(10.0, "a", "is gone with its instance")]
 
 
 def test_an_autoscaler_takes_a_node_away_when_it_is_empty() -> None:
@@ -213,10 +213,12 @@ def test_restarts_leave_nobody_behind_who_listens() -> None:
 
 def test_a_new_node_comes_by_chance() -> None:
     chosen = made([parse("no-new-nodes@50%")], 1)
-    troubled = Troubled(a_plane(), chosen.cluster, lambda each: None, 1)
+    troubled = FaultyControlPlane(a_plane(), chosen.cluster, lambda each: None, 1)
     answers = [troubled.joins() for _ in range(100)]
     assert 30 <= sum(answers) <= 70
-    assert not any(Troubled(a_plane(), made([parse("no-new-nodes")], 1).cluster, print, 1).joins() for _ in range(9))
+    assert not any(
+        FaultyControlPlane(a_plane(), made([parse("no-new-nodes")], 1).cluster, print, 1).joins() for _ in range(9)
+    )
 
 
 def a_database(fault: str | None) -> ControlPlane:

@@ -7,22 +7,22 @@ from collections import Counter
 
 import pytest
 
-from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S, Named, Of, Takes
+from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S, FaultName, FaultValueKind, ShareOf
 from kubectl_eksdoc.embedded.faults.registry import ALL, BY_NAME, check_nodes, made, parse
 from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.simulator.mishaps import Trouble
+from kubectl_eksdoc.simulator.mishaps import TimedMishap
 from tests.embedded.serving.test_faults import HEADERS, a_cluster, faulty
 
 EXAMPLES = {
-    Takes.SECONDS: "2m",
-    Takes.EVENTS: "3",
-    Takes.BUDGET: "web",
-    Takes.WEBHOOK: "guard.example.io",
-    Takes.RESOURCE: "leases.coordination.k8s.io",
-    Takes.NODE: "ip-10-0-0-1.ec2.internal",
-    Takes.PODS: "shop/web-*",
+    FaultValueKind.SECONDS: "2m",
+    FaultValueKind.EVENTS: "3",
+    FaultValueKind.BUDGET: "web",
+    FaultValueKind.WEBHOOK: "guard.example.io",
+    FaultValueKind.RESOURCE: "leases.coordination.k8s.io",
+    FaultValueKind.NODE: "ip-10-0-0-1.ec2.internal",
+    FaultValueKind.PODS: "shop/web-*",
 }
 
 
@@ -34,9 +34,9 @@ def test_each_has_its_name_and_a_line() -> None:
 
 
 @pytest.mark.parametrize("named", ALL, ids=lambda named: named.name)
-def test_each_is_made_of_what_it_takes(named: Named) -> None:
+def test_each_is_made_of_what_it_takes(named: FaultName) -> None:
     texts = [named.name, f"{named.name}@5%"]
-    texts += [f"{named.name}={EXAMPLES[named.takes]}@5%"] if named.takes is not Takes.NOTHING else []
+    texts += [f"{named.name}={EXAMPLES[named.takes]}@5%"] if named.takes is not FaultValueKind.NOTHING else []
     for text in texts:
         chosen = made([parse(text)], seed=1)
         assert len(chosen.requests) == named.of_requests and len(chosen.cluster) == (not named.of_requests)
@@ -86,10 +86,10 @@ def test_what_the_floor_asks_for_is_there() -> None:
     """By status code, and of the cluster."""
     codes = Counter(named.about[:3] for named in ALL if named.about[:3].isdigit())
     assert set(codes) == {"403", "409", "410", "429", "500", "503", "504"}
-    assert {named.of for named in ALL} == set(Of)
+    assert {named.of for named in ALL} == set(ShareOf)
 
 
-PODS = Request("GET", "/api/v1/pods", {}, HEADERS)
+PODS = ServedRequest("GET", "/api/v1/pods", {}, HEADERS)
 
 
 def met(share: str, seed: int, times: int = 1000) -> list[bool]:
@@ -106,13 +106,13 @@ def test_a_share_is_by_chance_that_follows_from_the_seed(share: str, least: int,
     assert share == "0%" or first != met(share, seed=2)
 
 
-def answered(text: str, request: Request) -> Reply:
+def answered(text: str, request: ServedRequest) -> Reply:
     return faulty(a_cluster(), *made([parse(text)], 0).requests).handle(request)
 
 
 def test_rbac_refuses_any_resource_or_one() -> None:
-    version = Request("GET", "/version", {}, HEADERS)
-    nodes = Request("GET", "/api/v1/nodes/a", {}, HEADERS)
+    version = ServedRequest("GET", "/version", {}, HEADERS)
+    nodes = ServedRequest("GET", "/api/v1/nodes/a", {}, HEADERS)
     assert [answered("forbidden", each).status for each in (PODS, nodes, version)] == [403, 403, 403]
     assert [answered("forbidden=pods", each).status for each in (PODS, nodes, version)] == [403, 200, 200]
     assert b'nodes \\"a\\" is forbidden: User \\"admin\\" cannot get resource' in answered("forbidden", nodes).body
@@ -120,18 +120,18 @@ def test_rbac_refuses_any_resource_or_one() -> None:
 
 def test_only_the_next_page_of_a_list_expires() -> None:
     assert answered("list-expired", PODS).status == 200
-    assert answered("list-expired", Request("GET", PODS.path, {"continue": ("x",)}, HEADERS)).status == 410
+    assert answered("list-expired", ServedRequest("GET", PODS.path, {"continue": ("x",)}, HEADERS)).status == 410
 
 
 def test_only_what_has_a_name_is_written_by_somebody_else() -> None:
-    node = Request("PATCH", "/api/v1/nodes/a", {}, HEADERS, b"{}")
+    node = ServedRequest("PATCH", "/api/v1/nodes/a", {}, HEADERS, b"{}")
     reply = answered("conflict", node)
     assert reply.status == 409 and b'Operation cannot be fulfilled on nodes \\"a\\"' in reply.body
-    assert answered("conflict", Request("GET", "/api/v1/nodes/a", {}, HEADERS)).status == 200
+    assert answered("conflict", ServedRequest("GET", "/api/v1/nodes/a", {}, HEADERS)).status == 200
 
 
 def test_faults_are_either_of_requests_or_of_the_cluster() -> None:
     chosen = made([parse(named.name) for named in ALL], 0)
     assert all(isinstance(each, Fault) for each in chosen.requests)
-    assert all(isinstance(each, Trouble) for each in chosen.cluster)
+    assert all(isinstance(each, TimedMishap) for each in chosen.cluster)
     assert len(chosen.requests) + len(chosen.cluster) == len(ALL)

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from tests.embedded.clients import worlds
 
 Doc = dict[str, Any]
@@ -20,7 +20,7 @@ class Asking:
     """The API of a recorded cluster and an administrator who asks it. `moving`: with controllers at work."""
 
     def __init__(self, name: str = "small-traps", *, moving: bool = False) -> None:
-        self.api: Api = worlds.api_of(name, ByHand(), worlds.QUICK if moving else None)
+        self.api: Api = worlds.api_of(name, ManualTime(), worlds.QUICK if moving else None)
 
     def reply(self, method: str, path: str, body: object = None, **headers: str) -> Reply:
         url = urlsplit(path)
@@ -28,7 +28,7 @@ class Asking:
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         given["authorization"] = f"Bearer {worlds.ADMIN_TOKEN}"
         sent = b"" if body is None else json.dumps(body).encode()
-        reply = self.api.handle(Request(method, url.path, query, given, sent))
+        reply = self.api.handle(ServedRequest(method, url.path, query, given, sent))
         assert list(self.api.faults) == []
         return reply
 

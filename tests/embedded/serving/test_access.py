@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import Action, Rule, restricted
+from kubectl_eksdoc.embedded.serving.access import Action, RbacRule, restricted
 
-READER = restricted("reader", [Rule(("get",), ("pods",), ("",), ("shop",))])
+READER = restricted("reader", [RbacRule(("get",), ("pods",), ("",), ("shop",))])
 
 
 @pytest.mark.parametrize(

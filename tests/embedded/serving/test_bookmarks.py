@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.serving.targets import Request, target_of
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest, target_of
 from kubectl_eksdoc.embedded.serving.watching import Bookmarks, asked
 
 
@@ -12,7 +12,7 @@ def told(seconds: int, *, wanted: bool = True) -> list[int]:
     target = target_of("/api/v1/pods", Catalogue())
     assert target is not None
     query = {"watch": ("1",), "timeoutSeconds": (str(seconds),), "allowWatchBookmarks": (str(wanted).lower(),)}
-    bookmarks = Bookmarks(100.0, asked(Request("GET", "/api/v1/pods", query), target))
+    bookmarks = Bookmarks(100.0, asked(ServedRequest("GET", "/api/v1/pods", query), target))
     return [second for second in range(seconds) if bookmarks.due(100.0 + second)]
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from tests.embedded.clients import worlds
 
 ADMIN = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
@@ -23,14 +23,14 @@ WRITERS, WATCHES, ROUNDS = 8, 4, 7
 def ask(api: Api, method: str, path: str, body: Any = None, content: str = "json", **query: str) -> tuple[int, Any]:
     headers = {**ADMIN, "content-type": f"application/{content}"}
     words = {name: (value,) for name, value in query.items()}
-    reply = api.handle(Request(method, path, words, headers, b"" if body is None else json.dumps(body).encode()))
+    reply = api.handle(ServedRequest(method, path, words, headers, b"" if body is None else json.dumps(body).encode()))
     return reply.status, json.loads(reply.body)
 
 
 def watched(api: Api, path: str, seconds: int = 60, **query: str) -> Iterator[dict[str, Any]]:
     """Its events; closing it ends the watch."""
     words = {"watch": ("1",), "timeoutSeconds": (str(seconds),), **{name: (value,) for name, value in query.items()}}
-    reply = api.handle(Request("GET", path, words, ADMIN))
+    reply = api.handle(ServedRequest("GET", path, words, ADMIN))
     assert reply.stream is not None, reply.body
     for piece in reply.stream:
         yield from map(json.loads, piece.splitlines())
@@ -89,7 +89,7 @@ def write(api: Api, number: int) -> None:
 
 @pytest.mark.parametrize("by_hand", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_every_watch_sees_everything_once_and_in_order(by_hand: bool) -> None:
-    api = worlds.api_of("small-traps", ByHand() if by_hand else None)
+    api = worlds.api_of("small-traps", ManualTime() if by_hand else None)
     first = ask(api, "GET", PODS)[1]
     version = first["metadata"]["resourceVersion"]
     followers = [Follower(api, version, state(first["items"])) for _ in range(WATCHES)]
@@ -116,7 +116,7 @@ def test_every_watch_sees_everything_once_and_in_order(by_hand: bool) -> None:
 
 
 def test_of_many_with_the_same_version_one_wins() -> None:
-    api = worlds.api_of("small-traps", ByHand())
+    api = worlds.api_of("small-traps", ManualTime())
     leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     lease = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "one"}}
     with ThreadPoolExecutor(16) as clients:
@@ -131,7 +131,7 @@ def holding(lease: dict[str, Any], holder: int) -> dict[str, Any]:
 
 
 def test_a_budget_of_one_lets_one_of_many_go() -> None:
-    api = worlds.api_of("small-traps", ByHand())
+    api = worlds.api_of("small-traps", ManualTime())
     pods = ask(api, "GET", PODS, labelSelector="app=app-16")[1]["items"]
     names = [pod["metadata"]["name"] for pod in pods]
     with ThreadPoolExecutor(len(names)) as clients:
@@ -144,7 +144,7 @@ def test_a_budget_of_one_lets_one_of_many_go() -> None:
 
 
 def test_a_watch_that_nobody_reads_or_that_is_closed_holds_nobody_up() -> None:
-    api = worlds.api_of("small-traps", ByHand())
+    api = worlds.api_of("small-traps", ManualTime())
     left = [watched(api, PODS, resourceVersion="1") for _ in range(3)]
     begun = watched(api, PODS)
     assert next(begun)["type"] == "ADDED"
@@ -155,7 +155,7 @@ def test_a_watch_that_nobody_reads_or_that_is_closed_holds_nobody_up() -> None:
 
 
 def test_a_watch_of_one_object_sees_no_other() -> None:
-    api = worlds.api_of("small-traps", ByHand())
+    api = worlds.api_of("small-traps", ManualTime())
     watch = watched(api, f"{PODS}/trap-bare")
     assert next(watch)["object"]["metadata"]["name"] == "trap-bare"
     ask(api, "POST", PODS, a_pod("made"))
@@ -176,7 +176,7 @@ class Hands:
 
 def test_bookmarks_come_every_minute_to_who_wants_them_and_a_watch_ends_with_the_wall_s_time() -> None:
     plane = worlds.plane_of("small-traps", pace=None)
-    api = Api(plane, worlds.SETUP, ByHand(), Hands())
+    api = Api(plane, worlds.SETUP, ManualTime(), Hands())
     version = str(plane.store.version)
     with_bookmarks = list(watched(api, PODS, 300, resourceVersion=version, allowWatchBookmarks="true"))
     assert {event["type"] for event in with_bookmarks} == {"BOOKMARK"} and 3 <= len(with_bookmarks) <= 5
@@ -186,7 +186,7 @@ def test_bookmarks_come_every_minute_to_who_wants_them_and_a_watch_ends_with_the
 
 
 def test_what_goes_wrong_in_a_controller_is_kept_and_stops_nobody() -> None:
-    api = worlds.api_of("small-traps", ByHand())
+    api = worlds.api_of("small-traps", ManualTime())
 
     def broken() -> None:
         raise ZeroDivisionError

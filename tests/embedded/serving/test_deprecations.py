@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from tests.embedded.clients import worlds
 
 
 def asked(api: Api, path: str) -> Reply:
-    return api.handle(Request("GET", path, headers={"authorization": "Bearer t"}))
+    return api.handle(ServedRequest("GET", path, headers={"authorization": "Bearer t"}))
 
 
 def an_api(version: str = "v1.36.2") -> Api:
-    return Api(worlds.plane_of("small-traps"), Setup(Access({"t": ADMIN}), Build(version)))
+    return Api(worlds.plane_of("small-traps"), Setup(TokenUsers({"t": ADMIN}), Build(version)))
 
 
 def line(resource: str) -> str:

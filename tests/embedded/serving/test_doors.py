@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import Action, Rule
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server
+from kubectl_eksdoc.embedded.serving.access import Action, RbacRule
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer
 from tests.embedded.clients import worlds
 
 ADMIN = {"Authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
@@ -20,12 +20,14 @@ NODES = "/api/v1/nodes"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with worlds.served("small-traps", ByHand()) as (server, _):
+def server() -> Iterator[SimulatedApiServer]:
+    with worlds.served("small-traps", ManualTime()) as (server, _):
         yield server
 
 
-def ask(server: Server, path: str, headers: dict[str, str], method: str = "GET", body: bytes = b"") -> tuple[int, Any]:
+def ask(
+    server: SimulatedApiServer, path: str, headers: dict[str, str], method: str = "GET", body: bytes = b""
+) -> tuple[int, Any]:
     """Code and body of one answer; `headers` may name another Host."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     connection.putrequest(method, path, skip_host="Host" in headers)
@@ -45,7 +47,7 @@ def ask(server: Server, path: str, headers: dict[str, str], method: str = "GET",
 @pytest.mark.parametrize(
     "headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic YTpi"}, {"Authorization": "Bearer "}]
 )
-def test_nobody_without_a_token(server: Server, path: str, headers: dict[str, str]) -> None:
+def test_nobody_without_a_token(server: SimulatedApiServer, path: str, headers: dict[str, str]) -> None:
     assert ask(server, path, headers) == (
         401,
         {
@@ -60,56 +62,56 @@ def test_nobody_without_a_token(server: Server, path: str, headers: dict[str, st
     )
 
 
-def test_a_token_in_the_path_or_in_a_header(server: Server) -> None:
+def test_a_token_in_the_path_or_in_a_header(server: SimulatedApiServer) -> None:
     assert ask(server, NODES, ADMIN)[0] == 200
     assert ask(server, f"/as/{worlds.ADMIN_TOKEN}{NODES}", {})[0] == 200
     assert ask(server, f"/as/{worlds.VIEWER_TOKEN}{NODES}/old-0", ADMIN, "DELETE")[0] == 403  # the path's counts
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost", "[::1]:{port}", "", "0"])
-def test_only_under_its_own_name(server: Server, host: str) -> None:
+def test_only_under_its_own_name(server: SimulatedApiServer, host: str) -> None:
     """A name of somebody else's that resolves to this machine (DNS rebinding) is not let in, token or not."""
     assert ask(server, NODES, {**ADMIN, "Host": host.format(port=server.port)})[0] == 403
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_its_own_names(server: Server, host: str) -> None:
+def test_its_own_names(server: SimulatedApiServer, host: str) -> None:
     assert ask(server, NODES, {**ADMIN, "Host": f"{host}:{server.port}"})[0] == 200
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:{port}", ""])
-def test_no_web_page(server: Server, origin: str) -> None:
+def test_no_web_page(server: SimulatedApiServer, origin: str) -> None:
     assert ask(server, NODES, {**ADMIN, "Origin": origin.format(port=server.port)})[0] == 403
     assert ask(server, f"/as/{worlds.ADMIN_TOKEN}{NODES}", {"Origin": origin.format(port=server.port)})[0] == 403
 
 
-def test_only_loopback_is_bound(server: Server) -> None:
+def test_only_loopback_is_bound(server: SimulatedApiServer) -> None:
     assert server.socket.getsockname()[0] == "127.0.0.1"
     assert server.socket.family == socket.AF_INET
 
 
-def test_a_body_that_is_too_large(server: Server) -> None:
+def test_a_body_that_is_too_large(server: SimulatedApiServer) -> None:
     code, said = ask(server, NODES, {**ADMIN, "Content-Length": str(3 * 1024 * 1024 + 1)}, "POST")
     assert code == 413 and said["reason"] == "RequestEntityTooLarge"
     assert ask(server, NODES, {**ADMIN, "Content-Length": "9" * 5000}, "POST")[0] == 413
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "x", "²", "0x10"])
-def test_a_length_that_is_none(server: Server, length: str) -> None:
+def test_a_length_that_is_none(server: SimulatedApiServer, length: str) -> None:
     assert ask(server, NODES, {**ADMIN, "Content-Length": length}, "POST")[0] == 400
 
 
-def test_bodies_in_chunks_are_not_taken(server: Server) -> None:
+def test_bodies_in_chunks_are_not_taken(server: SimulatedApiServer) -> None:
     """Else their pieces would be read as the next requests."""
     assert ask(server, NODES, {**ADMIN, "Transfer-Encoding": "chunked"}, "POST")[0] == 411
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "CONNECT", "NONSENSE"])
-def test_other_methods(server: Server, method: str) -> None:
+def test_other_methods(server: SimulatedApiServer, method: str) -> None:
     assert ask(server, NODES, ADMIN, method)[0] == 405
 
 
-def test_impersonation_needs_a_right(server: Server) -> None:
+def test_impersonation_needs_a_right(server: SimulatedApiServer) -> None:
     as_viewer = {**ADMIN, "Impersonate-User": "viewer"}
     assert ask(server, f"{NODES}/old-0", as_viewer)[0] == 200
     code, said = ask(server, f"{NODES}/old-0", as_viewer, "DELETE")
@@ -122,21 +124,21 @@ def test_impersonation_needs_a_right(server: Server) -> None:
 @pytest.mark.parametrize(
     ("path", "code"), [(NODES, 200), ("/api/v1/pods", 200), ("/api/v1/secrets", 403), ("/metrics", 403), ("/apis", 200)]
 )
-def test_a_role_gives_what_it_says_and_no_more(server: Server, path: str, code: int) -> None:
+def test_a_role_gives_what_it_says_and_no_more(server: SimulatedApiServer, path: str, code: int) -> None:
     assert ask(server, path, {"Authorization": f"Bearer {worlds.DRAINER_TOKEN}"})[0] == code
 
 
 def test_rules_as_rbac_has_them() -> None:
-    pods = Rule(("get",), ("pods",), ("",))
+    pods = RbacRule(("get",), ("pods",), ("",))
     assert pods.allows(Action("get", "", "pods"))
     assert not pods.allows(Action("get", "", "pods", "log"))
-    assert not Rule(("get",), ("pods/*",), ("",)).allows(Action("get", "", "pods", "log"))
-    paths = Rule(("get",), (), paths=("/apis/*",))
+    assert not RbacRule(("get",), ("pods/*",), ("",)).allows(Action("get", "", "pods", "log"))
+    paths = RbacRule(("get",), (), paths=("/apis/*",))
     assert paths.allows(Action("get", path="/apis/apps/v1")) and not paths.allows(Action("get", path="/api"))
     assert not paths.allows(Action("get", "", "pods"))
 
 
-def test_a_token_may_come_as_the_user_of_a_proxy(server: Server) -> None:
+def test_a_token_may_come_as_the_user_of_a_proxy(server: SimulatedApiServer) -> None:
     given = {"Proxy-Authorization": "Basic " + b64encode(f"{worlds.ADMIN_TOKEN}:".encode()).decode()}
     code, said = ask(server, f"http://127.0.0.1:{server.port}{NODES}", given)
     assert (code, said["kind"]) == (200, "NodeList")
@@ -145,11 +147,11 @@ def test_a_token_may_come_as_the_user_of_a_proxy(server: Server) -> None:
 @pytest.mark.parametrize(
     "given", ["Basic", "Basic !", "Basic d3Jvbmc6", "Bearer admin-token", "Basic /w==", "Basic OmFkbWluLXRva2Vu"]
 )
-def test_other_users_of_a_proxy_are_nobody(server: Server, given: str) -> None:
+def test_other_users_of_a_proxy_are_nobody(server: SimulatedApiServer, given: str) -> None:
     assert ask(server, NODES, {"Proxy-Authorization": given})[0] == 401
     assert ask(server, NODES, {"Proxy-Authorization": given, "Authorization": "Bearer wrong"})[0] == 401
 
 
-def test_a_wrong_token_is_not_made_good_by_a_proxys(server: Server) -> None:
+def test_a_wrong_token_is_not_made_good_by_a_proxys(server: SimulatedApiServer) -> None:
     good = "Basic " + b64encode(f"{worlds.ADMIN_TOKEN}:".encode()).decode()
     assert ask(server, NODES, {"Proxy-Authorization": good, "Authorization": "Bearer wrong"})[0] == 401

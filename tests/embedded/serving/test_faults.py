@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.serving import faults
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.faults import (
     EVICTIONS,
-    Answered,
+    BrokenConnection,
     Delayed,
-    Doubled,
+    DuplicatedRequest,
     Fault,
+    FaultMoment,
     Faulty,
-    Lost,
-    Moment,
-    Swallowed,
+    FaultyAnswer,
+    SwallowedEviction,
     WatchExpired,
 )
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, Request
+from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, ServedRequest
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.simulator.planes import PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, doc_of
@@ -40,7 +40,7 @@ def a_cluster() -> ControlPlane:
 
 
 def api_of(plane: ControlPlane) -> Api:
-    return Api(plane, Setup(Access({"t": ADMIN})))
+    return Api(plane, Setup(TokenUsers({"t": ADMIN})))
 
 
 def faulty(plane: ControlPlane, *rules: Fault, slept: list[float] | None = None, seed: int = 0) -> Faulty:
@@ -48,7 +48,7 @@ def faulty(plane: ControlPlane, *rules: Fault, slept: list[float] | None = None,
 
 
 def evict(handler: Faulty) -> Reply:
-    return handler.handle(Request("POST", EVICT, {}, HEADERS, EVICTION))
+    return handler.handle(ServedRequest("POST", EVICT, {}, HEADERS, EVICTION))
 
 
 def body(reply: Reply) -> Doc:
@@ -119,7 +119,7 @@ def a_failure(code: int, message: str, reason: str = "", **details: Any) -> Doc:
         ),
     ],
 )
-def test_an_answer_in_the_place_of_the_servers(effect: Answered, retry_after: str | None, said: Doc) -> None:
+def test_an_answer_in_the_place_of_the_servers(effect: FaultyAnswer, retry_after: str | None, said: Doc) -> None:
     plane = a_cluster()
     reply = evict(faulty(plane, Fault(effect, EVICTIONS)))
     assert (reply.status, body(reply), reply.headers.get("Retry-After")) == (said["code"], said, retry_after)
@@ -134,24 +134,24 @@ def test_priority_and_fairness_answers_in_text_and_with_its_header() -> None:
     assert reply.headers["Retry-After"] == "3" and reply.headers[UID]
 
 
-@pytest.mark.parametrize(("moment", "done"), [(Moment.BEFORE, False), (Moment.AFTER, True)])
-def test_a_lost_answer_tells_nothing_of_what_was_done(moment: Moment, done: bool) -> None:
+@pytest.mark.parametrize(("moment", "done"), [(FaultMoment.BEFORE, False), (FaultMoment.AFTER, True)])
+def test_a_lost_answer_tells_nothing_of_what_was_done(moment: FaultMoment, done: bool) -> None:
     plane = a_cluster()
     with pytest.raises(ConnectionLost):
-        evict(faulty(plane, Fault(Lost(moment), EVICTIONS)))
+        evict(faulty(plane, Fault(BrokenConnection(moment), EVICTIONS)))
     assert leaves(plane) is done and units(plane) == (0 if done else 1)
 
 
 def test_a_swallowed_eviction_succeeds_and_nothing_happens() -> None:
     plane = a_cluster()
-    assert evict(faulty(plane, Fault(Swallowed(), EVICTIONS))).status == 201
+    assert evict(faulty(plane, Fault(SwallowedEviction(), EVICTIONS))).status == 201
     assert not leaves(plane) and units(plane) == 1
 
 
 def test_a_doubled_eviction_is_answered_for_the_second_time() -> None:
     """The pod is being deleted by then, so that the budget is not asked again."""
     plane = a_cluster()
-    assert evict(faulty(plane, Fault(Doubled(), EVICTIONS))).status == 201
+    assert evict(faulty(plane, Fault(DuplicatedRequest(), EVICTIONS))).status == 201
     assert leaves(plane) and units(plane) == 0
 
 
@@ -164,25 +164,25 @@ def test_a_delay_is_slept_and_then_it_is_done() -> None:
 def test_an_expired_watch_says_so_and_ends() -> None:
     plane = a_cluster()
     handler = faulty(plane, Fault(WatchExpired(), watches=True))
-    reply = handler.handle(Request("GET", "/api/v1/pods", {"watch": ("1",)}, HEADERS))
+    reply = handler.handle(ServedRequest("GET", "/api/v1/pods", {"watch": ("1",)}, HEADERS))
     assert reply.stream is not None
     (line,) = reply.stream
     assert (json.loads(line)["type"], json.loads(line)["object"]["code"]) == ("ERROR", 410)
-    assert handler.handle(Request("GET", "/api/v1/pods", {}, HEADERS)).status == 200, "lists are not met"
+    assert handler.handle(ServedRequest("GET", "/api/v1/pods", {}, HEADERS)).status == 200, "lists are not met"
 
 
 def test_of_the_requests_that_fit_some_pass_and_some_are_met() -> None:
     handler = faulty(a_cluster(), Fault(faults.broken(), r"/pods/", "GET", skip=1, times=2))
-    asked = Request("GET", "/api/v1/namespaces/default/pods/web-0", {}, HEADERS)
+    asked = ServedRequest("GET", "/api/v1/namespaces/default/pods/web-0", {}, HEADERS)
     assert [handler.handle(asked).status for _ in range(5)] == [200, 500, 500, 200, 200]
 
 
-@pytest.mark.parametrize("moment", list(Moment))
-def test_over_http_the_connection_is_reset(moment: Moment) -> None:
+@pytest.mark.parametrize("moment", list(FaultMoment))
+def test_over_http_the_connection_is_reset(moment: FaultMoment) -> None:
     plane = a_cluster()
-    with serving(faulty(plane, Fault(Lost(moment), EVICTIONS, times=1))) as server:
+    with serving(faulty(plane, Fault(BrokenConnection(moment), EVICTIONS, times=1))) as server:
         assert statuses(server.port, 1) == ["reset"]
-        assert leaves(plane) is (moment is Moment.AFTER)
+        assert leaves(plane) is (moment is FaultMoment.AFTER)
         assert statuses(server.port, 1) == [201], "the server goes on"
 
 

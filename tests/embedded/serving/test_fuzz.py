@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.embedded.serving.protobuf import MAGIC, NotUnderstood, decode
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.kubernetes.api.shapes import STRUCTS
 from tests.embedded.clients import worlds
 from tests.examples import examples
@@ -90,10 +90,10 @@ JSON = st.recursive(
 
 @cache
 def the_api() -> Api:
-    return worlds.api_of("small-traps", ByHand())
+    return worlds.api_of("small-traps", ManualTime())
 
 
-def asked(request: Request) -> Reply:
+def asked(request: ServedRequest) -> Reply:
     """The answer, which must make sense."""
     api = the_api()
     api.faults.clear()
@@ -116,21 +116,21 @@ def asked(request: Request) -> Reply:
 @settings(max_examples=examples(300))
 @given(path=st.sampled_from(PATHS), query=QUERIES, accept=ACCEPTS)
 def test_queries(path: str, query: dict[str, tuple[str, ...]], accept: str) -> None:
-    asked(Request("GET", path, query, {**ADMIN, "accept": accept}))
+    asked(ServedRequest("GET", path, query, {**ADMIN, "accept": accept}))
 
 
 @settings(max_examples=examples(300))
 @given(name=NAMES, value=VALUES, path=st.sampled_from(PATHS), watch=st.booleans())
 def test_each_parameter_by_itself(name: str, value: str, path: str, watch: bool) -> None:
     query = {name: (value,), **({"watch": ("1",)} if watch else {})}
-    asked(Request("GET", path, query, ADMIN))
+    asked(ServedRequest("GET", path, query, ADMIN))
 
 
 @settings(max_examples=examples(300))
 @given(method=METHODS, path=st.text(st.characters(codec="utf-8"), max_size=40), query=QUERIES)
 def test_paths(method: str, path: str, query: dict[str, tuple[str, ...]]) -> None:
     for before in ("/", "/api/v1/", "/apis/apps/v1/", "/api/v1/namespaces/default/pods/trap-bare/"):
-        reply = the_api().handle(Request(method, before + path, query, ADMIN))
+        reply = the_api().handle(ServedRequest(method, before + path, query, ADMIN))
         assert reply.status < 500 and not the_api().faults
 
 
@@ -139,9 +139,9 @@ def test_paths(method: str, path: str, query: dict[str, tuple[str, ...]]) -> Non
 def test_bodies(method: str, path: str, body: Any, content: str, query: dict[str, tuple[str, ...]]) -> None:
     """They change the cluster, too, so that what they left is listed as everybody lists it."""
     headers = {**ADMIN, "content-type": f"application/{content}"}
-    asked(Request(method, path, query, headers, json.dumps(body).encode("utf-8", "replace")))
+    asked(ServedRequest(method, path, query, headers, json.dumps(body).encode("utf-8", "replace")))
     table = {**ADMIN, "accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
-    asked(Request("GET", path, {}, table))
+    asked(ServedRequest("GET", path, {}, table))
 
 
 @settings(max_examples=examples(300))
@@ -152,7 +152,7 @@ def test_subresources(body: Any, what: str) -> None:
     raw = json.dumps(body).encode("utf-8", "replace")
     for method in ("GET", "POST", "PUT", "PATCH"):
         for of in ("/api/v1/namespaces/default/pods/trap-bare", "/apis/apps/v1/namespaces/default/deployments/app-0"):
-            reply = the_api().handle(Request(method, f"{of}/{what}", {}, ADMIN, raw))
+            reply = the_api().handle(ServedRequest(method, f"{of}/{what}", {}, ADMIN, raw))
             assert reply.status < 500 or reply.status == 501
             assert not the_api().faults, f"{method} {of}/{what} {body}: {the_api().faults[0]!r}"
 
@@ -199,18 +199,18 @@ def test_protobuf_of_what_might_be(kind: str, inner: bytes | int, path: str, met
     except NotUnderstood:
         pass
     headers = {**ADMIN, "content-type": "application/vnd.kubernetes.protobuf"}
-    asked(Request(method, path, {"dryRun": ("All",)}, headers, body))
+    asked(ServedRequest(method, path, {"dryRun": ("All",)}, headers, body))
 
 
 @pytest.mark.long
 def test_very_deep_bodies() -> None:
     deep = b"[" * 20_000
     for content in ("application/json", "application/apply-patch+yaml"):
-        reply = asked(Request("POST", "/api/v1/nodes", {}, {**ADMIN, "content-type": content}, deep))
+        reply = asked(ServedRequest("POST", "/api/v1/nodes", {}, {**ADMIN, "content-type": content}, deep))
         assert reply.status == 400
     nested = b""
     for _ in range(2000):
         nested = field(2, nested)
     headers = {**ADMIN, "content-type": "application/vnd.kubernetes.protobuf"}
     kind = field(1, field(1, b"v1") + field(2, b"Namespace"))
-    assert asked(Request("POST", "/api/v1/namespaces", {}, headers, MAGIC + kind + nested)).status == 415
+    assert asked(ServedRequest("POST", "/api/v1/namespaces", {}, headers, MAGIC + kind + nested)).status == 415

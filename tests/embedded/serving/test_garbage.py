@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 
@@ -19,9 +19,9 @@ SILENCE_S = 0.5
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server() -> Iterator[SimulatedApiServer]:
     before = threading.active_count()
-    with worlds.served("small-traps", ByHand(), silence_s=SILENCE_S) as (server, _):
+    with worlds.served("small-traps", ManualTime(), silence_s=SILENCE_S) as (server, _):
         yield server
         until(lambda: threading.active_count() <= before + 1)  # the server's own
     assert threading.active_count() <= before
@@ -34,7 +34,7 @@ def until(true: Callable[[], bool]) -> None:
         threading.Event().wait(0.02)
 
 
-def send(server: Server, data: bytes, finish: bool = True) -> bytes:
+def send(server: SimulatedApiServer, data: bytes, finish: bool = True) -> bytes:
     """What came back until the connection was closed."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
         got = b""
@@ -47,14 +47,14 @@ def send(server: Server, data: bytes, finish: bool = True) -> bytes:
     return got
 
 
-def well(server: Server) -> None:
+def well(server: SimulatedApiServer) -> None:
     asked = (
         f"GET /as/{worlds.ADMIN_TOKEN}/healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nConnection: close\r\n\r\n"
     )
     assert send(server, asked.encode()).endswith(b"\r\n\r\nok")
 
 
-def pieces(server: Server) -> list[bytes]:
+def pieces(server: SimulatedApiServer) -> list[bytes]:
     """Of which requests are made, sensible and not."""
     token = f"/as/{worlds.ADMIN_TOKEN}".encode()
     return [
@@ -89,7 +89,7 @@ def pieces(server: Server) -> list[bytes]:
     ]
 
 
-def test_made_of_pieces(server: Server) -> None:
+def test_made_of_pieces(server: SimulatedApiServer) -> None:
     chance = random.Random(7)
     parts = pieces(server)
     for _ in range(150):
@@ -98,7 +98,7 @@ def test_made_of_pieces(server: Server) -> None:
     well(server)
 
 
-def test_random_bytes(server: Server) -> None:
+def test_random_bytes(server: SimulatedApiServer) -> None:
     chance = random.Random(8)
     for _ in range(100):
         answer = send(server, chance.randbytes(chance.randint(0, 400)))
@@ -118,7 +118,7 @@ def test_random_bytes(server: Server) -> None:
         ],
     ),
 )
-def test_who_falls_silent_is_hung_up_on(server: Server, said: bytes) -> None:
+def test_who_falls_silent_is_hung_up_on(server: SimulatedApiServer, said: bytes) -> None:
     begun = time.monotonic()
     whole = said.replace(b"{token}", worlds.ADMIN_TOKEN.encode()).replace(b"{port}", str(server.port).encode())
     assert send(server, whole, finish=False) == b""
@@ -126,18 +126,18 @@ def test_who_falls_silent_is_hung_up_on(server: Server, said: bytes) -> None:
     well(server)
 
 
-def test_the_answer_arrives_though_not_all_was_read(server: Server) -> None:
+def test_the_answer_arrives_though_not_all_was_read(server: SimulatedApiServer) -> None:
     head = f"POST /api/v1/nodes HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: 9000000\r\n\r\n"
     assert b"Request entity too large" in send(server, head.encode() + b"x" * 9_000_000)
 
 
-def test_headers_without_end(server: Server) -> None:
+def test_headers_without_end(server: SimulatedApiServer) -> None:
     assert b" 431 " in send(server, b"GET / HTTP/1.1\r\nA: " + b"b" * 100_000)[:40]
     assert b" 431 " in send(server, b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 1000)[:40]
     assert b" 414 " in send(server, b"GET /" + b"a" * 100_000)[:40]
 
 
-def test_a_watcher_that_is_gone_is_noticed(server: Server) -> None:
+def test_a_watcher_that_is_gone_is_noticed(server: SimulatedApiServer) -> None:
     """Though nothing happens that could be sent to it."""
     before = threading.active_count()
     watch = f"GET /as/{worlds.ADMIN_TOKEN}/api/v1/nodes?watch=1 HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n"
@@ -151,7 +151,7 @@ def test_a_watcher_that_is_gone_is_noticed(server: Server) -> None:
     until(lambda: threading.active_count() == before)
 
 
-def test_a_watcher_that_does_not_read_is_hung_up_on_and_holds_nobody_up(server: Server) -> None:
+def test_a_watcher_that_does_not_read_is_hung_up_on_and_holds_nobody_up(server: SimulatedApiServer) -> None:
     server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # its connections inherit it
     before = threading.active_count()
     path = f"/as/{worlds.ADMIN_TOKEN}/api/v1/pods?watch=1"
@@ -168,7 +168,7 @@ def test_a_watcher_that_does_not_read_is_hung_up_on_and_holds_nobody_up(server: 
 
 def test_closing_ends_every_watch() -> None:
     before = threading.active_count()
-    with worlds.served("small-traps", ByHand()) as (server, _):
+    with worlds.served("small-traps", ManualTime()) as (server, _):
         ask = f"GET /as/{worlds.ADMIN_TOKEN}/api/v1/nodes?watch=1 HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n"
         watching = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(5)]
         for connection in watching:

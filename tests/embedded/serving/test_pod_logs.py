@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from tests.embedded.serving.asking import Asking
 
 RUNNING: dict[str, Any] = {"running": {"startedAt": "2026-11-20T08:00:00Z"}}
@@ -29,7 +29,7 @@ def told(pod: dict[str, Any], **query: str) -> str:
     logs = PodLogs()
     logs.put("shop", "p", "app", TEXT)
     logs.put("shop", "p", "app", "before\n", previous=True)
-    reply = logs.answer(pod, "app", Request("GET", "/", {name: (value,) for name, value in query.items()}))
+    reply = logs.answer(pod, "app", ServedRequest("GET", "/", {name: (value,) for name, value in query.items()}))
     assert reply.content_type == "text/plain"
     return reply.body.decode()
 
@@ -66,7 +66,7 @@ def test_one_that_waits_for_its_next_start_shows_what_the_last_one_printed() -> 
     ],
 )
 def test_refusals(state: dict[str, Any], query: dict[str, str], said: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(ApiRefusal) as refused:
         told(a_pod(state, {}), **query)
     assert said in refused.value.status.message
     assert refused.value.status.code == (422 if "Invalid value" in said else 400)
@@ -77,7 +77,7 @@ def test_the_last_lines_first_and_then_the_bytes(text: str, tail: int, limit: in
     logs = PodLogs()
     logs.put("shop", "p", "app", text)
     query = {"tailLines": (str(tail),), "limitBytes": (str(limit),)}
-    body = logs.answer(a_pod(RUNNING, {}), "app", Request("GET", "/", query)).body
+    body = logs.answer(a_pod(RUNNING, {}), "app", ServedRequest("GET", "/", query)).body
     kept = text.removesuffix("\n").split("\n")[-tail:] if tail and text else []
     end = "\n" if kept and text.endswith("\n") else ""
     assert body == ("\n".join(kept) + end).encode()[:limit]

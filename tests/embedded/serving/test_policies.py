@@ -9,8 +9,8 @@ import pytest
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.serving import validation
 from kubectl_eksdoc.embedded.serving.targets import target_of
-from kubectl_eksdoc.embedded.serving.validation import BINDINGS, POLICIES, Asked, Policies
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.embedded.serving.validation import BINDINGS, POLICIES, AdmissionRequest, Policies
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.store import Store
 
@@ -30,8 +30,8 @@ def denied(path: str = "/api/v1/namespaces/shop/pods/p", operation: str = "CREAT
     target = target_of(path, Catalogue())
     assert target is not None
     try:
-        Policies(store).check(Asked(operation, target, "p", POD))
-    except Refusal as refusal:
+        Policies(store).check(AdmissionRequest(operation, target, "p", POD))
+    except ApiRefusal as refusal:
         return refusal.status.message
     return ""
 

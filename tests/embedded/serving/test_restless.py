@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import json
 
-from kubectl_eksdoc.embedded.serving.access import Access
+from kubectl_eksdoc.embedded.serving.access import TokenUsers
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.simulator.controllers import Agenda
+from kubectl_eksdoc.embedded.serving.targets import ServedRequest
+from kubectl_eksdoc.simulator.controllers import VirtualTime
 from tests.simulator.test_work_budget import restless
 
 
 class Hours:
     """An hour passes with each request."""
 
-    def advance(self, agenda: Agenda) -> None:
+    def advance(self, agenda: VirtualTime) -> None:
         agenda.run_until(agenda.seconds + 3600.0)
 
     def real_s(self, virtual_s: float) -> float:
@@ -24,9 +24,9 @@ class Hours:
 
 def test_it_is_told_to_clients_and_once_to_who_serves_it() -> None:
     noted: list[str] = []
-    api = Api(restless(0.1), Setup(Access({}), note=noted.append), Hours())
+    api = Api(restless(0.1), Setup(TokenUsers({}), note=noted.append), Hours())
     for _ in range(3):
-        reply = api.handle(Request("GET", "/api/v1/pods"))
+        reply = api.handle(ServedRequest("GET", "/api/v1/pods"))
         assert reply.status == 500
         said = json.loads(reply.body)["message"]
         assert said.startswith("the simulated cluster does not come to rest: objects of ReplicaSet default/web")

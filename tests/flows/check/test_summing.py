@@ -10,10 +10,17 @@ import pytest
 from kubectl_eksdoc.addon_diff.corefile import CONFIG
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check import read
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, AddonVersion, AddonVersions, Fits, VersionSide
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.aws.addons import (
+    Addon,
+    AddonSide,
+    AddonVersion,
+    AddonVersions,
+    CompatibleVersion,
+    VersionSide,
+)
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding
 from tests.check.healthy import EKS, healthy
@@ -31,9 +38,9 @@ def of(addons: Any, sides: dict[str, Any], eks: Any = EKS) -> tuple[Finding, ...
     facts = healthy()
     told = replace(facts.aws, addons=addons)
     session = Answered(facts.cluster, lambda name, _: sides[name], eks=eks)
-    summed = read.summed(session, facts.way, told, frozenset([Need.PLAN_ADDONS]), ())
+    summed = read.summed(session, facts.way, told, frozenset([CheckNeed.PLAN_ADDONS]), ())
     assert summed.drain is None, "nobody asked for it"
-    return summed.findings[Need.PLAN_ADDONS]
+    return summed.findings[CheckNeed.PLAN_ADDONS]
 
 
 def test_addons_that_eks_does_not_manage_are_not_spoken_of() -> None:
@@ -43,7 +50,7 @@ def test_addons_that_eks_does_not_manage_are_not_spoken_of() -> None:
 class _Objects:
     """A Corefile that CoreDNS refuses since 1.5.0, and nothing else."""
 
-    def one(self, of: Named) -> Any:
+    def one(self, of: ObjectName) -> Any:
         if of != CONFIG:
             return Absent("it is not there")
         entry = {"f:data": {"f:Corefile": {}}}
@@ -57,14 +64,14 @@ def test_the_corefile_is_judged_by_the_version_that_only_the_target_has() -> Non
     """EKS offers it for the target alone: the update that can be had now stays at the version of today."""
     facts = healthy()
     new, now = "v1.13.1-eksbuild.1", VersionSide("v1.11.4-eksbuild.2", ODD, ODD)
-    fits = (Fits(in_words(facts.way.target), default=True),)
+    fits = (CompatibleVersion(in_words(facts.way.target), default=True),)
     offered = AddonVersions("coredns", "networking", "eks", (AddonVersion(new, fits),))
     listed = (Addon("coredns", now.version, "ACTIVE"),)
     side = AddonSide(listed[0], now, now, {}, True, ())
     session = Answered(facts.cluster, lambda *_: side, _Objects(), EKS)
     told = replace(facts.aws, addons=listed, addon_versions={"coredns": offered})
-    summed = read.summed(session, facts.way, told, frozenset([Need.PLAN_ADDONS]), ())
-    found = summed.findings[Need.PLAN_ADDONS]
+    summed = read.summed(session, facts.way, told, frozenset([CheckNeed.PLAN_ADDONS]), ())
+    found = summed.findings[CheckNeed.PLAN_ADDONS]
     assert not isinstance(found, Unknown)
     (refused,) = (each for each in found if each.code is Code.of("addon-corefile-refused"))
     assert new in refused.message and "Unknown directive 'proxy'" in refused.message
@@ -97,10 +104,10 @@ def test_without_the_list_or_the_cluster_nothing_is_known(addons: Any, eks: Any)
 def test_the_plan_of_the_drain_is_kept_with_its_findings() -> None:
     facts = healthy()
     session = Answered(facts.cluster, nobody)
-    summed = read.summed(session, facts.way, facts.aws, frozenset([Need.PLAN_DRAIN]), ())
+    summed = read.summed(session, facts.way, facts.aws, frozenset([CheckNeed.PLAN_DRAIN]), ())
     assert summed.drain is not None
     assert {target.node.name for target in summed.drain.targets} == {node.name for node in facts.cluster.nodes}
-    told = summed.findings[Need.PLAN_DRAIN]
+    told = summed.findings[CheckNeed.PLAN_DRAIN]
     assert not isinstance(told, Unknown)
     assert set(told) == {each for each in summed.drain.findings if each.code is not Code.of("needs-nodes")}
 
@@ -108,5 +115,5 @@ def test_the_plan_of_the_drain_is_kept_with_its_findings() -> None:
 def test_where_no_node_is_behind_there_is_no_plan_and_nothing_is_found() -> None:
     facts = healthy(target="1.33")
     session = Answered(facts.cluster, nobody)
-    summed = read.summed(session, facts.way, facts.aws, frozenset([Need.PLAN_DRAIN]), ())
-    assert (summed.drain, summed.findings) == (None, {Need.PLAN_DRAIN: ()})
+    summed = read.summed(session, facts.way, facts.aws, frozenset([CheckNeed.PLAN_DRAIN]), ())
+    assert (summed.drain, summed.findings) == (None, {CheckNeed.PLAN_DRAIN: ()})

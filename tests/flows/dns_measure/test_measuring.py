@@ -9,33 +9,36 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of
-from kubectl_eksdoc.coredns_lameduck.measuring.plan import BEFORE_S, OLD_S, Happening, Manner, MeasurePlan
-from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured, What
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import BEFORE_S, OLD_S, Happening, MeasurementSettings, MeasurePlan
+from kubectl_eksdoc.coredns_lameduck.measuring.result import DnsMeasurement, What
 from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
-from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared, tried
+from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepared, tried
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.coredns import Report
+from kubectl_eksdoc.model.coredns import LoadReport
 from kubectl_eksdoc.model.findings import Finding, Status
-from kubectl_eksdoc.model.placing import NotMade, Owner
+from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
 from tests.flows.dns_worlds import LATER, NODES, Ground, World
 
-WATCH = Manner(for_s=20)
-ROLLOUT, EVICTION = Manner(Happening.ROLLOUT, for_s=120), Manner(Happening.EVICTION, for_s=120)
+WATCH = MeasurementSettings(for_s=20)
+ROLLOUT, EVICTION = (
+    MeasurementSettings(Happening.ROLLOUT, for_s=120),
+    MeasurementSettings(Happening.EVICTION, for_s=120),
+)
 
 
-def planned(world: World, manner: Manner) -> MeasurePlan:
+def planned(world: World, manner: MeasurementSettings) -> MeasurePlan:
     return prepared(NODES, Ground(world), world, "cafe", manner)
 
 
 def run(
-    world: World, manner: Manner, told: Callable[[], int] = lambda: 0, tell: Callable[[str], object] = str
-) -> tuple[MeasurePlan, Measured]:
+    world: World, manner: MeasurementSettings, told: Callable[[], int] = lambda: 0, tell: Callable[[str], object] = str
+) -> tuple[MeasurePlan, DnsMeasurement]:
     plan = planned(world, manner)
-    return plan, measured(plan, b"program", Edges(Ground(world), world, world, told, tell))
+    return plan, measured(plan, b"program", MeasurementEdges(Ground(world), world, world, told, tell))
 
 
-def found(world: World, manner: Manner, **more: Any) -> dict[tuple[str, Status], list[Finding]]:
+def found(world: World, manner: MeasurementSettings, **more: Any) -> dict[tuple[str, Status], list[Finding]]:
     plan, done = run(world, manner, **more)
     by: dict[tuple[str, Status], list[Finding]] = {}
     for each in findings_of(plan, done):
@@ -81,7 +84,7 @@ def test_it_asks_before_anything_is_done() -> None:
     _, done = run(world, EVICTION)
     assert world.told_at["u1"] >= max(world.began.values()) + BEFORE_S - 1
     for zone in done.zones:
-        assert isinstance(zone.report, Report) and zone.report.length > BEFORE_S
+        assert isinstance(zone.report, LoadReport) and zone.report.length > BEFORE_S
 
 
 def test_watching_changes_nothing_and_ends_in_time() -> None:
@@ -90,7 +93,7 @@ def test_watching_changes_nothing_and_ends_in_time() -> None:
     assert world.done == ["remove eksdoc-dns-measure-cafe"] and done.moments == ()
     assert world.now <= 1 + BEFORE_S + 20 + WATCH.settle_s + 5
     for zone in done.zones:
-        assert isinstance(zone.report, Report) and 20 <= zone.report.length <= 20 + BEFORE_S + 2
+        assert isinstance(zone.report, LoadReport) and 20 <= zone.report.length <= 20 + BEFORE_S + 2
 
 
 def test_a_budget_is_asked_again_while_there_is_time() -> None:
@@ -162,7 +165,7 @@ def test_an_endpoint_that_was_silent_though_it_serves() -> None:
 
 @pytest.mark.parametrize("at_s", [0, 1, 4, 8, 14, 20, 60])
 @pytest.mark.parametrize("manner", [WATCH, ROLLOUT, EVICTION])
-def test_told_to_end_at_any_time_nothing_is_left(manner: Manner, at_s: float) -> None:
+def test_told_to_end_at_any_time_nothing_is_left(manner: MeasurementSettings, at_s: float) -> None:
     world = World()
     _, done = run(world, manner, told=lambda: int(world.now >= at_s))
     assert done.interrupted == (world.now >= at_s)
@@ -192,7 +195,7 @@ def test_what_cannot_be_removed_is_said() -> None:
 
 
 def test_what_was_left_by_one_that_was_killed_is_removed_first() -> None:
-    old, young = Owner("dead", "eksdoc-dns-measure-dead", "u", OLD_S + 1), Owner("beef", "x", "v", 5)
+    old, young = ProbeOwner("dead", "eksdoc-dns-measure-dead", "u", OLD_S + 1), ProbeOwner("beef", "x", "v", 5)
     world = World(owners_are=(old, young))
     plan, _ = run(world, WATCH)
     assert world.done == ["remove eksdoc-dns-measure-dead", "remove eksdoc-dns-measure-cafe"]
@@ -227,7 +230,7 @@ def test_a_dry_run_of_the_server_asks_for_everything_and_makes_nothing() -> None
     ],
 )
 def test_what_cannot_be_measured_is_said_before_anything_is_made(
-    world: World, manner: Manner, error: type[Exception], said: str
+    world: World, manner: MeasurementSettings, error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error, match=said):
         planned(world, manner)

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.flows.dns_measure import report_in
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.coredns import Counts, Report, Second, Stream
+from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
 
 HEAD = '{"asker":"eksdoc-dns-asker","version":1,"began":1767261600.5,"seconds":9}\n'
 LINE = (
@@ -19,14 +19,14 @@ LINE = (
 
 def test_a_second_of_a_stream() -> None:
     found = report_in(HEAD + LINE)
-    assert isinstance(found, Report)
-    second = Second(Counts(10, 7, 1, 1, 0, 1, 0, 2), (0.4, 0.9, 1200.5), ("SERVFAIL",))
-    assert found.seconds == {Stream("service-v4", "udp"): {3: second}} and found.length == 4
+    assert isinstance(found, LoadReport)
+    second = MeasuredSecond(Counts(10, 7, 1, 1, 0, 1, 0, 2), (0.4, 0.9, 1200.5), ("SERVFAIL",))
+    assert found.seconds == {MeasuredStream("service-v4", "udp"): {3: second}} and found.length == 4
 
 
 def test_what_others_say_and_a_line_that_is_being_written_are_passed_over() -> None:
     found = report_in(f"istio: ready\n{HEAD}[1]\nnull\n{LINE}{LINE[:40]}")
-    assert isinstance(found, Report) and len(found.seconds) == 1
+    assert isinstance(found, LoadReport) and len(found.seconds) == 1
 
 
 @pytest.mark.parametrize(

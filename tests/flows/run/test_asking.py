@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.flows.run.journal import Heard, ask_leader
-from kubectl_eksdoc.model.journal import Held, Phase, RunSummary
+from kubectl_eksdoc.flows.run.journal import WishSource, ask_leader
+from kubectl_eksdoc.model.journal import HeldLock, RunPhase, RunSummary
 from tests.builders import NOW
 
 LEFT = RunSummary("run-1", NOW, "running", "ann@desk/1/run-1/a", NOW)
@@ -23,13 +23,13 @@ class Others:
     def all(self) -> list[RunSummary]:
         return [LEFT, replace(LEFT, run="run-2", leader="ben@desk/2/run-2/b")]
 
-    def lock(self) -> Held:
+    def lock(self) -> HeldLock:
         self.looks += 1
-        return Held("ben@desk/2/run-2/b", NOW + timedelta(seconds=self.looks))
+        return HeldLock("ben@desk/2/run-2/b", NOW + timedelta(seconds=self.looks))
 
-    def ask(self, run: str, wanted: Phase, who: str) -> None: ...
+    def ask(self, run: str, wanted: RunPhase, who: str) -> None: ...
 
 
-@pytest.mark.parametrize("wanted", [Phase.RUNNING, Phase.PAUSED, Phase.ABORTED])
-def test_nobody_leads_a_run_that_was_left(wanted: Phase) -> None:
-    assert ask_leader(Others(), LEFT, wanted, "cid@desk", lambda seconds: None) is Heard.NOBODY  # type: ignore[arg-type]
+@pytest.mark.parametrize("wanted", [RunPhase.RUNNING, RunPhase.PAUSED, RunPhase.ABORTED])
+def test_nobody_leads_a_run_that_was_left(wanted: RunPhase) -> None:
+    assert ask_leader(Others(), LEFT, wanted, "cid@desk", lambda seconds: None) is WishSource.NOBODY  # type: ignore[arg-type]

@@ -10,20 +10,20 @@ import pytest
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Scribe, aims_of, replay, skipped_by
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.journal import JournalWriter, aims_of, replay, skipped_by
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
-from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
+from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.flows.run.resuming import engine_again
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.journal import Intent, Note, Noted, Result, Verb
+from kubectl_eksdoc.model.journal import JournalIntent, JournalNote, Note, Result, Verb
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
@@ -56,34 +56,34 @@ def a_service_doc(policy: str = "Cluster", kind: str = "LoadBalancer") -> Doc:
 def begun(stage: EmbeddedStage) -> tuple[Cluster, DrainPlan, Engine]:
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
     stage.start(pace_of(cluster))
-    return cluster, plan, Checked(plan, Seen(cluster))
+    return cluster, plan, Checked(plan, ObservedState(cluster))
 
 
 class Heard:
     """What was told, and what is wished: by the number of evictions so far."""
 
-    def __init__(self, wishes: dict[int, Wish] | None = None) -> None:
-        self.moments: list[Moment] = []
+    def __init__(self, wishes: dict[int, RunWish] | None = None) -> None:
+        self.moments: list[RunMoment] = []
         self._wishes = wishes or {}
 
-    def listen(self, moments: Sequence[Moment]) -> None:
+    def listen(self, moments: Sequence[RunMoment]) -> None:
         self.moments += moments
 
-    def wish(self) -> Wished:
+    def wish(self) -> RunWishState:
         evicted = sum(moment.what is Happened.EVICTED for moment in self.moments)
-        return Wished(self._wishes.get(evicted, Wish.GO_ON))
+        return RunWishState(self._wishes.get(evicted, RunWish.GO_ON))
 
     def subjects(self, what: Happened) -> list[str]:
         return [moment.subject for moment in self.moments if moment.what is what]
 
 
 def draining(
-    stage: EmbeddedStage, engine: Engine, journal: KeptJournal, field: StageField, scribe: Scribe, heard: Heard
+    stage: EmbeddedStage, engine: Engine, journal: KeptJournal, field: StageField, scribe: JournalWriter, heard: Heard
 ) -> Draining:
     return Draining(engine, field, journal, OwnLock(), StageClock(stage), scribe, heard.listen, heard.wish)
 
 
-def first_entry(scribe: Scribe, plan: DrainPlan) -> object:
+def first_entry(scribe: JournalWriter, plan: DrainPlan) -> object:
     return scribe.begun(
         "r1",
         NOW,
@@ -98,22 +98,22 @@ def first_entry(scribe: Scribe, plan: DrainPlan) -> object:
     )
 
 
-def run(stage: EmbeddedStage, heard: Heard, journal: KeptJournal, dies_at: int = -1) -> tuple[Ended, StageField]:
+def run(stage: EmbeddedStage, heard: Heard, journal: KeptJournal, dies_at: int = -1) -> tuple[DrainRunEnd, StageField]:
     """A new run to its end."""
     _, plan, engine = begun(stage)
-    scribe = Scribe()
+    scribe = JournalWriter()
     journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
     field = StageField(stage, journal, dies_at)
     return draining(stage, engine, journal, field, scribe, heard).to_the_end(), field
 
 
-def go_on(stage: EmbeddedStage, heard: Heard, journal: KeptJournal) -> tuple[Ended, StageField]:
+def go_on(stage: EmbeddedStage, heard: Heard, journal: KeptJournal) -> tuple[DrainRunEnd, StageField]:
     """Somebody else goes on with what is in the journal."""
     journaled = replay(journal.read())
     engine = engine_again(stage.read(kinds.ALL), journaled, DrainPolicy())
     stage.news()  # watches begin with what was read
     field = StageField(stage, journal)
-    return draining(stage, engine, journal, field, Scribe(journaled.next_number), heard).to_the_end(), field
+    return draining(stage, engine, journal, field, JournalWriter(journaled.next_number), heard).to_the_end(), field
 
 
 def evicted(acts: Sequence[Act]) -> list[str]:
@@ -145,13 +145,13 @@ def test_a_run_is_written_down() -> None:
     heard, journal = Heard(), KeptJournal()
     why, field = run(stage, heard, journal)
     assert why.whole and sorted(heard.subjects(Happened.DONE)) == ["old-0", "old-1", "old-2"]
-    intents = [entry for entry in journal.entries if isinstance(entry, Intent)]
+    intents = [entry for entry in journal.entries if isinstance(entry, JournalIntent)]
     results = {entry.of for entry in journal.entries if isinstance(entry, Result)}
     verbs = Counter(entry.verb for entry in intents)
     assert verbs == dict.fromkeys((Verb.CORDON, Verb.EXCLUDE, Verb.EVICT, Verb.PROTECT, Verb.RELEASE), 3)
     assert len(field.done) == len(intents) and results == {entry.number for entry in intents}
     last = journal.entries[-1]
-    assert isinstance(last, Note) and last.what is Noted.ENDED and last.why == "done"
+    assert isinstance(last, Note) and last.what is JournalNote.ENDED and last.why == "done"
     assert state(plane)["pods on cordoned nodes"] == 0
 
 
@@ -167,9 +167,9 @@ def test_a_pause_is_a_pause() -> None:
     _, stage = made(*three_nodes())
 
     class Impatient(Heard):
-        def wish(self) -> Wished:
+        def wish(self) -> RunWishState:
             paused = self.subjects(Happened.EVICTED) and stage.seconds < 300
-            return Wished(Wish.PAUSE if paused else Wish.GO_ON)
+            return RunWishState(RunWish.PAUSE if paused else RunWish.GO_ON)
 
     heard, journal = Impatient(), KeptJournal()
     why, _ = run(stage, heard, journal)
@@ -177,14 +177,17 @@ def test_a_pause_is_a_pause() -> None:
     at = [moment.at_s for moment in heard.moments if moment.what is Happened.EVICTED]
     assert at[0] < 5 and at[1] >= 299
     noted = [entry.what for entry in journal.entries if isinstance(entry, Note)]
-    assert [each for each in noted if each in (Noted.PAUSED, Noted.RESUMED)] == [Noted.PAUSED, Noted.RESUMED]
-    paused = next(entry for entry in journal.entries if isinstance(entry, Note) and entry.what is Noted.PAUSED)
+    assert [each for each in noted if each in (JournalNote.PAUSED, JournalNote.RESUMED)] == [
+        JournalNote.PAUSED,
+        JournalNote.RESUMED,
+    ]
+    paused = next(entry for entry in journal.entries if isinstance(entry, Note) and entry.what is JournalNote.PAUSED)
     assert paused.why == "the user paused it", "a replay says why it was held"
 
 
 def test_who_stops_it_waits_for_what_is_under_way() -> None:
     plane, stage = made(*three_nodes())
-    heard, journal = Heard({1: Wish.STOP}), KeptJournal()
+    heard, journal = Heard({1: RunWish.STOP}), KeptJournal()
     why, field = run(stage, heard, journal)
     assert why.stopped == "the user stopped it" and len(evicted(field.done)) == 1
     assert heard.subjects(Happened.GONE), "it has gone before the run ends"
@@ -202,7 +205,7 @@ def test_nothing_is_done_once_the_lock_is_lost() -> None:
                 raise LockLost("somebody else has it")
 
     _, plan, engine = begun(stage)
-    journal, scribe, heard = KeptJournal(), Scribe(), Heard()
+    journal, scribe, heard = KeptJournal(), JournalWriter(), Heard()
     journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
     field = StageField(stage, journal)
     with pytest.raises(LockLost):
@@ -255,7 +258,7 @@ def test_what_the_new_plan_does_not_drain_is_not_done() -> None:
     """Somebody made the budget impossible meanwhile."""
     plane, stage = made(*three_nodes())
     journal = KeptJournal()
-    run(stage, Heard({1: Wish.STOP}), journal)
+    run(stage, Heard({1: RunWish.STOP}), journal)
     item = plane.registry.get("poddisruptionbudgets.policy", ("default", "web"))
     plane.registry.update(item, with_value(item.doc, ("spec",), {**item.doc["spec"], "minAvailable": 3}))
     stage.pass_time(stage.seconds + 60)

@@ -8,17 +8,17 @@ import pytest
 
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.limits import Limits
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.record import Record
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.drain.run.standing import standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
-from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Status
-from kubectl_eksdoc.kubernetes.news import Answered, News
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, StatusCause
+from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Evict
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.budgets import Amount
@@ -27,15 +27,17 @@ from tests.simulator.planes import a_budget_doc, a_node_doc
 
 BLUE = Targeting(nodegroups=("blue",))
 ONE_BY_ONE = DrainPolicy(max_unavailable=((ALL, Amount(1)),))
-LIMITS = Limits(blocked_s=600)
+LIMITS = RunLimits(blocked_s=600)
 
-OVER_BUDGET = Status(
+OVER_BUDGET = ApiStatus(
     429,
     "TooManyRequests",
     "Cannot evict pod as it would violate the pod's disruption budget.",
-    Details(causes=(Cause("DisruptionBudget", "The disruption budget web needs 2 healthy pods and has 2 currently"),)),
+    Details(
+        causes=(StatusCause("DisruptionBudget", "The disruption budget web needs 2 healthy pods and has 2 currently"),)
+    ),
 )
-DENIED = Status(403, "Forbidden", 'admission webhook "w" denied the request: not now')
+DENIED = ApiStatus(403, "Forbidden", 'admission webhook "w" denied the request: not now')
 
 
 class Refusing(EmbeddedStage):
@@ -48,18 +50,18 @@ class Refusing(EmbeddedStage):
     def do(self, act: Act) -> News:
         if isinstance(act, Evict) and act.pod.key == "default/web-0" and self.seconds < self.until_s:
             self.asked_s += (self.seconds,)
-            return Answered(act, self.answer)
+            return RequestAnswered(act, self.answer)
         return super().do(act)
 
 
-def refusing(answer: Status, *docs: Doc) -> Refusing:
+def refusing(answer: ApiStatus, *docs: Doc) -> Refusing:
     plane, stage = made(*web(2, 2), *(a_node_doc(f"new-{i}") for i in range(2)), *docs)
     found = Refusing(plane, stage._observed)
     found.answer = answer
     return found
 
 
-def first(rehearsal: Record, what: Happened, subject: str) -> Moment:
+def first(rehearsal: Record, what: Happened, subject: str) -> RunMoment:
     return next(each for each in rehearsal.moments if each.what is what and each.subject == subject)
 
 
@@ -68,7 +70,7 @@ BUDGET = (a_budget_doc(allowed=1, healthy=2),)
 
 @pytest.mark.parametrize("budgets", [BUDGET, ()])
 @pytest.mark.parametrize("answer", [OVER_BUDGET, DENIED])
-def test_who_is_refused_for_ever_is_given_up(answer: Status, budgets: tuple[Doc, ...]) -> None:
+def test_who_is_refused_for_ever_is_given_up(answer: ApiStatus, budgets: tuple[Doc, ...]) -> None:
     stage = refusing(answer, *budgets)
     _, rehearsal = rehearse(stage, BLUE, ONE_BY_ONE, limits=LIMITS)
     kept = first(rehearsal, Happened.KEPT, "default/web-0")
@@ -99,7 +101,7 @@ def steps(stage: EmbeddedStage, engine: Engine, until_s: float, look: Callable[[
 def begun(stage: EmbeddedStage) -> Engine:
     cluster, plan = plan_drain(stage, BLUE, ONE_BY_ONE)
     stage.start(pace_of(cluster))
-    return Engine(plan, Seen(cluster), LIMITS)
+    return Engine(plan, ObservedState(cluster), LIMITS)
 
 
 def test_while_it_is_paused_nobodys_patience_ends() -> None:

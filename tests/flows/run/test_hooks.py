@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Scribe
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.journal import JournalWriter
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.replanning import Replanning
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
-from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
+from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.kubernetes.news import HookEnded, News
 from kubectl_eksdoc.model.acts import BEFORE_WAVE, Errand, Evict, Hook
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
@@ -63,20 +63,20 @@ class Gated(StageField):
 def ran(
     stage: EmbeddedStage,
     says: Sequence[Says] = (),
-    wish: Callable[[], Wished] = Wished,
-) -> tuple[Ended, Gated, list[Moment]]:
+    wish: Callable[[], RunWishState] = RunWishState,
+) -> tuple[DrainRunEnd, Gated, list[RunMoment]]:
     """As a real run goes about it, with new plans for pods that come."""
     cluster, plan = plan_drain(stage, BLUE, ONE_BY_ONE)
     stage.start(pace_of(cluster))
-    engine, field = Engine(plan, Seen(cluster), hooks=frozenset((BEFORE_WAVE,))), Gated(stage, says)
-    heard: list[Moment] = []
+    engine, field = Engine(plan, ObservedState(cluster), hooks=frozenset((BEFORE_WAVE,))), Gated(stage, says)
+    heard: list[RunMoment] = []
     made = Draining(
         engine,
         field,
         field._journal,
         OwnLock(),
         StageClock(stage),
-        Scribe(),
+        JournalWriter(),
         heard.extend,
         wish,
         replanning=Replanning(engine, cluster),
@@ -84,14 +84,18 @@ def ran(
     return made.to_the_end(), field, heard
 
 
-def paused(stage: EmbeddedStage, *windows: tuple[float, float]) -> Callable[[], Wished]:
-    def wish() -> Wished:
-        return Wished(Wish.PAUSE) if any(since <= stage.seconds < until for since, until in windows) else Wished()
+def paused(stage: EmbeddedStage, *windows: tuple[float, float]) -> Callable[[], RunWishState]:
+    def wish() -> RunWishState:
+        return (
+            RunWishState(RunWish.PAUSE)
+            if any(since <= stage.seconds < until for since, until in windows)
+            else RunWishState()
+        )
 
     return wish
 
 
-def begun(moments: Sequence[Moment]) -> list[tuple[str, float]]:
+def begun(moments: Sequence[RunMoment]) -> list[tuple[str, float]]:
     return [(moment.subject, moment.at_s) for moment in moments if moment.what is Happened.BEGUN]
 
 
@@ -124,7 +128,7 @@ def test_it_is_asked_only_when_the_new_nodes_are_there_that_the_wave_needs() -> 
     _, stage = a_cluster()
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
     waiting = replace(plan, targets=tuple(replace(each, needs=("old-9",)) for each in plan.targets))
-    engine = Engine(waiting, Seen(cluster), hooks=frozenset((BEFORE_WAVE,)))
+    engine = Engine(waiting, ObservedState(cluster), hooks=frozenset((BEFORE_WAVE,)))
 
     def hooks(now_s: float) -> list[Hook]:
         found: list[Hook] = []

@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.run.journal import Scribe, replay
+from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty, Lost
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Delayed, Fault, Faulty
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
 from kubectl_eksdoc.flows.ports import Journal
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.host.journals import JournalFile, read_run, runs_folder
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-from kubectl_eksdoc.kube.journal.runs import Asked, ask_run, list_runs
+from kubectl_eksdoc.kube.journal.runs import WishListener, ask_run, list_runs
 from kubectl_eksdoc.kube.journal.runs import read_run as read_stored
-from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.model.acts import Cordon, Evict
-from kubectl_eksdoc.model.journal import Entries, Entry, Intent, Noted, Phase
-from kubectl_eksdoc.wiring.runs import Keeping, new_run_id, open_run_journal
+from kubectl_eksdoc.model.journal import Entries, Entry, JournalIntent, JournalNote, RunPhase
+from kubectl_eksdoc.wiring.runs import JournalLocation, new_run_id, open_run_journal
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds
 from tests.fakes.sender import START, Hands, HttpSender
@@ -36,16 +36,16 @@ from tests.fakes.sender import START, Hands, HttpSender
 class Machine:
     """One that has a folder of its own. Its scribe counts on from wherever the journal ended."""
 
-    server: Server
+    server: SimulatedApiServer
     home: Path
     name: str
     hands: Hands
     run: str = "r1"
-    scribe: Scribe = field(default_factory=Scribe)
+    scribe: JournalWriter = field(default_factory=JournalWriter)
 
     def __post_init__(self) -> None:
         self.sender = HttpSender(self.server.url(worlds.ADMIN_TOKEN), self._date)
-        keeping = Keeping(self.run, "ada", self.name, {}, str(self.home / self.name))
+        keeping = JournalLocation(self.run, "ada", self.name, {}, str(self.home / self.name))
         self.journal, self.lock = open_run_journal(self.sender, keeping, self.hands.clock())
 
     def _date(self) -> datetime:
@@ -59,7 +59,7 @@ class Machine:
             )
         )
 
-    def intends(self, name: str) -> Intent:
+    def intends(self, name: str) -> JournalIntent:
         intent = self.scribe.intent(Evict(a_pod(name)), NOW)
         self.journal.write([intent])
         return intent
@@ -69,8 +69,8 @@ class Machine:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with serving(Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())) as made:
+def server() -> Iterator[SimulatedApiServer]:
+    with serving(Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())) as made:
         yield made
 
 
@@ -85,11 +85,13 @@ def test_the_run_journal_is_the_port() -> None:
     assert callable(port.write)
 
 
-def test_another_machine_goes_on_with_nothing_but_the_cluster(server: Server, tmp_path: Path, hands: Hands) -> None:
+def test_another_machine_goes_on_with_nothing_but_the_cluster(
+    server: SimulatedApiServer, tmp_path: Path, hands: Hands
+) -> None:
     first, second = Machine(server, tmp_path, "one", hands), Machine(server, tmp_path, "two", hands)
     first.begin()
     cordon = first.scribe.intent(Cordon("old-0", "uid-0"), NOW, "{}")
-    first.journal.write([cordon, first.scribe.result(cordon, Status(200), NOW)])
+    first.journal.write([cordon, first.scribe.result(cordon, ApiStatus(200), NOW)])
     doubtful = first.intends("web-1")
     with pytest.raises(Locked):
         second.lock.take()
@@ -99,14 +101,16 @@ def test_another_machine_goes_on_with_nothing_but_the_cluster(server: Server, tm
     assert [change.intent for change in stands.in_doubt] == [doubtful]
     assert [(node.node, node.confirmed, node.before) for node in stands.cordoned] == [("old-0", True, "{}")]
     assert stands.leader == second.lock.holder and stands.dropped == ()
-    second.scribe = Scribe(stands.next_number)
+    second.scribe = JournalWriter(stands.next_number)
     second.intends("web-2")
     assert second.here()[: len(first.here())] == first.here(), "it has a whole copy now"
     with pytest.raises(LockLost):
         first.intends("web-9")
 
 
-def test_a_machine_that_stood_still_sends_nothing_more(server: Server, tmp_path: Path, hands: Hands) -> None:
+def test_a_machine_that_stood_still_sends_nothing_more(
+    server: SimulatedApiServer, tmp_path: Path, hands: Hands
+) -> None:
     first, second = Machine(server, tmp_path, "one", hands), Machine(server, tmp_path, "two", hands)
     first.begin()
     hands.seconds += 70
@@ -118,14 +122,16 @@ def test_a_machine_that_stood_still_sends_nothing_more(server: Server, tmp_path:
     with pytest.raises(LockLost):
         first.lock.renew()
     with pytest.raises(LockLost):
-        first.journal.tell(Phase.ENDED)
+        first.journal.tell(RunPhase.ENDED)
     assert len(first.sender.sent) == sent and first.here() == here
 
 
 def cut_off(tmp_path: Path, hands: Hands, last: str) -> Api:
     """A cluster whose first machine intended web-1, and then something that only it has written down."""
-    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
-    with serving(Faulty(api, [Fault(Lost(), "configmaps", "POST|PATCH", skip=2)], lambda seconds: None)) as server:
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
+    with serving(
+        Faulty(api, [Fault(BrokenConnection(), "configmaps", "POST|PATCH", skip=2)], lambda seconds: None)
+    ) as server:
         first = Machine(server, tmp_path, "one", hands)
         first.begin()
         first.intends("web-1")
@@ -156,7 +162,7 @@ def test_two_histories_are_put_together_and_doubted(tmp_path: Path, hands: Hands
         hands.seconds += 70
         second = Machine(server, tmp_path, "two", hands)
         second.lock.take()
-        second.scribe = Scribe(second.journal.adopt("r1", NOW).next_number)
+        second.scribe = JournalWriter(second.journal.adopt("r1", NOW).next_number)
         second.intends("web-3")
         hands.seconds += 70
         first = Machine(server, tmp_path, "one", hands)
@@ -168,18 +174,20 @@ def test_two_histories_are_put_together_and_doubted(tmp_path: Path, hands: Hands
 
 
 def test_an_intent_is_here_before_it_is_there(tmp_path: Path, hands: Hands) -> None:
-    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
-    with serving(Faulty(api, [Fault(Lost(), "configmaps", "POST", skip=1)], lambda seconds: None)) as server:
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
+    with serving(
+        Faulty(api, [Fault(BrokenConnection(), "configmaps", "POST", skip=1)], lambda seconds: None)
+    ) as server:
         machine = Machine(server, tmp_path, "one", hands)
         machine.begin()
         with pytest.raises((JournalError, LockLost)):
             machine.intends("web-1")
-    assert [each.name for each in machine.here() if isinstance(each, Intent)] == ["web-1"]
+    assert [each.name for each in machine.here() if isinstance(each, JournalIntent)] == ["web-1"]
 
 
 def test_a_lock_that_ended_while_it_was_written_is_told(tmp_path: Path, hands: Hands) -> None:
     """It was away for so long that what was written down must not be done any more."""
-    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
 
     def slow(seconds: float) -> None:
         hands.seconds += seconds
@@ -192,8 +200,10 @@ def test_a_lock_that_ended_while_it_was_written_is_told(tmp_path: Path, hands: H
 
 
 def test_what_the_cluster_missed_is_brought_with_the_next_entries(tmp_path: Path, hands: Hands) -> None:
-    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
-    with serving(Faulty(api, [Fault(Lost(), "configmaps", "PATCH", times=20)], lambda seconds: None)) as server:
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
+    with serving(
+        Faulty(api, [Fault(BrokenConnection(), "configmaps", "PATCH", times=20)], lambda seconds: None)
+    ) as server:
         machine = Machine(server, tmp_path, "one", hands)
         machine.begin()
         machine.intends("web-1")
@@ -207,30 +217,30 @@ def test_what_the_cluster_missed_is_brought_with_the_next_entries(tmp_path: Path
     assert [change.intent.name for change in stands.changes] == ["web-1", "web-2", "web-3"] and stands.dropped == ()
 
 
-def test_a_run_that_was_paused_stays_so(server: Server, tmp_path: Path, hands: Hands) -> None:
+def test_a_run_that_was_paused_stays_so(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
     first, second = Machine(server, tmp_path, "one", hands), Machine(server, tmp_path, "two", hands)
     first.begin()
-    first.journal.write([first.scribe.note(Noted.PAUSED, NOW)])
+    first.journal.write([first.scribe.note(JournalNote.PAUSED, NOW)])
     first.lock.release()
     second.lock.take()
-    assert second.journal.adopt("r1", NOW).phase is Phase.PAUSED
+    assert second.journal.adopt("r1", NOW).phase is RunPhase.PAUSED
     (run,) = list_runs(ConfigMaps(second.sender, "kube-system", hands.clock()))
     assert (run.phase, run.leader) == ("paused", second.lock.holder)
 
 
-def test_others_ask_and_the_leader_hears_it(server: Server, tmp_path: Path, hands: Hands) -> None:
+def test_others_ask_and_the_leader_hears_it(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
     machine = Machine(server, tmp_path, "one", hands)
     machine.begin()
     maps = ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock())
-    ask_run(maps, "r1", Phase.ABORTED, "eve@lab")
-    with Asked(maps, "r1", look_s=0.01) as asked:
+    ask_run(maps, "r1", RunPhase.ABORTED, "eve@lab")
+    with WishListener(maps, "r1", look_s=0.01) as asked:
         until_s = time.monotonic() + 10
         while asked.wanted == ("", "") and time.monotonic() < until_s:
             time.sleep(0.01)
         assert asked.wanted == ("aborted", "eve@lab")
 
 
-def test_nothing_is_written_before_it_is_begun(server: Server, tmp_path: Path, hands: Hands) -> None:
+def test_nothing_is_written_before_it_is_begun(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
     machine = Machine(server, tmp_path, "one", hands)
     with pytest.raises(LockLost):
         machine.journal.write([])
@@ -241,15 +251,15 @@ def test_nothing_is_written_before_it_is_begun(server: Server, tmp_path: Path, h
         machine.journal.adopt("r1", NOW)
 
 
-def test_notes_are_told_to_all(server: Server, tmp_path: Path, hands: Hands) -> None:
+def test_notes_are_told_to_all(server: SimulatedApiServer, tmp_path: Path, hands: Hands) -> None:
     machine = Machine(server, tmp_path, "one", hands)
     machine.begin()
-    machine.journal.write([machine.scribe.note(Noted.PAUSED, NOW, "ada")])
-    machine.journal.tell(Phase.PAUSED)
+    machine.journal.write([machine.scribe.note(JournalNote.PAUSED, NOW, "ada")])
+    machine.journal.tell(RunPhase.PAUSED)
     machine.lock.release()
     other = Machine(server, tmp_path, "two", hands)
     other.lock.take()
-    assert other.journal.adopt("r1", NOW).phase is Phase.PAUSED
+    assert other.journal.adopt("r1", NOW).phase is RunPhase.PAUSED
 
 
 def test_ids_of_runs_differ() -> None:
@@ -275,9 +285,11 @@ class Overtaken:
         return getattr(self.inner, name)
 
 
-def test_an_act_of_theirs_that_is_still_under_way_is_waited_out(server: Server, tmp_path: Path, hands: Hands) -> None:
+def test_an_act_of_theirs_that_is_still_under_way_is_waited_out(
+    server: SimulatedApiServer, tmp_path: Path, hands: Hands
+) -> None:
     """It arrives between our look at the run and our word that we lead it."""
-    scribe = Scribe()
+    scribe = JournalWriter()
     begun = scribe.begun("r1", NOW, plan="d", tool="1", who="a", host="b", leader="one", aims=(), asked=())
     first, second = (
         ClusterJournal(ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock()), name, list)

@@ -8,12 +8,12 @@ from itertools import product
 
 import pytest
 
-from kubectl_eksdoc.drain.run.journal import Scribe, replay
+from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
-from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
-from kubectl_eksdoc.model.journal import Entry, Intent, Phase, Result
+from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
+from kubectl_eksdoc.model.journal import Entry, JournalIntent, Result, RunPhase
 from tests.examples import one_in
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.run.test_draining import ACTS, WANTED, WRITINGS, Heard, begun, first_entry, state, three_nodes
@@ -105,16 +105,16 @@ class DoubtingJournal(KeptJournal):
             raise self._error("it may be somebody else's by now")
         super().write([each for each in entries if each not in self.entries])
 
-    def tell(self, phase: Phase, said: str) -> None:
+    def tell(self, phase: RunPhase, said: str) -> None:
         self._lock.must_be_held()
         super().tell(phase, said)
 
 
 def drained(
     stage: EmbeddedStage, lock: Doubted, journal: KeptJournal, at: int = -1, heard: Heard | None = None
-) -> tuple[Ended, DoubtingField, Heard]:
+) -> tuple[DrainRunEnd, DoubtingField, Heard]:
     _, plan, engine = begun(stage)
-    scribe, heard = Scribe(), heard or Heard()
+    scribe, heard = JournalWriter(), heard or Heard()
     journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
     field = DoubtingField(stage, journal, lock, at)
     clock = StageClock(stage)
@@ -122,7 +122,9 @@ def drained(
     return made.to_the_end(), field, heard
 
 
-def check(stage: EmbeddedStage, plane, ended: Ended, field: DoubtingField, journal: KeptJournal, heard: Heard) -> None:  # type: ignore[no-untyped-def]
+def check(
+    stage: EmbeddedStage, plane, ended: DrainRunEnd, field: DoubtingField, journal: KeptJournal, heard: Heard
+) -> None:  # type: ignore[no-untyped-def]
     assert ended.whole and state(plane) == WANTED
     assert sorted(heard.subjects(Happened.EVICTED)) == PODS and field.renewed == 1
     said = [moment.why for moment in heard.moments if moment.what is Happened.HELD]
@@ -164,7 +166,7 @@ def test_it_goes_on_after_any_writing(at: int, kept: bool, error: type[Exception
     assert sorted(heard.subjects(Happened.EVICTED)) == PODS
     stands = replay(journal.read())
     assert stands.ended == "done" and not stands.dropped
-    intents = [each.number for each in journal.entries if isinstance(each, Intent)]
+    intents = [each.number for each in journal.entries if isinstance(each, JournalIntent)]
     results = [each.of for each in journal.entries if isinstance(each, Result)]
     assert sorted(intents) == sorted(results), "every intent has its answer"
 
@@ -203,14 +205,14 @@ def test_who_slept_for_too_long_does_not_go_on_though_it_could() -> None:
         drained(stage, lock, KeptJournal(), 8)
 
 
-@pytest.mark.parametrize("wish", [Wish.STOP, Wish.LEAVE])
-def test_the_user_need_not_wait_for_it(wish: Wish) -> None:
+@pytest.mark.parametrize("wish", [RunWish.STOP, RunWish.LEAVE])
+def test_the_user_need_not_wait_for_it(wish: RunWish) -> None:
     _, stage = made(*three_nodes())
     lock = Doubted(stage, for_s=1e9)
 
     class Told(Heard):
-        def wish(self) -> Wished:
-            return Wished(wish) if lock.refused else Wished()
+        def wish(self) -> RunWishState:
+            return RunWishState(wish) if lock.refused else RunWishState()
 
     with pytest.raises(LockLost, match="the user stopped it; it may be somebody else's by now"):
         drained(stage, lock, KeptJournal(), 8, Told())
@@ -248,7 +250,7 @@ def test_what_could_not_be_written_in_a_doubt_that_passed_is_written_before_it_i
     lock = Blinking()
     journal = Unwritten(lock, at)
     _, plan, engine = begun(stage)
-    scribe, heard = Scribe(), Heard()
+    scribe, heard = JournalWriter(), Heard()
     journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
     field = StageField(stage, journal)
     ended = Draining(engine, field, journal, lock, StageClock(stage), scribe, heard.listen, heard.wish).to_the_end()

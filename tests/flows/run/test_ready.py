@@ -10,13 +10,13 @@ import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Scribe, replay
-from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.drain.run.standing import Reason
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
+from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.run.events import why_it_waits
@@ -38,21 +38,24 @@ class Said(Heard):
 
 
 def ended(
-    start_s: float, limits: Limits = Limits(), budget: bool = False, wish: Callable[[Said, float], Wished] | None = None
-) -> tuple[ControlPlane, Ended, Said, KeptJournal]:
+    start_s: float,
+    limits: RunLimits = RunLimits(),
+    budget: bool = False,
+    wish: Callable[[Said, float], RunWishState] | None = None,
+) -> tuple[ControlPlane, DrainRunEnd, Said, KeptJournal]:
     """Two nodes with a pod each are emptied onto two new ones."""
     docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), *([a_budget_doc()] if budget else [])]
     plane, stage = made(*docs)
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
     stage.start(Steady(start=start_s, stop=2.0))
-    journal, scribe, said = KeptJournal(), Scribe(), Said()
+    journal, scribe, said = KeptJournal(), JournalWriter(), Said()
     journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
     field, clock = StageField(stage, journal), StageClock(stage)
 
     def explain(reasons: Sequence[Reason], for_s: float) -> None:
         said.why.append((stage.seconds, for_s, list(reasons)))
 
-    made_of = Engine(plan, Seen(cluster), limits), field, journal, OwnLock(), clock, scribe, said.listen
+    made_of = Engine(plan, ObservedState(cluster), limits), field, journal, OwnLock(), clock, scribe, said.listen
     wished = said.wish if wish is None else lambda: wish(said, stage.seconds)
     return plane, Draining(*made_of, wished, explain=explain).to_the_end(), said, journal
 
@@ -71,7 +74,7 @@ def test_it_ends_when_the_last_replacement_is_ready_and_keeps_its_node_until_the
 
 
 def test_it_does_not_wait_where_nobody_wants_it() -> None:
-    _, run, said, _ = ended(90.0, Limits(ready_s=0.0))
+    _, run, said, _ = ended(90.0, RunLimits(ready_s=0.0))
     assert run.whole and run.record.ended_s == run.record.drain_s == max(at(said, Happened.DONE))
     assert len(run.record.coming) == 2 and run.record.unready == (), "nobody waited for them"
 
@@ -85,14 +88,14 @@ def test_those_that_are_never_ready_are_named() -> None:
     assert not at(said, Happened.STOPPED)
 
 
-@pytest.mark.parametrize("wish", [Wish.STOP, Wish.LEAVE])
-def test_the_user_may_end_the_wait(wish: Wish) -> None:
-    def wished(said: Said, now_s: float) -> Wished:
-        return Wished(wish if now_s > 60 else Wish.GO_ON)
+@pytest.mark.parametrize("wish", [RunWish.STOP, RunWish.LEAVE])
+def test_the_user_may_end_the_wait(wish: RunWish) -> None:
+    def wished(said: Said, now_s: float) -> RunWishState:
+        return RunWishState(wish if now_s > 60 else RunWish.GO_ON)
 
     plane, run, _, _ = ended(NEVER, wish=wished)
     assert 60 < run.record.ended_s < 63
-    if wish is Wish.STOP:
+    if wish is RunWish.STOP:
         assert run.whole and having(plane, "annotations", *PROTECTIONS) == []
     else:
         assert run.stopped == "the user stopped it", "to be gone on with: its nodes are still kept"

@@ -6,14 +6,14 @@ from datetime import datetime
 
 import pytest
 
-from kubectl_eksdoc.drain.run.journal import Journaled, Scribe, replay
+from kubectl_eksdoc.drain.run.journal import Journaled, JournalWriter, replay
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.run.rolling_back import TRIES, RolledBack, roll_back
-from kubectl_eksdoc.flows.run.running import Running
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
-from kubectl_eksdoc.kubernetes.news import Answered, News
-from kubectl_eksdoc.model.acts import Act, OfNode, Release, Restore
-from kubectl_eksdoc.model.journal import Noted, Outcome, Result
+from kubectl_eksdoc.flows.run.running import RunEnvironment
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
+from kubectl_eksdoc.model.acts import Act, OfNode, ReleaseNode, Restore
+from kubectl_eksdoc.model.journal import IntentOutcome, JournalNote, Result
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
 from tests.flows.run.test_draining import ACTS, WRITINGS, Heard, go_on, run, state, three_nodes
 from tests.flows.stages import made
@@ -23,13 +23,13 @@ class AdoptedJournal(KeptJournal):
     """One that somebody else can go on with."""
 
     def adopt(self, run: str, at: datetime) -> Journaled:
-        self.entries.append(Scribe(replay(self.read()).next_number).note(Noted.ADOPTED, at, "there"))
+        self.entries.append(JournalWriter(replay(self.read()).next_number).note(JournalNote.ADOPTED, at, "there"))
         return replay(self.read())
 
 
 def rolled_back(stage: EmbeddedStage, journal: AdoptedJournal, field: StageField | None = None) -> RolledBack:
     made = field or StageField(stage, journal)
-    running = Running(made, journal, OwnLock(), StageClock(stage), Heard().listen)  # type: ignore[arg-type]
+    running = RunEnvironment(made, journal, OwnLock(), StageClock(stage), Heard().listen)  # type: ignore[arg-type]
     return roll_back("r1", running, stage)
 
 
@@ -77,34 +77,34 @@ def test_what_is_rolled_back_is_told() -> None:
 class Refusing(StageField):
     """Answers every release with this, and does nothing."""
 
-    def __init__(self, stage: EmbeddedStage, journal: KeptJournal, answer: Status | Lost) -> None:
+    def __init__(self, stage: EmbeddedStage, journal: KeptJournal, answer: ApiStatus | LostAnswer) -> None:
         super().__init__(stage, journal)
         self._answer = answer
         self.asked: list[OfNode] = []
 
     def do(self, act: Act) -> None:
-        if isinstance(act, (Restore, Release)):
+        if isinstance(act, (Restore, ReleaseNode)):
             self.asked.append(act)
-        if isinstance(act, Release):
+        if isinstance(act, ReleaseNode):
             self._answers.append(self._refused(act))
         else:
             super().do(act)
 
-    def _refused(self, act: Release) -> News:
-        return Answered(act, self._answer)
+    def _refused(self, act: ReleaseNode) -> News:
+        return RequestAnswered(act, self._answer)
 
 
 @pytest.mark.parametrize(
     ("answer", "times", "left"),
     [
-        (Status(403, message="no"), 1, True),
-        (Lost("reset"), TRIES, True),
-        (Status(404), 1, False),
-        (Status(409, message="Precondition failed: UID in the precondition: a, UID in object meta: b"), 1, False),
+        (ApiStatus(403, message="no"), 1, True),
+        (LostAnswer("reset"), TRIES, True),
+        (ApiStatus(404), 1, False),
+        (ApiStatus(409, message="Precondition failed: UID in the precondition: a, UID in object meta: b"), 1, False),
     ],
 )
 def test_what_cannot_be_released_is_told_and_the_rest_is_given_back(
-    answer: Status | Lost, times: int, left: bool
+    answer: ApiStatus | LostAnswer, times: int, left: bool
 ) -> None:
     plane, stage = made(*three_nodes())
     journal = AdoptedJournal()
@@ -114,10 +114,10 @@ def test_what_cannot_be_released_is_told_and_the_rest_is_given_back(
     result = rolled_back(stage, journal, field)
     assert result.restored == ("old-0", "old-1", "old-2") and not any(state(plane)["cordoned"].values())  # type: ignore[attr-defined]
     assert set(result.left) == ({"new-0", "new-1", "new-2"} if left else set())
-    assert len([act for act in field.asked if isinstance(act, Release)]) == 3 * times
+    assert len([act for act in field.asked if isinstance(act, ReleaseNode)]) == 3 * times
     assert bool(replay(journal.read()).protected) is left
     results = [each.outcome for each in journal.entries if isinstance(each, Result)][-times:]
-    assert results[-1] in ((Outcome.REFUSED, Outcome.UNKNOWN) if left else (Outcome.GONE,))
+    assert results[-1] in ((IntentOutcome.REFUSED, IntentOutcome.UNKNOWN) if left else (IntentOutcome.GONE,))
 
 
 def test_it_can_be_gone_on_with_after_it_was_rolled_back() -> None:

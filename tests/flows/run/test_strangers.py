@@ -13,24 +13,24 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Scribe
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.journal import JournalWriter
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.record import Record
 from kubectl_eksdoc.drain.run.replanning import Replanning
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
-from kubectl_eksdoc.flows.run.draining import Draining, Ended
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
-from kubectl_eksdoc.kubernetes.news import Answered, News, PodIs
+from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import News, PodIs, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict, Protect
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import Change, What
+from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.examples import examples
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.stages import made, web
@@ -77,7 +77,12 @@ class Counting(EmbeddedStage):
             node = self._store.get(kinds.NODES.full_name, ("", act.pod.node))
             assert node is not None and node.doc["spec"].get("unschedulable")
         news = super().do(act)
-        if isinstance(act, Evict) and isinstance(news, Answered) and isinstance(news.answer, Status) and news.answer.ok:
+        if (
+            isinstance(act, Evict)
+            and isinstance(news, RequestAnswered)
+            and isinstance(news.answer, ApiStatus)
+            and news.answer.ok
+        ):
             self.granted[act.pod.uid] += 1
         return news
 
@@ -100,15 +105,15 @@ def tried(stage: EmbeddedStage, policy: DrainPolicy = DrainPolicy()) -> Record:
     return rehearse(stage, BLUE, policy)[1]
 
 
-def ran(stage: EmbeddedStage, *, replans: bool = True) -> tuple[Ended, list[Moment]]:
+def ran(stage: EmbeddedStage, *, replans: bool = True) -> tuple[DrainRunEnd, list[RunMoment]]:
     """As a real run goes about it."""
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
     stage.start(pace_of(cluster))
-    engine, journal, moments = Engine(plan, Seen(cluster)), KeptJournal(), list[Moment]()
+    engine, journal, moments = Engine(plan, ObservedState(cluster)), KeptJournal(), list[RunMoment]()
     field = StageField(stage, journal)
     again = Replanning(engine, cluster) if replans else None
     draining = Draining(
-        engine, field, journal, OwnLock(), StageClock(stage), Scribe(), moments.extend, replanning=again
+        engine, field, journal, OwnLock(), StageClock(stage), JournalWriter(), moments.extend, replanning=again
     )
     return draining.to_the_end(), moments
 
@@ -163,7 +168,7 @@ def test_what_came_between_plan_and_cordon() -> None:
     stage.start(pace_of(cluster))
     comes(plane, "api-new", 0.0)
     stage.pass_time(stage.seconds)
-    engine, journal = Engine(plan, Seen(cluster)), KeptJournal()
+    engine, journal = Engine(plan, ObservedState(cluster)), KeptJournal()
     field = StageField(stage, journal)
     ended = Draining(
         engine,
@@ -171,7 +176,7 @@ def test_what_came_between_plan_and_cordon() -> None:
         journal,
         OwnLock(),
         StageClock(stage),
-        Scribe(),
+        JournalWriter(),
         lambda new: None,
         replanning=Replanning(engine, cluster),
     ).to_the_end()
@@ -198,8 +203,8 @@ def test_it_keeps_to_its_budget_as_all_others() -> None:
         comes(plane, f"api-new-{i}", 2.0, f"old-{i % 3}")
     lowest = [1]
 
-    def note(change: Change) -> None:
-        if change.item.resource == BUDGETS and change.what is not What.DELETED:
+    def note(change: StoreChange) -> None:
+        if change.item.resource == BUDGETS and change.what is not StoreChangeKind.DELETED:
             lowest.append(change.item.doc["status"]["disruptionsAllowed"])
 
     plane.store.listen(note)
@@ -238,7 +243,7 @@ class Bad(Counting):
         if isinstance(act, Evict) and luck < 0.2:
             if luck < 0.1:
                 super().do(act)
-            return Answered(act, Lost("connection reset by peer"))
+            return RequestAnswered(act, LostAnswer("connection reset by peer"))
         return super().do(act)
 
 
@@ -276,11 +281,11 @@ def test_who_comes_back_again_and_again_is_not_fought() -> None:
     plane, stage = a_cluster()
     sent = []
 
-    def again(change: Change) -> None:
+    def again(change: StoreChange) -> None:
         """Somebody's controller puts a pod back on the node whenever one of its pods is gone from it."""
         doc = change.item.doc
         ours = doc["kind"] == "Pod" and doc["metadata"]["labels"].get("app") == "api"
-        if change.what is What.DELETED and ours and doc["spec"].get("nodeName") == "old-0":
+        if change.what is StoreChangeKind.DELETED and ours and doc["spec"].get("nodeName") == "old-0":
             sent.append(change.item.key[1])
             comes(plane, f"api-again-{len(sent)}", 1.0)
 

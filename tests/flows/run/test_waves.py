@@ -8,16 +8,16 @@ import pytest
 
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.journal import Scribe
-from kubectl_eksdoc.drain.run.limits import Limits
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.journal import JournalWriter
+from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
-from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
+from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.kubernetes.news import HookEnded, News
-from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Cordon, Errand, Evict, Hook, Release
+from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Cordon, Errand, Evict, Hook, ReleaseNode
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -77,26 +77,26 @@ def ran(
     *,
     policy: DrainPolicy = ONE_BY_ONE,
     hooks: frozenset[str] = BOTH,
-    limits: Limits = Limits(),
+    limits: RunLimits = RunLimits(),
     takes_s: float = 0.0,
-    wish: Callable[[], Wished] = Wished,
-) -> tuple[Ended, HookedStage, list[Moment]]:
+    wish: Callable[[], RunWishState] = RunWishState,
+) -> tuple[DrainRunEnd, HookedStage, list[RunMoment]]:
     cluster, plan = plan_drain(stage, BLUE, policy)
     stage.start(pace_of(cluster))
-    engine = Engine(plan, Seen(cluster), limits, hooks)
+    engine = Engine(plan, ObservedState(cluster), limits, hooks)
     field = HookedStage(stage, says, takes_s)
-    moments: list[Moment] = []
+    moments: list[RunMoment] = []
     journal = field._journal
-    draining = Draining(engine, field, journal, OwnLock(), StageClock(stage), Scribe(), moments.extend, wish)
+    draining = Draining(engine, field, journal, OwnLock(), StageClock(stage), JournalWriter(), moments.extend, wish)
     return draining.to_the_end(), field, moments
 
 
-def at(moments: Sequence[Moment], what: Happened) -> list[float]:
+def at(moments: Sequence[RunMoment], what: Happened) -> list[float]:
     return [moment.at_s for moment in moments if moment.what is what]
 
 
 def test_a_wave_begins_only_when_the_one_before_has_soaked() -> None:
-    _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(soak_s=120))
+    _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=RunLimits(soak_s=120))
     moments = rehearsal.moments
     begun, done, soaking = at(moments, Happened.BEGUN), at(moments, Happened.DONE), at(moments, Happened.SOAKING)
     assert soaking == done[:-1], "there is nothing to wait for after the last"
@@ -106,12 +106,12 @@ def test_a_wave_begins_only_when_the_one_before_has_soaked() -> None:
 
 
 def test_a_soak_may_be_long() -> None:
-    _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(soak_s=7200))
+    _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=RunLimits(soak_s=7200))
     assert not rehearsal.undone and rehearsal.ended_s > 4 * 3600
 
 
 def test_where_no_wave_waits_there_is_no_soak() -> None:
-    soaked = rehearse(a_cluster()[1], BLUE, DrainPolicy(), limits=Limits(soak_s=600))[1]
+    soaked = rehearse(a_cluster()[1], BLUE, DrainPolicy(), limits=RunLimits(soak_s=600))[1]
     assert soaked.moments == rehearse(a_cluster()[1], BLUE, DrainPolicy())[1].moments
 
 
@@ -119,7 +119,7 @@ def test_guards_go_on_watching_while_it_soaks() -> None:
     plane, stage = made(*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(6)))
     for i in range(3, 6):
         plane.agenda.after(100.0, lambda name=f"new-{i}": mishaps.lose(plane, name))
-    _, rehearsal = rehearse(stage, BLUE, ONE_BY_ONE, limits=Limits(soak_s=600))
+    _, rehearsal = rehearse(stage, BLUE, ONE_BY_ONE, limits=RunLimits(soak_s=600))
     (stopped,) = (moment for moment in rehearsal.moments if moment.what is Happened.STOPPED)
     assert "nodes became NotReady" in stopped.why and 100 <= stopped.at_s < 600
     assert len(at(rehearsal.moments, Happened.BEGUN)) == 1, "the next wave is not begun"
@@ -148,7 +148,7 @@ def test_without_waves_the_whole_drain_is_one() -> None:
         (BEFORE_WAVE, 1, ["old-0", "old-1", "old-2"]),
         (AFTER_WAVE, 1, ["old-0", "old-1", "old-2"]),
     ]
-    last = [act for act in field.all if not isinstance(act, Release)][-1]
+    last = [act for act in field.all if not isinstance(act, ReleaseNode)][-1]
     assert isinstance(last, Hook), "it ends, and nodes are released, only when that was answered"
 
 
@@ -188,19 +188,21 @@ def test_the_last_hook_counts_too() -> None:
 
 def test_who_stops_it_does_not_wait_for_a_hook() -> None:
     _, stage = a_cluster()
-    ended, field, _ = ran(stage, takes_s=10**6, wish=lambda: Wished(Wish.STOP) if stage.seconds > 30 else Wished())
+    ended, field, _ = ran(
+        stage, takes_s=10**6, wish=lambda: RunWishState(RunWish.STOP) if stage.seconds > 30 else RunWishState()
+    )
     assert ended.stopped == "the user stopped it" and stage.seconds < 100 and len(field.hooks) == 1
 
 
 def test_while_it_is_paused_no_hook_is_asked_for() -> None:
     _, stage = a_cluster()
-    ended, _, moments = ran(stage, wish=lambda: Wished(Wish.PAUSE) if stage.seconds < 50 else Wished())
+    ended, _, moments = ran(stage, wish=lambda: RunWishState(RunWish.PAUSE) if stage.seconds < 50 else RunWishState())
     assert ended.whole and at(moments, Happened.HOOKED)[0] >= 50
 
 
 def test_soaking_and_hooks_together() -> None:
     _, stage = a_cluster()
-    ended, _, moments = ran(stage, limits=Limits(soak_s=60))
+    ended, _, moments = ran(stage, limits=RunLimits(soak_s=60))
     whats = [m.what for m in moments if m.what in (Happened.BEGUN, Happened.DONE, Happened.SOAKING, Happened.HOOKED)]
     one = [Happened.HOOKED, Happened.BEGUN, Happened.DONE, Happened.SOAKING, Happened.HOOKED]
     assert ended.whole and whats == [*one, *one, Happened.HOOKED, Happened.BEGUN, Happened.DONE, Happened.HOOKED]

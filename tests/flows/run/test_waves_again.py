@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.account import nodes_of
 from kubectl_eksdoc.drain.run.journal import replay
-from kubectl_eksdoc.drain.run.limits import Limits
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
-from kubectl_eksdoc.flows.run.draining import Ended, Wish, Wished
-from kubectl_eksdoc.flows.run.running import Meant, Running, Told, go_on, run_plan
+from kubectl_eksdoc.flows.run.draining import DrainRunEnd, RunWish, RunWishState
+from kubectl_eksdoc.flows.run.running import ResumedIntent, RunEnvironment, RunHeader, go_on, run_plan
 from kubectl_eksdoc.kubernetes.news import HookEnded
 from kubectl_eksdoc.model.acts import Hook
-from kubectl_eksdoc.model.journal import Note, Noted
+from kubectl_eksdoc.model.journal import JournalNote, Note
 from tests.flows.fields import OwnLock, StageClock
 from tests.flows.run.test_rolling_back import AdoptedJournal
 from tests.flows.run.test_waves import BLUE, BOTH, ONE_BY_ONE, HookedStage, a_cluster, yes
@@ -35,34 +35,34 @@ class World:
         _, self.stage = a_cluster()
         self.journal = Begins()
         self.policy = policy
-        self.moments: list[Moment] = []
+        self.moments: list[RunMoment] = []
         self.hooks: list[Hook] = []
 
-    def running(self, dones: int) -> Running:
+    def running(self, dones: int) -> RunEnvironment:
         def says(hook: Hook) -> HookEnded:
             self.hooks.append(hook)
             return yes(hook)
 
-        def listen(moments: Sequence[Moment]) -> None:
+        def listen(moments: Sequence[RunMoment]) -> None:
             self.moments += moments
 
-        def wish() -> Wished:
+        def wish() -> RunWishState:
             done = sum(moment.what is Happened.DONE for moment in self.moments)
-            return Wished(Wish.STOP if done >= dones else Wish.GO_ON)
+            return RunWishState(RunWish.STOP if done >= dones else RunWish.GO_ON)
 
         field = HookedStage(self.stage, says, 0.0, self.journal)
         clock = StageClock(self.stage)
-        made = (field, self.journal, OwnLock(), clock, listen, wish, Limits(soak_s=60))
-        return Running(*made, hooks=BOTH)  # type: ignore[arg-type]
+        made = (field, self.journal, OwnLock(), clock, listen, wish, RunLimits(soak_s=60))
+        return RunEnvironment(*made, hooks=BOTH)  # type: ignore[arg-type]
 
-    def begun(self) -> Ended:
+    def begun(self) -> DrainRunEnd:
         cluster, plan = plan_drain(self.stage, BLUE, self.policy)
         self.stage.start(pace_of(cluster))
-        return run_plan(cluster, plan, Told("", "d", "1", "ada", "desk", ()), self.running(1))
+        return run_plan(cluster, plan, RunHeader("", "d", "1", "ada", "desk", ()), self.running(1))
 
-    def gone_on(self, dones: int) -> Ended:
+    def gone_on(self, dones: int) -> DrainRunEnd:
         self.stage.news()
-        return go_on("", self.stage, Meant(self.policy), self.running(dones))[1]
+        return go_on("", self.stage, ResumedIntent(self.policy), self.running(dones))[1]
 
     def waves(self) -> list[int]:
         return [node.wave for node in nodes_of(replay(self.journal.read()))]
@@ -82,7 +82,7 @@ def test_what_is_left_of_a_wave_goes_in_the_next_one() -> None:
     """It is stopped in the midst of the first: nobody has noted that its node is done."""
     world = World()
     world.begun()
-    ends = (Noted.NODE_DONE, Noted.ENDED)
+    ends = (JournalNote.NODE_DONE, JournalNote.ENDED)
     world.journal.entries = [e for e in world.journal.entries if not (isinstance(e, Note) and e.what in ends)]
     ended = world.gone_on(9)
     assert ended.whole and sorted(target.wave for target in ended.record.plan.targets) == [2, 3, 4]

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kubectl_eksdoc.imds_probe.affected import Inside
+from kubectl_eksdoc.imds_probe.affected import PodEvidence
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
-    MachinesTold,
+    MachineFacts,
     MetadataOptions,
     NodeGroup,
     SaidOptions,
@@ -66,7 +66,7 @@ class Cloud:
     classes: dict[str, SaidOptions | Unknown]
     pods: Sequence[Pod] = ()
 
-    inside: Mapping[str, Inside] = field(default_factory=dict)
+    inside: Mapping[str, PodEvidence] = field(default_factory=dict)
 
     def facts(self) -> MetadataFacts:
         read = tuple(KindRead(kind, ReadState.READ) for kind in (kinds.NODE_CLASSES, kinds.NODE_POOLS))
@@ -77,7 +77,7 @@ class Cloud:
             reads=read,
             node_classes=tuple(NodeClass(name, said) for name, said in sorted(known.items())),
         )
-        told = MachinesTold(
+        told = MachineFacts(
             self.instances,
             self.groups,
             self.scaling,

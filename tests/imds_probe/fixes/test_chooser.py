@@ -21,8 +21,8 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
     REPLACE_NODES,
     RESTART_PODS,
     TEMPLATE_VERSION,
-    Choice,
     Fix,
+    FixOptions,
 )
 from kubectl_eksdoc.imds_probe.sources import nodes_alike
 from kubectl_eksdoc.model.asked import Unknown
@@ -46,7 +46,7 @@ from tests.imds_probe.fixes.nodes_of_all_kinds import (
 CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
 
 
-def choice(of: Cloud, hops: int = POD) -> Choice:
+def choice(of: Cloud, hops: int = POD) -> FixOptions:
     """Of the nodes that are first."""
     facts = of.facts()
     return choices(nodes_alike(facts, hops)[0], facts, hops, vpc="vpc-1")
@@ -224,7 +224,7 @@ def test_a_scaling_group_launches_from_what_its_version_means() -> None:
 
 
 def test_where_pods_reach_it_there_is_nothing_to_choose() -> None:
-    assert choice(cloud("own template", options=TWO, said=SaidOptions("required", 2))) == Choice()
+    assert choice(cloud("own template", options=TWO, said=SaidOptions("required", 2))) == FixOptions()
 
 
 a_hop_limit = some.integers(1, 4)

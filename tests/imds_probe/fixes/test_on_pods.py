@@ -7,11 +7,11 @@ import shlex
 from dataclasses import replace
 
 from kubectl_eksdoc.amazon.metadata_service import POD
-from kubectl_eksdoc.imds_probe.affected import Inside, Judged
+from kubectl_eksdoc.imds_probe.affected import JudgedPods, PodEvidence
 from kubectl_eksdoc.imds_probe.fixes.chooser import choices
-from kubectl_eksdoc.imds_probe.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, Choice
+from kubectl_eksdoc.imds_probe.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, FixOptions
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
-from kubectl_eksdoc.imds_probe.programs import Started
+from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.imds_probe.sources import nodes_alike
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import PodIdentity
@@ -34,23 +34,23 @@ def controller(name: str = "aws-load-balancer-controller", image: str = LBC, own
 
 def chosen(
     *pods: Pod,
-    started: Started | None = None,
+    started: ContainerCommand | None = None,
     identities: frozenset[PodIdentity] | Unknown = NONE,
     kind: str = "managed",
     vpc: str = "vpc-1",
-) -> Choice:
+) -> FixOptions:
     of = cloud(kind)
     of.pods = pods
-    of.inside = {pod.key: Inside(started) for pod in pods}
+    of.inside = {pod.key: PodEvidence(started) for pod in pods}
     facts = of.facts()
     (alike,) = nodes_alike(facts)
-    judged = Judged(alike.here, alike.later, identities, NOW)
-    found = [judged.affected(pod, Inside(started)) for pod in pods]
+    judged = JudgedPods(alike.here, alike.later, identities, NOW)
+    found = [judged.affected(pod, PodEvidence(started)) for pod in pods]
     return choices(alike, facts, POD, [each for each in found if each is not None], vpc)
 
 
 def test_the_load_balancer_controller_is_told_region_and_vpc() -> None:
-    found = chosen(controller(), started=Started(("--cluster-name=prod",)))
+    found = chosen(controller(), started=ContainerCommand(("--cluster-name=prod",)))
     flags = found.named(CONTROLLER_FLAGS)
     assert flags is not None and flags.when is When.NOW and flags.blast.size == (0, 1, 0)
     (patch,) = flags.commands
@@ -63,24 +63,24 @@ def test_the_load_balancer_controller_is_told_region_and_vpc() -> None:
 
 
 def test_where_variables_do_it_they_are_set() -> None:
-    found = chosen(controller(), started=Started(("--aws-vpc-id=vpc-1",))).named(CONTROLLER_FLAGS)
+    found = chosen(controller(), started=ContainerCommand(("--aws-vpc-id=vpc-1",))).named(CONTROLLER_FLAGS)
     assert found is not None and found.commands == (
         "kubectl set env deployment/aws-load-balancer-controller -n kube-system --context prod AWS_REGION=eu-west-1",
     )
 
 
 def test_what_it_was_given_is_not_given_again() -> None:
-    found = chosen(controller(), started=Started(("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1")))
+    found = chosen(controller(), started=ContainerCommand(("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1")))
     assert found.named(CONTROLLER_FLAGS) is None and found.named(OWN_ROLE) is not None
 
 
 def test_a_vpc_that_is_not_known_makes_no_line() -> None:
-    assert chosen(controller(), started=Started(), vpc="").named(CONTROLLER_FLAGS) is None
+    assert chosen(controller(), started=ContainerCommand(), vpc="").named(CONTROLLER_FLAGS) is None
 
 
 def test_a_role_by_pod_identity_with_its_agent_and_back() -> None:
     scaler = controller("cluster-autoscaler", "registry.k8s.io/autoscaling/cluster-autoscaler:v1.30.0")
-    fix = chosen(scaler, started=Started(("--cloud-provider=aws",))).named(OWN_ROLE)
+    fix = chosen(scaler, started=ContainerCommand(("--cloud-provider=aws",))).named(OWN_ROLE)
     assert fix is not None and fix.when is When.LATER
     agent, role, associate, restart = fix.commands
     assert "create-addon" in agent and "eks-pod-identity-agent" in agent
@@ -94,13 +94,13 @@ def test_a_role_by_pod_identity_with_its_agent_and_back() -> None:
 
 def test_where_the_agent_runs_it_is_not_made_again() -> None:
     agent = controller("agent", "public.ecr.aws/eks/eks-pod-identity-agent:v1", owner="DaemonSet/agent")
-    found = chosen(controller(), agent, started=Started()).named(OWN_ROLE)
+    found = chosen(controller(), agent, started=ContainerCommand()).named(OWN_ROLE)
     assert found is not None and not any("create-addon" in line for line in found.commands)
 
 
 def test_a_role_that_came_after_the_start_needs_a_restart_alone() -> None:
     known = frozenset({PodIdentity("kube-system", "aws-load-balancer-controller")})
-    found = chosen(controller(), started=Started(), identities=known)
+    found = chosen(controller(), started=ContainerCommand(), identities=known)
     again = found.named(RESTART_PODS)
     assert again is not None and again.commands == (
         "kubectl rollout restart deployment aws-load-balancer-controller -n kube-system --context prod",
@@ -109,7 +109,7 @@ def test_a_role_that_came_after_the_start_needs_a_restart_alone() -> None:
 
 
 def test_auto_mode_leaves_the_pods_own_ways() -> None:
-    found = chosen(controller(), started=Started(), kind="auto")
+    found = chosen(controller(), started=ContainerCommand(), kind="auto")
     assert [each.name for each in found.fixes] == [CONTROLLER_FLAGS, OWN_ROLE] and found.cannot
 
 
@@ -118,7 +118,7 @@ def test_of_merely_possible_ones_nobody_knows_what_they_need() -> None:
 
 
 def test_fargate_has_irsa_and_no_pod_identity() -> None:
-    found = chosen(controller(), started=Started(), kind="fargate").named(OWN_ROLE)
+    found = chosen(controller(), started=ContainerCommand(), kind="fargate").named(OWN_ROLE)
     assert found is not None and not any("pod-identity" in line for line in (*found.commands, *found.back))
     provider, role, annotate, restart = found.commands
     assert provider == "eksctl utils associate-iam-oidc-provider --cluster prod --region eu-west-1 --approve"
@@ -129,9 +129,9 @@ def test_fargate_has_irsa_and_no_pod_identity() -> None:
 
 def test_on_fargate_an_association_is_no_role() -> None:
     of = cloud("fargate", "managed")
-    started = Started(("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1"))
+    started = ContainerCommand(("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1"))
     there = [replace(controller(), name=f"p{at}", uid=f"u{at}", node=f"n{at}") for at in (0, 1)]
-    of.pods, of.inside = there, {pod.key: Inside(started) for pod in there}
+    of.pods, of.inside = there, {pod.key: PodEvidence(started) for pod in there}
     facts = of.facts()
     known = frozenset({PodIdentity("kube-system", "aws-load-balancer-controller")})
     plan = plan_metadata(replace(facts, told=replace(facts.told, identities=known)), POD)
@@ -140,5 +140,5 @@ def test_on_fargate_an_association_is_no_role() -> None:
 
 
 def test_auto_mode_has_the_agent_built_in() -> None:
-    found = chosen(controller(), started=Started(), kind="auto").named(OWN_ROLE)
+    found = chosen(controller(), started=ContainerCommand(), kind="auto").named(OWN_ROLE)
     assert found is not None and not any("create-addon" in line for line in found.commands)

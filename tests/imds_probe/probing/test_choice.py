@@ -12,7 +12,7 @@ from kubectl_eksdoc.imds_probe.probing.pods import (
     OS,
     SETTLE_S,
     TEMPLATE_VERSION,
-    Manner,
+    ProbeSettings,
     likes,
     manifests,
     probe_pods,
@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.metadata import Network
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node
 from kubectl_eksdoc.model.placing import PodStand
-from kubectl_eksdoc.probes import Now, stand_of, too_late
+from kubectl_eksdoc.probes import ProbeStage, stand_of, too_late
 from tests.builders import a_node
 
 
@@ -95,11 +95,11 @@ def test_pods_are_named_shortly_and_alone() -> None:
 
 
 def test_a_deadline_is_later_than_all_that_is_waited_for() -> None:
-    assert Manner(wait_s=10).deadline_s > 10 + SETTLE_S + LONGEST_S
+    assert ProbeSettings(wait_s=10).deadline_s > 10 + SETTLE_S + LONGEST_S
 
 
 def test_what_is_made_first_owns_the_rest() -> None:
-    owner, *pods = manifests("cafe", probe_pods("cafe", ["n"], tuple(Network)), Manner())
+    owner, *pods = manifests("cafe", probe_pods("cafe", ["n"], tuple(Network)), ProbeSettings())
     assert owner["kind"] == "ConfigMap" and [pod["kind"] for pod in pods] == ["Pod", "Pod"]
     for pod in pods:
         assert pod["spec"]["automountServiceAccountToken"] is False
@@ -110,12 +110,12 @@ def test_what_is_made_first_owns_the_rest() -> None:
 @pytest.mark.parametrize(
     ("stand", "found"),
     [
-        (PodStand("p", "Succeeded", ended=0), Now.READ),
-        (PodStand("p", "Running", ended=0), Now.READ),
-        (PodStand("p", "Failed", ended=1), Now.READ),
-        (PodStand("p", "Running"), Now.WAIT),
-        (PodStand("p"), Now.WAIT),
-        (PodStand("p", waiting="ContainerCreating"), Now.WAIT),
+        (PodStand("p", "Succeeded", ended=0), ProbeStage.READ),
+        (PodStand("p", "Running", ended=0), ProbeStage.READ),
+        (PodStand("p", "Failed", ended=1), ProbeStage.READ),
+        (PodStand("p", "Running"), ProbeStage.WAIT),
+        (PodStand("p"), ProbeStage.WAIT),
+        (PodStand("p", waiting="ContainerCreating"), ProbeStage.WAIT),
         (None, "the pod was deleted"),
         (PodStand("p", "Failed", "OutOfcpu", "Pod was rejected"), "the node has no room for it (OutOfcpu: Pod was"),
         (PodStand("p", "Failed", "DeadlineExceeded", "x", ended=137), "the kubelet refused or ended it (DeadlineExc"),
@@ -125,9 +125,9 @@ def test_what_is_made_first_owns_the_rest() -> None:
         (PodStand("p", "Failed"), "it failed"),
     ],
 )
-def test_what_is_made_of_a_pod(stand: PodStand | None, found: Now | str) -> None:
+def test_what_is_made_of_a_pod(stand: PodStand | None, found: ProbeStage | str) -> None:
     made = stand_of(stand)
-    if isinstance(found, Now):
+    if isinstance(found, ProbeStage):
         assert made is found
     else:
         assert isinstance(made, Unknown) and found in made.why

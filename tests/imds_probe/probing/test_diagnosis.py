@@ -7,30 +7,30 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
-from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause, Diagnosis, diagnosis
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause, ProbeDiagnosis, diagnosis
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.metadata import Ask, Family, Report, Seen, Step
+from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, ProbeReport, ProbeStep
 
 OK, NO_TOKEN, NO = 200, 401, 403
 REFUSED, TIMEOUT, RESET = 7, 28, 56
 
 
-def answered(ask: Ask, code: int) -> Step:
-    return Step(ask, 0, code, 0.3, 1.0)
+def answered(ask: Ask, code: int) -> ProbeStep:
+    return ProbeStep(ask, 0, code, 0.3, 1.0)
 
 
-def lost(ask: Ask, exit: int = TIMEOUT) -> Step:
-    return Step(ask, exit, 0, 0.3, 3000.0)
+def lost(ask: Ask, exit: int = TIMEOUT) -> ProbeStep:
+    return ProbeStep(ask, exit, 0, 0.3, 3000.0)
 
 
-def unconnected(ask: Ask, exit: int = TIMEOUT) -> Step:
-    return Step(ask, exit, 0, None, 2000.0)
+def unconnected(ask: Ask, exit: int = TIMEOUT) -> ProbeStep:
+    return ProbeStep(ask, exit, 0, None, 2000.0)
 
 
-def seen(*steps: Step, instance: str = "") -> Report:
+def seen(*steps: ProbeStep, instance: str = "") -> ProbeReport:
     """The same on both families of addresses."""
-    return Report(Seen(steps, instance), Seen(steps, instance))
+    return ProbeReport(FamilyAnswer(steps, instance), FamilyAnswer(steps, instance))
 
 
 REACHED = seen(*map(answered, Ask, (NO_TOKEN, OK, OK)), instance="i-1")
@@ -68,7 +68,7 @@ NOT_RUN = Unknown("the node has no room for it")
         (NOT_RUN, FORBIDDEN, Reach.UNKNOWN, Cause.UNKNOWN),
     ],
 )
-def test_each_way_it_can_go(own: Report, host: Report, reach: Reach, cause: Cause) -> None:
+def test_each_way_it_can_go(own: ProbeReport, host: ProbeReport, reach: Reach, cause: Cause) -> None:
     found = diagnosis(own, host)
     assert (found.reach, found.cause) == (reach, cause)
 
@@ -80,7 +80,7 @@ def test_what_was_not_asked_is_doubt() -> None:
 
 
 def test_a_pod_that_did_not_run_says_why() -> None:
-    assert diagnosis(NOT_RUN, REACHED) == Diagnosis(Reach.UNKNOWN, Cause.UNKNOWN, NOT_RUN.why)
+    assert diagnosis(NOT_RUN, REACHED) == ProbeDiagnosis(Reach.UNKNOWN, Cause.UNKNOWN, NOT_RUN.why)
 
 
 def test_a_connection_that_somebody_ends_is_doubt() -> None:
@@ -118,7 +118,7 @@ def test_what_ec2_says_makes_it_sure() -> None:
         (FORBIDDEN, MetadataOptions("required", 2), "the endpoint is enabled"),
     ],
 )
-def test_what_ec2_says_makes_it_doubtful(own: Report, options: MetadataOptions, doubt: str) -> None:
+def test_what_ec2_says_makes_it_doubtful(own: ProbeReport, options: MetadataOptions, doubt: str) -> None:
     plain, found = diagnosis(own, FORBIDDEN if own is FORBIDDEN else REACHED), None
     found = diagnosis(own, FORBIDDEN if own is FORBIDDEN else REACHED, options)
     assert doubt in found.doubt
@@ -133,23 +133,23 @@ def test_one_instance_only() -> None:
 
 codes = some.sampled_from([0, 200, 400, 401, 403, 404, 500, 503])
 steps = some.builds(
-    Step,
+    ProbeStep,
     some.sampled_from(Ask),
     some.sampled_from([0, 7, 28, 52, 56, 127]),
     codes,
     some.none() | some.floats(0.01, 3000),
     some.floats(0, 3000),
 )
-sights = some.builds(Seen, some.lists(steps, max_size=4).map(tuple), some.sampled_from(["", "i-1", "i-2"]))
-answers = some.builds(Report, sights, sights) | some.just(NOT_RUN)
+sights = some.builds(FamilyAnswer, some.lists(steps, max_size=4).map(tuple), some.sampled_from(["", "i-1", "i-2"]))
+answers = some.builds(ProbeReport, sights, sights) | some.just(NOT_RUN)
 options = some.none() | some.builds(
     MetadataOptions, some.sampled_from(["required", "optional"]), some.integers(1, 64), some.booleans()
 )
 
 
-@given(answers, answers, options, some.sampled_from(Family))
+@given(answers, answers, options, some.sampled_from(AddressFamily))
 def test_reach_is_never_better_than_what_was_seen(
-    own: Report | Unknown, host: Report | Unknown, options: MetadataOptions | None, family: Family
+    own: ProbeReport | Unknown, host: ProbeReport | Unknown, options: MetadataOptions | None, family: AddressFamily
 ) -> None:
     found = diagnosis(own, host, options, family)
     assert found.why

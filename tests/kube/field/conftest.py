@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
+from kubectl_eksdoc.kube.field.live import LiveRunField
 from tests.embedded.clients import worlds
 from tests.kube.field.fields import among, connection, field_on
 
@@ -17,13 +17,13 @@ from tests.kube.field.fields import among, connection, field_on
 @pytest.fixture
 def api() -> Iterator[Api]:
     """Its controllers are at work, its time stands still."""
-    made = worlds.api_of("small-traps", ByHand())
+    made = worlds.api_of("small-traps", ManualTime())
     yield made
     assert list(made.faults) == []
 
 
 @pytest.fixture
-def field(api: Api, tmp_path: Path) -> Iterator[LiveField]:
+def field(api: Api, tmp_path: Path) -> Iterator[LiveRunField]:
     """Nothing goes wrong."""
     with among(api) as server, field_on(connection(server, tmp_path)) as made:
         yield made

@@ -8,19 +8,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
-from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
-from kubectl_eksdoc.embedded.serving.targets import Answering
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.field.live import LiveField
-from kubectl_eksdoc.kube.field.watches import Following
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.targets import RequestHandler
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.field.live import LiveRunField
+from kubectl_eksdoc.kube.field.watches import WatchTimes
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
-from kubectl_eksdoc.kubernetes.news import Answered, Attached, Found, News
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import AttachedVolumes, News, PodsFound, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act
 from kubectl_eksdoc.model.api_objects import Doc
@@ -33,8 +33,10 @@ from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
 RUN = "run-1"
-HASTY = Patience(first_pause=0.01, longest_pause=0.05, longest_retry_after=0.02, connect=1.0, silence=0.5, refused=0.0)
-SHORT = Following(each=1.0, grace=0.3, answer=0.5, away=0.6)
+HASTY = RetryPolicy(
+    first_pause=0.01, longest_pause=0.05, longest_retry_after=0.02, connect=1.0, silence=0.5, refused=0.0
+)
+SHORT = WatchTimes(each=1.0, grace=0.3, answer=0.5, away=0.6)
 WATCHED = (kinds.PODS, kinds.BUDGETS, kinds.NODES)
 SOON_S = 10.0
 """What a test waits for comes within this, or never."""
@@ -44,11 +46,11 @@ def nodes_alone() -> Api:
     """An API of nodes, on which nobody works."""
     plane = ControlPlane(worlds.START, StoredFacts(), seed=7)
     plane.load(kinds.NODES.full_name, (doc for doc in worlds.documents("small-traps") if doc["kind"] == "Node"))
-    return Api(plane, worlds.SETUP, ByHand())
+    return Api(plane, worlds.SETUP, ManualTime())
 
 
 @contextlib.contextmanager
-def among(api: Answering, *faults: str | Fault, seed: int = 1) -> Iterator[Server]:
+def among(api: RequestHandler, *faults: str | Fault, seed: int = 1) -> Iterator[SimulatedApiServer]:
     """The API served with faults, by name or as they are."""
     named = made([parse(each) for each in faults if isinstance(each, str)], seed).requests
     others = [each for each in faults if isinstance(each, Fault)]
@@ -57,14 +59,14 @@ def among(api: Answering, *faults: str | Fault, seed: int = 1) -> Iterator[Serve
     assert not server.errors
 
 
-class _AtOnceAgain(Server):
+class _AtOnceAgain(SimulatedApiServer):
     """Takes an address that was just left."""
 
     allow_reuse_address = True
 
 
 @contextlib.contextmanager
-def serving_again(api: Answering, port: int) -> Iterator[Server]:
+def serving_again(api: RequestHandler, port: int) -> Iterator[SimulatedApiServer]:
     """On the port of a server that was made here, too, and is closed; 0: on any."""
     with _AtOnceAgain(api, port) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -76,38 +78,42 @@ def serving_again(api: Answering, port: int) -> Iterator[Server]:
             thread.join()
 
 
-def connection(server: Server, folder: Path, page_size: int = 20, token: str = worlds.ADMIN_TOKEN) -> Connection:
+def connection(
+    server: SimulatedApiServer, folder: Path, page_size: int = 20, token: str = worlds.ADMIN_TOKEN
+) -> Connection:
     return Connection(kubeconfig=kubeconfigs.one(folder / "config", server.url(token)), page_size=page_size)
 
 
 @contextlib.contextmanager
-def field_on(to: Connection, run: str = RUN, patience: Patience = HASTY) -> Iterator[LiveField]:
-    with contextlib.closing(LiveField(to, run, patience=patience, following=SHORT)) as field:
+def field_on(to: Connection, run: str = RUN, patience: RetryPolicy = HASTY) -> Iterator[LiveRunField]:
+    with contextlib.closing(LiveRunField(to, run, patience=patience, following=SHORT)) as field:
         yield field
 
 
-def answer_to(field: LiveField, act: Act) -> Status | Lost | tuple[Pod, ...] | Attached:
+def answer_to(field: LiveRunField, act: Act) -> ApiStatus | LostAnswer | tuple[Pod, ...] | AttachedVolumes:
     """Do it, and wait for its one answer."""
     field.do(act)
     (found,) = answers(field, 1)
     assert type(found.act) is type(act) and found.act == act
-    if isinstance(found, Attached):
+    if isinstance(found, AttachedVolumes):
         return found
-    return found.answer if isinstance(found, Answered) else found.pods
+    return found.answer if isinstance(found, RequestAnswered) else found.pods
 
 
-def answers(field: LiveField, count: int) -> list[Answered | Found | Attached]:
-    found: list[Answered | Found | Attached] = []
+def answers(field: LiveRunField, count: int) -> list[RequestAnswered | PodsFound | AttachedVolumes]:
+    found: list[RequestAnswered | PodsFound | AttachedVolumes] = []
 
     def enough() -> bool:
-        found.extend(each for each in field.news(0.05) if isinstance(each, (Answered, Found, Attached)))
+        found.extend(
+            each for each in field.news(0.05) if isinstance(each, (RequestAnswered, PodsFound, AttachedVolumes))
+        )
         return len(found) >= count
 
     wait_until(enough)
     return found
 
 
-def heard(field: LiveField, seen: Seen, until: Callable[[], bool]) -> list[News]:
+def heard(field: LiveRunField, seen: ObservedState, until: Callable[[], bool]) -> list[News]:
     """Take news into `seen` until something is so."""
     told: list[News] = []
 
@@ -128,11 +134,11 @@ def wait_until(true: Callable[[], bool]) -> None:
         assert time.monotonic() < end_s, "it never came"
 
 
-def nothing_seen() -> Seen:
-    return Seen(Cluster(Identity(), Source.LIVE, worlds.START))
+def nothing_seen() -> ObservedState:
+    return ObservedState(Cluster(Identity(), Source.LIVE, worlds.START))
 
 
-def same(seen: Seen, cluster: Cluster) -> bool:
+def same(seen: ObservedState, cluster: Cluster) -> bool:
     """Whether what was watched is what is there."""
     return (
         {pod.uid: pod for pod in seen.pods()} == {pod.uid: pod for pod in cluster.pods}
@@ -141,7 +147,7 @@ def same(seen: Seen, cluster: Cluster) -> bool:
     )
 
 
-def read(server: Server, folder: Path, resources: Sequence[Resource] = WATCHED) -> Cluster:
+def read(server: SimulatedApiServer, folder: Path, resources: Sequence[Resource] = WATCHED) -> Cluster:
     return LiveReader(connection(server, folder / "reader")).read(resources)
 
 

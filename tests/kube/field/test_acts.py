@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.drain.run.answers import Next, Trouble, read
+from kubectl_eksdoc.drain.run.answers import Next, RunTrouble, read
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.serving import faults as fault_answers
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Answered as Instead
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.writes import eviction
-from kubectl_eksdoc.kubernetes.api.statuses import Details, Lost, Status
-from kubectl_eksdoc.kubernetes.news import Answered
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer
+from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Evict, ListPods, Look
+from kubectl_eksdoc.model.acts import Evict, ListPods, ReadPod
 from kubectl_eksdoc.model.api_objects import at, with_value
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -38,9 +38,9 @@ class Asked:
     def __init__(self, api: Api, *methods: str) -> None:
         self._api = api
         self._methods = methods
-        self.requests: list[Request] = []
+        self.requests: list[ServedRequest] = []
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         if request.method in self._methods:
             self.requests.append(request)
         return self._api.handle(request)
@@ -58,7 +58,7 @@ class Meeting:
         self._bad = Faulty(self._api, faults, lambda seconds: None)
         self.count = 0
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         if not request.path.endswith("/eviction"):
             return self._api.handle(request)
         self.count += 1
@@ -91,7 +91,7 @@ def test_an_eviction_is_of_one_uid_and_never_without_grace(api: Api, tmp_path: P
     with among(heard) as server, field_on(connection(server, tmp_path)) as field:
         for pod, (asked, sent) in zip(pods, wanted.items(), strict=False):
             answer = answer_to(field, Evict(pod, asked))
-            assert isinstance(answer, Status) and answer.code == 201
+            assert isinstance(answer, ApiStatus) and answer.code == 201
             request = heard.requests.pop()
             assert request.path == f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction"
             assert request.headers["content-type"] == "application/json" and not heard.requests
@@ -103,27 +103,27 @@ def test_an_eviction_is_of_one_uid_and_never_without_grace(api: Api, tmp_path: P
             assert is_leaving(api, pod)
 
 
-def test_a_pod_that_has_come_in_its_place_is_not_evicted(api: Api, field: LiveField, tmp_path: Path) -> None:
+def test_a_pod_that_has_come_in_its_place_is_not_evicted(api: Api, field: LiveRunField, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
     there = pod
     gone = Pod(**{name: getattr(pod, name) for name in Pod.__slots__} | {"uid": "uid-before"})
     answer = answer_to(field, Evict(gone))
-    assert isinstance(answer, Status) and answer.code == 409
+    assert isinstance(answer, ApiStatus) and answer.code == 409
     assert read(answer).next is Next.GONE
     assert not is_leaving(api, there)
 
 
-def test_a_pod_that_is_not_there(field: LiveField, api: Api, tmp_path: Path) -> None:
+def test_a_pod_that_is_not_there(field: LiveRunField, api: Api, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
     gone = Pod(**{name: getattr(pod, name) for name in Pod.__slots__} | {"name": "nobody"})
     answer = answer_to(field, Evict(gone))
-    assert isinstance(answer, Status) and answer.code == 404
+    assert isinstance(answer, ApiStatus) and answer.code == 404
     assert answer.details is not None and (answer.details.kind, answer.details.name) == ("pods", "nobody")
     assert read(answer).next is Next.GONE
-    assert answer_to(field, Look(gone)) == ()
+    assert answer_to(field, ReadPod(gone)) == ()
 
 
-def test_a_budget_that_is_used_up_says_so_in_its_cause(field: LiveField, api: Api, tmp_path: Path) -> None:
+def test_a_budget_that_is_used_up_says_so_in_its_cause(field: LiveRunField, api: Api, tmp_path: Path) -> None:
     pods = pods_of(api, tmp_path)
     used_up = api.now(lambda plane: [i for i in plane.store.list("poddisruptionbudgets.policy") if none_left(i.doc)])
     labels = [(item.key[0], at(item.doc, "spec", "selector", "matchLabels") or {}) for item in used_up]
@@ -134,8 +134,8 @@ def test_a_budget_that_is_used_up_says_so_in_its_cause(field: LiveField, api: Ap
         if pod.ready and pod.namespace == space and wanted and wanted.items() <= dict(pod.labels).items()
     )
     answer = answer_to(field, Evict(pod))
-    assert isinstance(answer, Status) and answer.code == 429
-    assert read(answer)[:3] == (Next.BUDGET, Trouble.BUDGET, 0.0)
+    assert isinstance(answer, ApiStatus) and answer.code == 429
+    assert read(answer)[:3] == (Next.BUDGET, RunTrouble.BUDGET, 0.0)
     assert "disruption budget" in read(answer).said and not is_leaving(api, pod)
 
 
@@ -144,22 +144,22 @@ def none_left(budget: dict[str, object]) -> bool:
 
 
 BY_FAULT = {
-    "over-budget": (Next.BUDGET, Trouble.BUDGET, 0.0),
-    "budget-unseen": (Next.BUDGET, Trouble.BUDGET_BEHIND, 10.0),
-    "throttled=7": (Next.AGAIN, Trouble.THROTTLED, 7.0),
-    "server-error": (Next.LOOK, Trouble.SERVER, 1.0),
-    "unavailable": (Next.LOOK, Trouble.SERVER, 1.0),
-    "server-timeout": (Next.LOOK, Trouble.SERVER, 1.0),
-    "forbidden": (Next.AGAIN, Trouble.RIGHT, 10.0),
-    "denied": (Next.AGAIN, Trouble.DENIED, 30.0),
-    "webhook-down": (Next.AGAIN, Trouble.WEBHOOK_DOWN, 30.0),
-    "reset": (Next.LOOK, Trouble.SERVER, 1.0),
-    "answer-lost": (Next.LOOK, Trouble.SERVER, 1.0),
-    "cut-short": (Next.LOOK, Trouble.SERVER, 1.0),
-    "unanswered": (Next.LOOK, Trouble.SERVER, 1.0),
-    "swallowed": (Next.LEAVES, Trouble.NONE, 0.0),
-    "repeated": (Next.LEAVES, Trouble.NONE, 0.0),
-    "slow": (Next.LEAVES, Trouble.NONE, 0.0),
+    "over-budget": (Next.BUDGET, RunTrouble.BUDGET, 0.0),
+    "budget-unseen": (Next.BUDGET, RunTrouble.BUDGET_BEHIND, 10.0),
+    "throttled=7": (Next.AGAIN, RunTrouble.THROTTLED, 7.0),
+    "server-error": (Next.LOOK, RunTrouble.SERVER, 1.0),
+    "unavailable": (Next.LOOK, RunTrouble.SERVER, 1.0),
+    "server-timeout": (Next.LOOK, RunTrouble.SERVER, 1.0),
+    "forbidden": (Next.AGAIN, RunTrouble.RIGHT, 10.0),
+    "denied": (Next.AGAIN, RunTrouble.DENIED, 30.0),
+    "webhook-down": (Next.AGAIN, RunTrouble.WEBHOOK_DOWN, 30.0),
+    "reset": (Next.LOOK, RunTrouble.SERVER, 1.0),
+    "answer-lost": (Next.LOOK, RunTrouble.SERVER, 1.0),
+    "cut-short": (Next.LOOK, RunTrouble.SERVER, 1.0),
+    "unanswered": (Next.LOOK, RunTrouble.SERVER, 1.0),
+    "swallowed": (Next.LEAVES, RunTrouble.NONE, 0.0),
+    "repeated": (Next.LEAVES, RunTrouble.NONE, 0.0),
+    "slow": (Next.LEAVES, RunTrouble.NONE, 0.0),
 }
 DONE = {"server-timeout", "answer-lost", "cut-short", "repeated", "slow"}
 """Faults that leave the eviction done."""
@@ -173,23 +173,23 @@ def test_every_answer_is_read_as_it_is_meant_and_asked_for_once(api: Api, tmp_pa
             pod = next(pod for pod in pods if not is_leaving(api, pod))
             meeting.meets(*made([parse(fault)], 1).requests)
             answer = answer_to(field, Evict(pod))
-            assert isinstance(answer, (Status, Lost))
+            assert isinstance(answer, (ApiStatus, LostAnswer))
             found[fault] = (read(answer)[:3], meeting.count, is_leaving(api, pod))
     assert found == {fault: (expected, 1, fault in DONE) for fault, expected in BY_FAULT.items()}
 
 
-BY_STATUS: list[tuple[Status, tuple[tuple[str, str], ...], tuple[Next, Trouble, float]]] = [
-    (Status(429, "TooManyRequests", "slow down"), (("Retry-After", "9"),), (Next.AGAIN, Trouble.THROTTLED, 9.0)),
-    (Status(503, "", "upstream connect error"), (("Retry-After", "4"),), (Next.LOOK, Trouble.SERVER, 4.0)),
-    (Status(403, "Forbidden", "DisruptedPods map too big"), (), (Next.AGAIN, Trouble.BUDGET_BEHIND, 30.0)),
+BY_STATUS: list[tuple[ApiStatus, tuple[tuple[str, str], ...], tuple[Next, RunTrouble, float]]] = [
+    (ApiStatus(429, "TooManyRequests", "slow down"), (("Retry-After", "9"),), (Next.AGAIN, RunTrouble.THROTTLED, 9.0)),
+    (ApiStatus(503, "", "upstream connect error"), (("Retry-After", "4"),), (Next.LOOK, RunTrouble.SERVER, 4.0)),
+    (ApiStatus(403, "Forbidden", "DisruptedPods map too big"), (), (Next.AGAIN, RunTrouble.BUDGET_BEHIND, 30.0)),
     (
-        Status(404, "NotFound", "gone", Details("b", "policy", "poddisruptionbudgets")),
+        ApiStatus(404, "NotFound", "gone", Details("b", "policy", "poddisruptionbudgets")),
         (),
-        (Next.AGAIN, Trouble.CONTENTION, 0.0),
+        (Next.AGAIN, RunTrouble.CONTENTION, 0.0),
     ),
-    (Status(409, "Conflict", "the object has been modified"), (), (Next.AGAIN, Trouble.CONTENTION, 1.0)),
-    (Status(422, "Invalid", "no"), (), (Next.NEVER, Trouble.REQUEST, 0.0)),
-    (Status(302, "", "moved"), (("Location", "https://login.example/"),), (Next.LOOK, Trouble.SERVER, 1.0)),
+    (ApiStatus(409, "Conflict", "the object has been modified"), (), (Next.AGAIN, RunTrouble.CONTENTION, 1.0)),
+    (ApiStatus(422, "Invalid", "no"), (), (Next.NEVER, RunTrouble.REQUEST, 0.0)),
+    (ApiStatus(302, "", "moved"), (("Location", "https://login.example/"),), (Next.LOOK, RunTrouble.SERVER, 1.0)),
 ]
 
 
@@ -201,23 +201,23 @@ def test_answers_of_others_in_between(api: Api, tmp_path: Path, plain: bool) -> 
         for status, headers, _ in BY_STATUS:
             meeting.meets(Fault(Instead(status, plain=plain, headers=headers)))
             answer = answer_to(field, Evict(pod))
-            assert isinstance(answer, (Status, Lost))
+            assert isinstance(answer, (ApiStatus, LostAnswer))
             found.append((status.code, *read(answer)[:3]))
     expected = {status.code: means for status, _, means in BY_STATUS}
     if plain:
-        expected[404] = (Next.GONE, Trouble.NONE, 0.0)
+        expected[404] = (Next.GONE, RunTrouble.NONE, 0.0)
     assert found == [(code, *means) for code, means in expected.items()]
 
 
 def test_a_login_page_is_no_success(api: Api, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
-    page = Fault(Instead(Status(200, "", "<html>Sign in</html>"), plain=True), EVICTIONS, "POST")
+    page = Fault(Instead(ApiStatus(200, "", "<html>Sign in</html>"), plain=True), EVICTIONS, "POST")
     with among(api, page) as server, field_on(connection(server, tmp_path)) as field:
         answer = answer_to(field, Evict(pod))
-    assert isinstance(answer, Lost) and "Sign in" in answer.said
+    assert isinstance(answer, LostAnswer) and "Sign in" in answer.said
 
 
-def test_a_namespace_that_is_being_deleted(api: Api, field: LiveField, tmp_path: Path) -> None:
+def test_a_namespace_that_is_being_deleted(api: Api, field: LiveRunField, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
 
     def delete(plane: ControlPlane) -> None:
@@ -228,18 +228,18 @@ def test_a_namespace_that_is_being_deleted(api: Api, field: LiveField, tmp_path:
 
     api.now(delete)
     answer = answer_to(field, Evict(pod))
-    assert isinstance(answer, Status) and read(answer)[:2] == (Next.AGAIN, Trouble.NAMESPACE)
+    assert isinstance(answer, ApiStatus) and read(answer)[:2] == (Next.AGAIN, RunTrouble.NAMESPACE)
 
 
-def test_each_act_is_answered_once_however_many_there_are(api: Api, field: LiveField, tmp_path: Path) -> None:
+def test_each_act_is_answered_once_however_many_there_are(api: Api, field: LiveRunField, tmp_path: Path) -> None:
     pods = list(pods_of(api, tmp_path).values())
-    acts = [Look(pod) for pod in pods]
+    acts = [ReadPod(pod) for pod in pods]
     for act in acts:
         field.do(act)
     found = answers(field, len(acts))
     assert sorted(each.act.pod.key for each in found) == sorted(pod.key for pod in pods)  # type: ignore[union-attr]
     assert all(each.pods == (each.act.pod,) for each in found)  # type: ignore[union-attr]
-    assert not [each for each in field.news(0.1) if isinstance(each, Answered)]
+    assert not [each for each in field.news(0.1) if isinstance(each, RequestAnswered)]
 
 
 @pytest.mark.parametrize("page", [3, 500])
@@ -262,7 +262,7 @@ def test_reads_are_tried_until_they_succeed(api: Api, tmp_path: Path, fault: str
     (named,) = made([parse(fault)], 1).requests
     times = Fault(named.effect, path, "GET", watches=False, skip=1, times=6)
     with among(api, times) as server, field_on(connection(server, tmp_path, 3)) as field:
-        assert answer_to(field, Look(pod)) == (pod,)
+        assert answer_to(field, ReadPod(pod)) == (pod,)
         listed = answer_to(field, ListPods(pod.node))
         assert isinstance(listed, tuple) and pod in listed
 
@@ -270,16 +270,16 @@ def test_reads_are_tried_until_they_succeed(api: Api, tmp_path: Path, fault: str
 def test_a_proxy_that_knows_no_pod_is_not_believed(api: Api, tmp_path: Path) -> None:
     """A 404 that names no pod says nothing of the pod."""
     pod = without_budget(api, tmp_path)
-    page = Fault(Instead(Status(404, "", "no such page"), plain=True), rf"/pods/{pod.name}$", "GET", times=4)
+    page = Fault(Instead(ApiStatus(404, "", "no such page"), plain=True), rf"/pods/{pod.name}$", "GET", times=4)
     with among(api, page) as server, field_on(connection(server, tmp_path)) as field:
-        assert answer_to(field, Look(pod)) == (pod,)
+        assert answer_to(field, ReadPod(pod)) == (pod,)
 
 
 def test_a_read_that_is_refused_for_good_ends_the_news(api: Api, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
     refused = Fault(fault_answers.forbidding(""), rf"/pods/{pod.name}$", "GET")
     with among(api, refused) as server, field_on(connection(server, tmp_path)) as field:
-        field.do(Look(pod))
+        field.do(ReadPod(pod))
         with pytest.raises(Forbidden) as caught:
             wait_until(lambda: bool(field.news(0.1)) and False)
         with pytest.raises(Forbidden):
@@ -291,6 +291,6 @@ def test_whoever_may_not_evict_is_told_so(api: Api, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
     with among(api) as server, field_on(connection(server, tmp_path, token=worlds.VIEWER_TOKEN)) as field:
         answer = answer_to(field, Evict(pod))
-    assert isinstance(answer, Status)
-    assert read(answer)[:2] == (Next.AGAIN, Trouble.RIGHT) and "pods/eviction" in answer.message
+    assert isinstance(answer, ApiStatus)
+    assert read(answer)[:2] == (Next.AGAIN, RunTrouble.RIGHT) and "pods/eviction" in answer.message
     assert kinds.PODS.plural in answer.message

@@ -8,10 +8,10 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Answered, CutShort, Effect, Fault, Lost
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, CutShort, Effect, Fault, FaultyAnswer
 from kubectl_eksdoc.kube.field.reads import FOR_GOOD
-from kubectl_eksdoc.kubernetes.api.statuses import Status
-from kubectl_eksdoc.kubernetes.news import Attached
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
+from kubectl_eksdoc.kubernetes.news import AttachedVolumes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import ListAttachments
 from kubectl_eksdoc.model.api_objects import Doc
@@ -51,11 +51,11 @@ def test_those_of_a_node_until_they_are_gone(api: Api, tmp_path: Path) -> None:
     attach(api, *(an_attachment(f"csi-{i:02}", "ab"[i % 2], f"pv-{i:02}") for i in range(7)))
     attach(api, an_attachment("inline", "a", ""))
     with among(api) as server, field_on(connection(server, tmp_path, page_size=2)) as field:
-        assert answer_to(field, ON_A) == Attached(ON_A, ("pv-00", "pv-02", "pv-04", "pv-06"))
+        assert answer_to(field, ON_A) == AttachedVolumes(ON_A, ("pv-00", "pv-02", "pv-04", "pv-06"))
         for name in ("csi-00", "csi-02", "csi-04", "csi-06"):
             detach(api, name)
-        assert answer_to(field, ON_A) == Attached(ON_A)
-        assert answer_to(field, ListAttachments("nowhere")) == Attached(ListAttachments("nowhere"))
+        assert answer_to(field, ON_A) == AttachedVolumes(ON_A)
+        assert answer_to(field, ListAttachments("nowhere")) == AttachedVolumes(ListAttachments("nowhere"))
 
 
 REFUSED = Fault(faults.forbidding(ATTACHMENTS), times=FOR_GOOD)
@@ -66,24 +66,24 @@ def test_without_the_right_it_is_said_and_everything_else_goes_on(api: Api, tmp_
     attach(api, an_attachment("csi-1", "a", "pv-1"))
     with among(api, REFUSED) as server, field_on(connection(server, tmp_path)) as field:
         answer = answer_to(field, ON_A)
-        assert isinstance(answer, Attached) and answer.refused and not answer.volumes
+        assert isinstance(answer, AttachedVolumes) and answer.refused and not answer.volumes
         assert "list volumeattachments.storage.k8s.io" in answer.unread
-        assert answer_to(field, ON_A) == Attached(ON_A, ("pv-1",)), "the field goes on"
+        assert answer_to(field, ON_A) == AttachedVolumes(ON_A, ("pv-1",)), "the field goes on"
 
 
 def test_a_right_that_is_known_a_moment_later(api: Api, tmp_path: Path) -> None:
     attach(api, an_attachment("csi-1", "a", "pv-1"))
     once = Fault(faults.forbidding(ATTACHMENTS), times=FOR_GOOD - 1)
     with among(api, once) as server, field_on(connection(server, tmp_path)) as field:
-        assert answer_to(field, ON_A) == Attached(ON_A, ("pv-1",))
+        assert answer_to(field, ON_A) == AttachedVolumes(ON_A, ("pv-1",))
 
 
 @pytest.mark.parametrize(
     "instead",
     [
-        Answered(Status(404, "NotFound", "the server could not find the requested resource")),
-        Answered(Status(500, "InternalError", "etcdserver: request timed out")),
-        Lost(),
+        FaultyAnswer(ApiStatus(404, "NotFound", "the server could not find the requested resource")),
+        FaultyAnswer(ApiStatus(500, "InternalError", "etcdserver: request timed out")),
+        BrokenConnection(),
         CutShort(),
     ],
 )
@@ -91,4 +91,4 @@ def test_what_cannot_be_read_is_unknown_and_nobody_insists(api: Api, tmp_path: P
     fault = Fault(instead, path="/volumeattachments")
     with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:
         answer = answer_to(field, ON_A)
-    assert isinstance(answer, Attached) and answer.unread and not answer.refused and not answer.volumes
+    assert isinstance(answer, AttachedVolumes) and answer.unread and not answer.refused and not answer.volumes

@@ -13,11 +13,11 @@ import pytest
 
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Doubled, Fault, Faulty, Moment
-from kubectl_eksdoc.embedded.serving.faults import Lost as Breaks
-from kubectl_eksdoc.embedded.serving.targets import Answering, Reply, Request
-from kubectl_eksdoc.kube.field.live import LiveField
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
+from kubectl_eksdoc.embedded.serving.faults import DuplicatedRequest, Fault, FaultMoment, Faulty
+from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
+from kubectl_eksdoc.kube.field.live import LiveRunField
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.acts import Cordon, Restore
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.simulator import mishaps
@@ -72,18 +72,18 @@ def notes(api: Api, name: str) -> dict[str, Any]:
     return {key: value for key, value in held.items() if key.startswith("eksdoc.io/")}
 
 
-def test_a_cordon_is_noted_and_taken_back_byte_for_byte(api: Api, field: LiveField) -> None:
+def test_a_cordon_is_noted_and_taken_back_byte_for_byte(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
-    assert answer_to(field, Cordon(name, uid)) == Status(200)
+    assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
     cordoned = node_of(api, name)
     assert cordoned["spec"]["unschedulable"] is True
     assert notes(api, name) == {"eksdoc.io/run": RUN, "eksdoc.io/prior": '{"unschedulable":false}'}
-    assert answer_to(field, Restore(name, uid)) == Status(200)
+    assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
     assert json.dumps(lasting(node_of(api, name))) == json.dumps(lasting(before))
 
 
-def test_a_node_without_annotations_has_none_afterwards(api: Api, field: LiveField) -> None:
+def test_a_node_without_annotations_has_none_afterwards(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
     change(api, name, lambda doc: without(doc, ("metadata", "annotations")))
     before = node_of(api, name)
@@ -92,45 +92,45 @@ def test_a_node_without_annotations_has_none_afterwards(api: Api, field: LiveFie
     assert lasting(node_of(api, name)) == lasting(before)
 
 
-def test_what_this_run_has_cordoned_is_not_written_again(api: Api, field: LiveField) -> None:
+def test_what_this_run_has_cordoned_is_not_written_again(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
     answer_to(field, Cordon(name, uid))
     cordoned = node_of(api, name)
-    assert answer_to(field, Cordon(name, uid)) == Status(200)
+    assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
     assert node_of(api, name) == cordoned
 
 
-def test_a_node_that_somebody_had_cordoned_stays_so(api: Api, field: LiveField) -> None:
+def test_a_node_that_somebody_had_cordoned_stays_so(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
     api.now(lambda plane: mishaps.cordon(plane, name))
     before = node_of(api, name)
-    assert answer_to(field, Cordon(name, uid)) == Status(200)
+    assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
     assert notes(api, name) == {"eksdoc.io/run": RUN, "eksdoc.io/prior": '{"unschedulable":true}'}
-    assert answer_to(field, Restore(name, uid)) == Status(200)
+    assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
     assert lasting(node_of(api, name)) == lasting(before)
 
 
-def test_a_node_of_another_run_that_may_not_be_over_is_not_cordoned(api: Api, field: LiveField) -> None:
+def test_a_node_of_another_run_that_may_not_be_over_is_not_cordoned(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
     change(api, name, annotated("eksdoc.io/run", "run-0"))
     before = node_of(api, name)
     for over in ("", "run-9"):
         answer = answer_to(field, Cordon(name, uid, over))
-        assert isinstance(answer, Status) and answer.code == 409 and "run run-0 has changed it" in answer.message
+        assert isinstance(answer, ApiStatus) and answer.code == 409 and "run run-0 has changed it" in answer.message
     assert node_of(api, name) == before
 
 
 def test_the_journals_namespace_is_noted(api: Api, tmp_path: Path) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
-    with among(api) as server, closing(LiveField(connection(server, tmp_path), RUN, journal="ops")) as field:
+    with among(api) as server, closing(LiveRunField(connection(server, tmp_path), RUN, journal="ops")) as field:
         answer_to(field, Cordon(name, uid))
         assert json.loads(notes(api, name)["eksdoc.io/prior"]) == {"journal": "ops", "unschedulable": False}
         answer_to(field, Restore(name, uid))
     assert lasting(node_of(api, name)) == lasting(before)
 
 
-def test_what_another_run_has_noted_comes_back(api: Api, field: LiveField) -> None:
+def test_what_another_run_has_noted_comes_back(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
     earlier = '{"unschedulable":false,"else":"ünï\\u0001"}'
     for key, value in (("eksdoc.io/run", "run-0"), ("eksdoc.io/prior", earlier)):
@@ -143,17 +143,19 @@ def test_what_another_run_has_noted_comes_back(api: Api, field: LiveField) -> No
     assert lasting(node_of(api, name)) == lasting(before)
 
 
-def test_what_another_run_has_cordoned_is_not_restored(api: Api, field: LiveField) -> None:
+def test_what_another_run_has_cordoned_is_not_restored(api: Api, field: LiveRunField) -> None:
     name, uid = some_node(api)
     change(api, name, annotated("eksdoc.io/run", "run-0"))
     change(api, name, annotated("eksdoc.io/prior", '{"unschedulable":false}'))
     api.now(lambda plane: mishaps.cordon(plane, name))
     before = node_of(api, name)
-    assert answer_to(field, Restore(name, uid)) == Status(200)
+    assert answer_to(field, Restore(name, uid)) == ApiStatus(200)
     assert node_of(api, name) == before
 
 
-def test_a_node_that_was_uncordoned_meanwhile_is_cordoned_again_and_keeps_its_note(api: Api, field: LiveField) -> None:
+def test_a_node_that_was_uncordoned_meanwhile_is_cordoned_again_and_keeps_its_note(
+    api: Api, field: LiveRunField
+) -> None:
     name, uid = some_node(api)
     answer_to(field, Cordon(name, uid))
     noted = notes(api, name)
@@ -165,30 +167,30 @@ def test_a_node_that_was_uncordoned_meanwhile_is_cordoned_again_and_keeps_its_no
 @pytest.mark.parametrize(
     "note", ["", "nonsense", "[]", '{"unschedulable":1}', '{"unschedulable":true,"annotations":[]}']
 )
-def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: LiveField, note: str) -> None:
+def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: LiveRunField, note: str) -> None:
     name, uid = some_node(api)
     answer_to(field, Cordon(name, uid))
     change(api, name, annotated("eksdoc.io/prior", note))
     before = node_of(api, name)
     answer = answer_to(field, Restore(name, uid))
-    assert isinstance(answer, Status) and answer.code == 422
+    assert isinstance(answer, ApiStatus) and answer.code == 422
     assert name in answer.message and "eksdoc.io/prior" in answer.message
     assert node_of(api, name) == before
 
 
 @pytest.mark.parametrize("act", [Cordon, Restore])
-def test_another_node_of_the_same_name_is_left_alone(api: Api, field: LiveField, act: type[Cordon]) -> None:
+def test_another_node_of_the_same_name_is_left_alone(api: Api, field: LiveRunField, act: type[Cordon]) -> None:
     name, _ = some_node(api)
     before = node_of(api, name)
     answer = answer_to(field, act(name, "another-uid"))
-    assert isinstance(answer, Status) and answer.code == 409 and "UID in the precondition" in answer.message
+    assert isinstance(answer, ApiStatus) and answer.code == 409 and "UID in the precondition" in answer.message
     assert node_of(api, name) == before
 
 
 @pytest.mark.parametrize("act", [Cordon, Restore])
-def test_a_node_that_is_not_there(field: LiveField, act: type[Cordon]) -> None:
+def test_a_node_that_is_not_there(field: LiveRunField, act: type[Cordon]) -> None:
     answer = answer_to(field, act("nowhere", "uid"))
-    assert isinstance(answer, Status) and (answer.code, answer.reason) == (404, "NotFound")
+    assert isinstance(answer, ApiStatus) and (answer.code, answer.reason) == (404, "NotFound")
 
 
 class WrittenMeanwhile:
@@ -199,16 +201,16 @@ class WrittenMeanwhile:
         self._name = name
         self.deeds = deeds
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         if request.method == "PATCH" and self.deeds:
             self._api.now(self.deeds.pop(0))
         return self._api.handle(request)
 
 
-def asked_of(handler: Answering, folder: Path, act: Cordon | Restore) -> Status | Lost:
+def asked_of(handler: RequestHandler, folder: Path, act: Cordon | Restore) -> ApiStatus | LostAnswer:
     with among(handler) as server, field_on(connection(server, folder)) as field:
         answer = answer_to(field, act)
-    assert isinstance(answer, (Status, Lost))
+    assert isinstance(answer, (ApiStatus, LostAnswer))
     return answer
 
 
@@ -216,7 +218,7 @@ def test_whoever_cordons_at_the_same_time_is_noted_as_before(api: Api, tmp_path:
     """Between the read and the patch somebody cordons: it was not this run, and is not taken back."""
     name, uid = some_node(api)
     handler = WrittenMeanwhile(api, name, [lambda plane: mishaps.cordon(plane, name)])
-    assert asked_of(handler, tmp_path, Cordon(name, uid)) == Status(200)
+    assert asked_of(handler, tmp_path, Cordon(name, uid)) == ApiStatus(200)
     assert not handler.deeds and notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":true}'
     asked_of(api, tmp_path, Restore(name, uid))
     assert node_of(api, name)["spec"]["unschedulable"] is True
@@ -252,7 +254,7 @@ def test_of_two_runs_at_once_one_has_the_node(api: Api, tmp_path: Path) -> None:
         def cordon(run: str) -> None:
             with field_on(connection(server, folders[run]), run) as field:
                 answer = answer_to(field, Cordon(name, uid))
-                assert isinstance(answer, Status)
+                assert isinstance(answer, ApiStatus)
                 answers[run] = answer.code
 
         threads = [threading.Thread(target=cordon, args=(run,)) for run in runs]
@@ -272,12 +274,12 @@ def test_of_two_runs_at_once_one_has_the_node(api: Api, tmp_path: Path) -> None:
 
 def test_an_answer_that_is_lost_is_said_to_be_and_nothing_is_sent_again(api: Api, tmp_path: Path) -> None:
     name, uid = some_node(api)
-    patches = Fault(Breaks(Moment.AFTER), method="PATCH", times=1)
+    patches = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
     with among(api, patches) as server, field_on(connection(server, tmp_path)) as field:
-        assert isinstance(answer_to(field, Cordon(name, uid)), Lost)
+        assert isinstance(answer_to(field, Cordon(name, uid)), LostAnswer)
         cordoned = node_of(api, name)
         assert cordoned["spec"]["unschedulable"] is True
-        assert answer_to(field, Cordon(name, uid)) == Status(200)
+        assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
         assert node_of(api, name) == cordoned
         assert notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":false}'
 
@@ -288,7 +290,7 @@ def test_a_refusal_or_a_breakdown_changes_nothing(api: Api, tmp_path: Path, faul
     before = node_of(api, name)
     handler = OnlyPatches(api, fault)
     answer = asked_of(handler, tmp_path, Cordon(name, uid))
-    assert isinstance(answer, Lost) or not answer.ok
+    assert isinstance(answer, LostAnswer) or not answer.ok
     assert node_of(api, name) == before and handler.patches == 1
 
 
@@ -300,7 +302,7 @@ class OnlyPatches:
         self._bad = Faulty(api, made([parse(fault)], 1).requests, lambda seconds: None)
         self.patches = 0
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         if request.method != "PATCH":
             return self._api.handle(request)
         self.patches += 1
@@ -311,10 +313,10 @@ def test_a_patch_that_arrives_twice_is_done_once(api: Api, tmp_path: Path) -> No
     """The second one meets its own precondition; the node is read again, and found cordoned."""
     name, uid = some_node(api)
     with (
-        among(api, Fault(Doubled(), method="PATCH", times=1)) as server,
+        among(api, Fault(DuplicatedRequest(), method="PATCH", times=1)) as server,
         field_on(connection(server, tmp_path)) as field,
     ):
-        assert answer_to(field, Cordon(name, uid)) == Status(200)
+        assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
     assert notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":false}'
 
 
@@ -322,7 +324,7 @@ def test_conflicts_for_ever_are_answered_in_the_end(api: Api, tmp_path: Path) ->
     name, uid = some_node(api)
     with among(api, "conflict") as server, field_on(connection(server, tmp_path)) as field:
         answer = answer_to(field, Cordon(name, uid))
-    assert isinstance(answer, Status) and answer.code == 409
+    assert isinstance(answer, ApiStatus) and answer.code == 409
     assert "unschedulable" not in node_of(api, name)["spec"]
 
 
@@ -330,4 +332,4 @@ def test_without_the_right(api: Api, tmp_path: Path) -> None:
     name, uid = some_node(api)
     with among(api) as server, field_on(connection(server, tmp_path, token=worlds.VIEWER_TOKEN)) as field:
         answer = answer_to(field, Cordon(name, uid))
-    assert isinstance(answer, Status) and answer.code == 403 and "cannot patch" in answer.message
+    assert isinstance(answer, ApiStatus) and answer.code == 403 and "cannot patch" in answer.message

@@ -14,21 +14,21 @@ import pytest
 
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Answered as Instead
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
+from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.targets import Answering, Reply, Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
 from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
-from kubectl_eksdoc.kube.field.live import WORKERS, LiveField
+from kubectl_eksdoc.kube.field.live import WORKERS, LiveRunField
 from kubectl_eksdoc.kube.locking.lock import Lock
-from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sending import ApiWriter
 from kubectl_eksdoc.kube.sent import MERGE_PATCH
 from kubectl_eksdoc.kube.target import of_this_process, utc_now
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
-from kubectl_eksdoc.kubernetes.news import Answered
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.model.api_objects import with_value
@@ -71,12 +71,12 @@ class FakeLock:
 class Arriving:
     """Counts requests that change something as they arrive, and tells of each."""
 
-    def __init__(self, inner: Answering, arrived: Callable[[int], object] = lambda count: None) -> None:
+    def __init__(self, inner: RequestHandler, arrived: Callable[[int], object] = lambda count: None) -> None:
         self._inner = inner
         self._arrived = arrived
-        self.writes: list[Request] = []
+        self.writes: list[ServedRequest] = []
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         if request.method in WRITES:
             self.writes.append(request)
             self._arrived(len(self.writes))
@@ -84,17 +84,17 @@ class Arriving:
 
 
 @contextlib.contextmanager
-def field_behind(lock: FakeLock, handler: Answering, folder: Path) -> Iterator[LiveField]:
+def field_behind(lock: FakeLock, handler: RequestHandler, folder: Path) -> Iterator[LiveRunField]:
     with (
         serving(handler) as server,
         contextlib.closing(
-            LiveField(connection(server, folder), RUN, fence=lock.must_be_held, patience=PATIENT, following=SHORT)
+            LiveRunField(connection(server, folder), RUN, fence=lock.must_be_held, patience=PATIENT, following=SHORT)
         ) as field,
     ):
         yield field
 
 
-def evictions(field: LiveField) -> list[Act]:
+def evictions(field: LiveRunField) -> list[Act]:
     seen = nothing_seen()
     heard(field, seen, lambda: bool(list(seen.pods())))
     return [Evict(pod, None) for pod in list(seen.pods())[:12]]
@@ -120,17 +120,17 @@ def test_acts_that_wait_behind_slow_ones_are_not_sent(api: Api, tmp_path: Path, 
         told = answers_to_the_end(field)
         wait_until(lambda: lock.asked >= len(acts))
         assert len(handler.writes) == WORKERS, "those that were on their way"
-    refused = [each for each in told if isinstance(each.answer, Lost)]
-    assert refused and all(each.answer == Lost(f"it was not sent: {SAID}") for each in refused)
+    refused = [each for each in told if isinstance(each.answer, LostAnswer)]
+    assert refused and all(each.answer == LostAnswer(f"it was not sent: {SAID}") for each in refused)
 
 
-def answers_to_the_end(field: LiveField) -> list[Answered]:
+def answers_to_the_end(field: LiveRunField) -> list[RequestAnswered]:
     """Until the field says that the lock is lost."""
-    told: list[Answered] = []
+    told: list[RequestAnswered] = []
 
     def ended() -> bool:
         try:
-            told.extend(each for each in field.news(0.05) if isinstance(each, Answered))
+            told.extend(each for each in field.news(0.05) if isinstance(each, RequestAnswered))
         except LockLost as error:
             assert (error.message, error.hint) == (SAID, "Ask, then resume.")
             return True
@@ -139,7 +139,7 @@ def answers_to_the_end(field: LiveField) -> list[Answered]:
     wait_until(ended)
     with pytest.raises(LockLost):
         while True:  # what was watched meanwhile is told, and then the same again
-            told.extend(each for each in field.news(0.05) if isinstance(each, Answered))
+            told.extend(each for each in field.news(0.05) if isinstance(each, RequestAnswered))
     return told
 
 
@@ -150,7 +150,7 @@ def test_a_patch_that_met_a_conflict_is_not_tried_again(api: Api, tmp_path: Path
     with field_behind(lock, handler, tmp_path) as field:
         act = cordons(api)[0]
         field.do(act)
-        assert answers(field, 1) == [Answered(act, Lost(f"it was not sent: {SAID}"))]  # type: ignore[arg-type]
+        assert answers(field, 1) == [RequestAnswered(act, LostAnswer(f"it was not sent: {SAID}"))]  # type: ignore[arg-type]
         assert len(handler.writes) == 2 and lock.refused == 1
 
 
@@ -161,21 +161,21 @@ def test_a_connection_that_comes_too_late_is_not_used(api: Api, tmp_path: Path) 
         to, port = connection(server, tmp_path), server.port
         act = Evict(read(server, tmp_path).pods[0], None)
     patience = replace(HASTY, first_pause=0.1, longest_pause=0.2, tries_to_connect=50, tries=50)
-    field = LiveField(to, RUN, fence=lock.must_be_held, patience=patience, following=SHORT)
+    field = LiveRunField(to, RUN, fence=lock.must_be_held, patience=patience, following=SHORT)
     with contextlib.closing(field):
         field.do(act)
         wait_until(lambda: lock.asked >= 3)
         lock.lost.set()
         wait_until(lambda: lock.refused > 0)  # a try that was under way has met a server that is away
         with serving_again(handler, port):
-            assert answers(field, 1) == [Answered(act, Lost(f"it was not sent: {SAID}"))]
+            assert answers(field, 1) == [RequestAnswered(act, LostAnswer(f"it was not sent: {SAID}"))]
     assert handler.writes == []
 
 
 def test_newer_credentials_do_not_send_it_again(api: Api, tmp_path: Path) -> None:
     """The server does not accept those it was sent with; newer ones are made, and meanwhile the lock is lost."""
     lock = FakeLock()
-    expired = Instead(Status(401, "Unauthorized", "Unauthorized"))
+    expired = Instead(ApiStatus(401, "Unauthorized", "Unauthorized"))
     handler = Arriving(Faulty(api, [Fault(expired, method="PATCH")], lambda seconds: None))
     signed_in: list[Credential] = []
 
@@ -189,7 +189,7 @@ def test_newer_credentials_do_not_send_it_again(api: Api, tmp_path: Path) -> Non
     with serving(handler) as server:
         around = of_this_process()
         access = replace(connect(connection(server, tmp_path), around), credentials=Credentials(sign_in, utc_now))
-        sender = Sender(Exchanges(access, PATIENT, real_timing()), lock.must_be_held)
+        sender = ApiWriter(Exchanges(access, PATIENT, real_timing()), lock.must_be_held)
         with pytest.raises(LockLost, match="was removed"):
             sender.send("PATCH", "/api/v1/nodes/new-0", {}, {"spec": {"unschedulable": True}}, MERGE_PATCH)
         access.pools.close()
@@ -231,11 +231,11 @@ def test_after_a_lease_is_lost_no_eviction_is_sent_beyond_those_in_flight(
     arriving = Arriving(slow, lambda count: count == WORKERS and loss(api, hands))
     with serving(arriving) as server:
         to = connection(server, tmp_path)
-        sender = Sender(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
+        sender = ApiWriter(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
         lock = Lock(sender, "kube-system", "ann", hands.clock(), duration_s)
         lock.take()
         arriving.writes.clear()
-        field = LiveField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
+        field = LiveRunField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
         with contextlib.closing(field):
             acts = evictions(field)
             for act in acts:
@@ -245,33 +245,33 @@ def test_after_a_lease_is_lost_no_eviction_is_sent_beyond_those_in_flight(
     assert len(told) == len(acts) - WORKERS
 
 
-def not_sent(field: LiveField, acts: int, why: str) -> list[Answered]:
+def not_sent(field: LiveRunField, acts: int, why: str) -> list[RequestAnswered]:
     """What was not, of so many acts that are all answered."""
-    told: list[Answered] = []
+    told: list[RequestAnswered] = []
 
     def all_answered() -> bool:
         with contextlib.suppress(LockLost):
-            told.extend(each for each in field.news(0.02) if isinstance(each, Answered))
+            told.extend(each for each in field.news(0.02) if isinstance(each, RequestAnswered))
         return len(told) == acts
 
     wait_until(all_answered)
-    return [each for each in told if isinstance(each.answer, Lost) and why in each.answer.said]
+    return [each for each in told if isinstance(each.answer, LostAnswer) and why in each.answer.said]
 
 
 def test_what_cannot_be_confirmed_is_not_sent_and_may_be_asked_for_again(api: Api, tmp_path: Path) -> None:
     away = [True]
     hands = Hands()
-    failing = Fault(Instead(Status(503, "ServiceUnavailable", "not now")), r"/leases/", method="GET")
+    failing = Fault(Instead(ApiStatus(503, "ServiceUnavailable", "not now")), r"/leases/", method="GET")
     arriving = Arriving(Either(Faulty(api, [failing], time.sleep), api, lambda: away[0]))
     with serving(arriving) as server:
         to = connection(server, tmp_path)
-        sender = Sender(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
+        sender = ApiWriter(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
         lock = Lock(sender, "kube-system", "ann", hands.clock(), 60)
         away[0] = False
         lock.take()
         away[0] = True
         arriving.writes.clear()
-        field = LiveField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
+        field = LiveRunField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
         with contextlib.closing(field):
             act = evictions(field)[0]
             field.do(act)
@@ -280,15 +280,19 @@ def test_what_cannot_be_confirmed_is_not_sent_and_may_be_asked_for_again(api: Ap
             away[0] = False
             field.do(act)
             (answer,) = answers(field, 1)
-    assert isinstance(answer, Answered) and isinstance(answer.answer, Status) and answer.answer.code in (201, 429)
+    assert (
+        isinstance(answer, RequestAnswered)
+        and isinstance(answer.answer, ApiStatus)
+        and answer.answer.code in (201, 429)
+    )
 
 
 class Either:
     """The first while `away` says so, else the second."""
 
-    def __init__(self, first: Answering, second: Answering, away: Callable[[], bool]) -> None:
+    def __init__(self, first: RequestHandler, second: RequestHandler, away: Callable[[], bool]) -> None:
         self._both = second, first
         self._away = away
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         return self._both[self._away()].handle(request)

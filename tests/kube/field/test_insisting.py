@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.exchanges import Patience, Timing
-from kubectl_eksdoc.kube.field.reads import GaveUp, Insisting
+from kubectl_eksdoc.kube.exchanges import RetryPolicy, Timing
+from kubectl_eksdoc.kube.field.reads import FailureStreak, GaveUp
 
 
 class Clock:
@@ -24,7 +24,7 @@ class Clock:
 
 def test_a_read_that_only_fails_is_given_up_after_its_time() -> None:
     clock = Clock()
-    insisting = Insisting(Patience(), clock.timing(), longest_s=60.0)
+    insisting = FailureStreak(RetryPolicy(), clock.timing(), longest_s=60.0)
     with pytest.raises(GaveUp, match="500 broken"):
         while True:
             insisting.failed(ClusterError("500 broken"))
@@ -33,7 +33,7 @@ def test_a_read_that_only_fails_is_given_up_after_its_time() -> None:
 
 def test_one_that_succeeds_now_and_then_never_is() -> None:
     clock = Clock()
-    insisting = Insisting(Patience(), clock.timing(), longest_s=60.0)
+    insisting = FailureStreak(RetryPolicy(), clock.timing(), longest_s=60.0)
     while clock.now_s < 1000.0:
         insisting.failed(ClusterError("500 broken"))
         insisting.failed(ClusterError("500 broken"))

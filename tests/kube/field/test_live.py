@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server, serving
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.errors import ClusterError, Unauthorized
-from kubectl_eksdoc.kube.field.live import LiveField
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
-from kubectl_eksdoc.kubernetes.news import Found
-from kubectl_eksdoc.model.acts import Cordon, Look
+from kubectl_eksdoc.kube.field.live import LiveRunField
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import PodsFound
+from kubectl_eksdoc.model.acts import Cordon, ReadPod
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.simulator import mishaps
 from tests.embedded.clients import worlds
@@ -43,7 +43,7 @@ from tests.kube.field.fields import (
 from tests.kube.field.test_cordons import some_node
 
 
-class Tls(Server):
+class Tls(SimulatedApiServer):
     """The served API behind TLS, so that credentials are sent."""
 
     def __init__(self, api: Any, authority: Authority) -> None:
@@ -83,7 +83,7 @@ class Doorkeeper:
 
 
 @contextmanager
-def watching(config: str) -> Iterator[tuple[LiveField, Seen]]:
+def watching(config: str) -> Iterator[tuple[LiveRunField, ObservedState]]:
     """A field by a kubeconfig that works so far: everything was listed."""
     with field_on(Connection(kubeconfig=config)) as field:
         seen = nothing_seen()
@@ -101,7 +101,7 @@ def test_an_expired_token_is_renewed_for_acts_and_watches(api: Api, authority: A
         with watching(config) as (field, seen):
             assert kubeconfigs.runs(plugin) == 1 and not door.turned_away
             door.good = "token-2"
-            assert answer_to(field, Cordon(name, uid)) == Status(200)
+            assert answer_to(field, Cordon(name, uid)) == ApiStatus(200)
             heard(field, seen, lambda: seen.nodes[name].unschedulable)
             api.now(lambda plane: mishaps.cordon(plane, name, cordoned=False))
             heard(field, seen, lambda: not seen.nodes[name].unschedulable)
@@ -153,7 +153,7 @@ def test_nothing_is_left_of_it_soon(api: Api, tmp_path: Path, faults: tuple[str,
     with among(api, *faults) as server:
         before = set(ours())
         long = replace(SHORT, each=60.0, answer=60.0)
-        field = LiveField(connection(server, tmp_path), RUN, patience=slow, following=long)
+        field = LiveRunField(connection(server, tmp_path), RUN, patience=slow, following=long)
         for _ in range(9):
             field.do(Cordon(name, uid))
         field.news(0.2)
@@ -167,7 +167,7 @@ def test_nothing_is_left_of_it_soon(api: Api, tmp_path: Path, faults: tuple[str,
         field.close()
 
 
-def test_waiting_ends_when_something_is_told_and_not_before(api: Api, field: LiveField) -> None:
+def test_waiting_ends_when_something_is_told_and_not_before(api: Api, field: LiveRunField) -> None:
     seen = nothing_seen()
     heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
     for _ in range(20):  # the last watches to begin may still tell something
@@ -183,10 +183,10 @@ def test_waiting_ends_when_something_is_told_and_not_before(api: Api, field: Liv
 def test_a_server_that_is_not_there_is_lost_and_nothing_was_sent(api: Api, tmp_path: Path) -> None:
     with serving(api) as server:
         to = connection(server, tmp_path)
-    with closing(LiveField(to, RUN, patience=HASTY, following=SHORT)) as field:
+    with closing(LiveRunField(to, RUN, patience=HASTY, following=SHORT)) as field:
         name, uid = some_node(api)
         answer = answer_to(field, Cordon(name, uid))
-    assert isinstance(answer, Lost) and "refused" in answer.said
+    assert isinstance(answer, LostAnswer) and "refused" in answer.said
 
 
 def test_a_connection_that_is_refused_for_a_moment_is_tried_again(api: Api, tmp_path: Path) -> None:
@@ -195,11 +195,11 @@ def test_a_connection_that_is_refused_for_a_moment_is_tried_again(api: Api, tmp_
     with serving(api) as server:
         to, port = connection(server, tmp_path), server.port
     patient = replace(HASTY, first_pause=0.2, longest_pause=0.4, tries_to_connect=20)
-    with closing(LiveField(to, RUN, patience=patient, following=SHORT)) as field:
+    with closing(LiveRunField(to, RUN, patience=patient, following=SHORT)) as field:
         field.do(Cordon(name, uid))
         field.news(0.3)
         with serving_again(api, port):
-            assert [each.answer for each in answers(field, 1)] == [Status(200)]  # type: ignore[union-attr]
+            assert [each.answer for each in answers(field, 1)] == [ApiStatus(200)]  # type: ignore[union-attr]
     assert node_of(api, name)["spec"]["unschedulable"] is True
 
 
@@ -211,7 +211,7 @@ def test_a_look_goes_on_until_the_server_is_back(api: Api, tmp_path: Path) -> No
             heard(field, seen, lambda: bool(list(seen.pods())))
     pod = next(seen.pods())
     with field_on(to) as field:
-        field.do(Look(pod))
-        assert not [each for each in field.news(0.3) if isinstance(each, Found)]
+        field.do(ReadPod(pod))
+        assert not [each for each in field.news(0.3) if isinstance(each, PodsFound)]
         with serving_again(api, port):
-            assert answers(field, 1) == [Found(Look(pod), (pod,))]
+            assert answers(field, 1) == [PodsFound(ReadPod(pod), (pod,))]

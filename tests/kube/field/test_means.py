@@ -9,13 +9,13 @@ from pathlib import Path
 
 from kubectl_eksdoc.drain.run.answers import Next, meaning, read
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault, Moment
-from kubectl_eksdoc.embedded.serving.faults import Lost as Breaks
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
+from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
-from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
+from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.field.writes import options
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import RESTARTED_AT, Delete, Restart
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
@@ -40,7 +40,7 @@ class Sent:
         self.bodies: list[Doc] = []
         self.before: Callable[[], None] = _nothing
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         if request.method == self._method:
             before, self.before = self.before, _nothing
             before()
@@ -76,10 +76,10 @@ def annotate(api: Api) -> None:
 def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
     sent, was = Sent(api, "PATCH"), deployment(api)
     with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
-        assert answer_to(field, restart_of(was)) == Status(200)
+        assert answer_to(field, restart_of(was)) == ApiStatus(200)
         generation = deployment(api)["metadata"]["generation"]
         assert noted(api) == RUN and generation == was["metadata"]["generation"] + 1
-        assert answer_to(field, restart_of(was)) == Status(200)
+        assert answer_to(field, restart_of(was)) == ApiStatus(200)
     (body,) = sent.bodies
     assert body["metadata"]["uid"] == was["metadata"]["uid"]
     assert deployment(api)["metadata"]["generation"] == generation, "it was asked for twice and done once"
@@ -89,32 +89,32 @@ def test_whoever_writes_in_between_loses_nothing(api: Api, tmp_path: Path) -> No
     sent = Sent(api, "PATCH")
     sent.before = lambda: annotate(api)
     with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
-        assert answer_to(field, restart_of(deployment(api))) == Status(200)
+        assert answer_to(field, restart_of(deployment(api))) == ApiStatus(200)
     assert len(sent.bodies) == 2
     assert noted(api) == RUN and deployment(api)["metadata"]["annotations"]["other"] == "x"
 
 
-def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveField) -> None:
+def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveRunField) -> None:
     act = restart_of(deployment(api), "uid-of-yesterday")
     answer = answer_to(field, act)
-    assert isinstance(answer, Status) and answer.code == 409
+    assert isinstance(answer, ApiStatus) and answer.code == 409
     assert noted(api) == ""
     assert meaning(act, answer).next is Next.LEAVES, "its pods go with it"
 
 
-def test_one_that_is_gone_is_told(api: Api, field: LiveField) -> None:
+def test_one_that_is_gone_is_told(api: Api, field: LiveRunField) -> None:
     answer = answer_to(field, restart_of(deployment(api))._replace(name="gone"))
-    assert isinstance(answer, Status) and answer.code == 404
+    assert isinstance(answer, ApiStatus) and answer.code == 404
 
 
 def test_an_answer_that_is_lost_is_looked_at_and_changes_nothing_twice(api: Api, tmp_path: Path) -> None:
     act = restart_of(deployment(api))
-    lost = Fault(Breaks(Moment.AFTER), method="PATCH", times=1)
+    lost = Fault(Breaks(FaultMoment.AFTER), method="PATCH", times=1)
     with among(api, lost) as server, field_on(connection(server, tmp_path)) as field:
         answer = answer_to(field, act)
-        assert isinstance(answer, Lost) and meaning(act, answer).next is Next.LOOK
+        assert isinstance(answer, LostAnswer) and meaning(act, answer).next is Next.LOOK
         generation = deployment(api)["metadata"]["generation"]
-        assert answer_to(field, act) == Status(200)
+        assert answer_to(field, act) == ApiStatus(200)
     assert deployment(api)["metadata"]["generation"] == generation
 
 
@@ -128,11 +128,11 @@ def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path)
     pod, sent = some_pod(tmp_path, api), Sent(api, "DELETE")
     with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
         answer = answer_to(field, Delete(replace(pod, uid="uid-of-yesterday")))
-        assert isinstance(answer, Status) and read(answer).next is Next.GONE
+        assert isinstance(answer, ApiStatus) and read(answer).next is Next.GONE
         there = api.now(lambda plane: plane.store.get("pods", (pod.namespace, pod.name)))
         assert there is not None and not there.leaving, "another pod with its name is none of ours"
         answer = answer_to(field, Delete(pod))
-        assert isinstance(answer, Status) and read(answer).next is Next.LEAVES
+        assert isinstance(answer, ApiStatus) and read(answer).next is Next.LEAVES
         assert answer_to(field, Delete(replace(pod, name="gone"))).code == 404  # type: ignore[union-attr]
     assert all("gracePeriodSeconds" not in body for body in sent.bodies)
 

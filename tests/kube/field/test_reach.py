@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import inf
 
-from kubectl_eksdoc.kube.field.watches import Reach
-from kubectl_eksdoc.kubernetes.news import Away, Back
+from kubectl_eksdoc.kube.field.watches import WatchReach
+from kubectl_eksdoc.kubernetes.news import WatchInterrupted, WatchRestored
 
 NAMES = ("pods", "nodes")
 
 
-def working() -> Reach:
-    reach = Reach(NAMES, 5.0, 0.0)
+def working() -> WatchReach:
+    reach = WatchReach(NAMES, 5.0, 0.0)
     for name in NAMES:
         reach.works(name)
     return reach
@@ -27,19 +27,19 @@ def test_one_that_breaks_is_told_after_a_while_and_once() -> None:
     reach.broken("pods", "cut", 10.0)
     assert reach.news(14.9) == [] and reach.due_s(12.0) == 3.0
     reach.broken("pods", "refused", 12.0)
-    assert reach.news(15.0) == [Away("refused")], "since it broke first, and the latest reason"
+    assert reach.news(15.0) == [WatchInterrupted("refused")], "since it broke first, and the latest reason"
     assert reach.news(99.0) == [] and reach.due_s(99.0) == inf
 
 
 def test_back_when_all_work_and_once() -> None:
     reach = working()
     reach.broken("pods", "cut", 0.0)
-    assert reach.news(5.0) == [Away("cut")]
+    assert reach.news(5.0) == [WatchInterrupted("cut")]
     reach.broken("nodes", "cut", 6.0)
     reach.works("pods")
     assert reach.news(7.0) == []
     reach.works("nodes")
-    assert reach.news(8.0) == [Back()] and reach.news(9.0) == []
+    assert reach.news(8.0) == [WatchRestored()] and reach.news(9.0) == []
 
 
 def test_one_that_is_taken_up_again_in_time_is_not_told() -> None:
@@ -51,7 +51,7 @@ def test_one_that_is_taken_up_again_in_time_is_not_told() -> None:
 
 
 def test_what_is_not_listed_in_time_is_told() -> None:
-    reach = Reach(NAMES, 5.0, 0.0)
+    reach = WatchReach(NAMES, 5.0, 0.0)
     reach.works("nodes")
     assert reach.due_s(0.0) == 5.0
-    assert reach.news(5.0) == [Away("pods have not been listed yet")]
+    assert reach.news(5.0) == [WatchInterrupted("pods have not been listed yet")]

@@ -14,10 +14,19 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.errors import LockLost, Unauthorized
-from kubectl_eksdoc.kube.field.live import WORKERS, LiveField, RenewableField
-from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
-from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, Answered, Away, Back, Found, News
-from kubectl_eksdoc.model.acts import Act, Evict, ListPods, Look
+from kubectl_eksdoc.kube.field.live import WORKERS, LiveRunField, RenewableField
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.kubernetes.news import (
+    AllBudgets,
+    AllNodes,
+    AllPods,
+    News,
+    PodsFound,
+    RequestAnswered,
+    WatchInterrupted,
+    WatchRestored,
+)
+from kubectl_eksdoc.model.acts import Act, Evict, ListPods, ReadPod
 from tests.builders import a_pod
 from tests.kube.field.fields import RUN, SHORT, connection, read
 from tests.kube.field.test_fence import PATIENT, Arriving, FakeLock
@@ -48,16 +57,16 @@ class Still:
 def test_what_has_no_answer_is_answered_and_what_only_looks_is_done_again() -> None:
     fields = [Still(), Still()]
     field = RenewableField(iter(fields).__next__)
-    first, second, look, there = Evict(a_pod("a")), Evict(a_pod("b")), Look(a_pod("a")), ListPods("old-0")
+    first, second, look, there = Evict(a_pod("a")), Evict(a_pod("b")), ReadPod(a_pod("a")), ListPods("old-0")
     for act in (first, second, look, there):
         field.do(act)
-    fields[0].told = [Answered(first, Status(201)), Found(there, ())]
+    fields[0].told = [RequestAnswered(first, ApiStatus(201)), PodsFound(there, ())]
     field.renew()
     assert fields[0].closed and fields[1].asked == [look]
     told = field.news(0)
-    assert list(told[:2]) == [Answered(first, Status(201)), Found(there, ())]
+    assert list(told[:2]) == [RequestAnswered(first, ApiStatus(201)), PodsFound(there, ())]
     (late,) = told[2:]
-    assert isinstance(late, Answered) and late.act is second and isinstance(late.answer, Lost)
+    assert isinstance(late, RequestAnswered) and late.act is second and isinstance(late.answer, LostAnswer)
     assert field.news(0) == []
 
 
@@ -77,22 +86,22 @@ def test_two_acts_that_are_alike_are_answered_each() -> None:
     acts = [Evict(a_pod("a")), Evict(a_pod("a"))]
     for act in acts:
         field.do(act)
-    fields[0].told = [Answered(acts[1], Status(429))]
+    fields[0].told = [RequestAnswered(acts[1], ApiStatus(429))]
     assert len(field.news(0)) == 1
     field.renew()
     (late,) = field.news(0)
-    assert isinstance(late, Answered) and late.act is acts[0]
+    assert isinstance(late, RequestAnswered) and late.act is acts[0]
 
 
 @pytest.mark.parametrize("error", [LockLost("it is late"), Unauthorized("who?")])
 def test_what_ended_the_one_before_does_not_end_the_next(error: Exception) -> None:
-    fields = [Still([Away("no answer")], error), Still()]
+    fields = [Still([WatchInterrupted("no answer")], error), Still()]
     field = RenewableField(iter(fields).__next__)
-    assert field.news(0) == [Away("no answer")]
+    assert field.news(0) == [WatchInterrupted("no answer")]
     with pytest.raises(type(error)):
         field.news(0)
     field.renew()
-    assert field.news(0) == [Back()], "the next one says itself how it fares"
+    assert field.news(0) == [WatchRestored()], "the next one says itself how it fares"
     field.close()
     assert fields[1].closed
 
@@ -105,7 +114,9 @@ def test_acts_that_wait_are_not_sent_by_the_one_that_was_closed(api: Api, tmp_pa
     with serving(arriving) as server:
         to = connection(server, tmp_path)
         acts = [Evict(pod, None) for pod in read(server, tmp_path).pods[:12]]
-        field = RenewableField(lambda: LiveField(to, RUN, fence=lock.must_be_held, patience=PATIENT, following=SHORT))
+        field = RenewableField(
+            lambda: LiveRunField(to, RUN, fence=lock.must_be_held, patience=PATIENT, following=SHORT)
+        )
         with contextlib.closing(field):
             for act in acts:
                 field.do(act)
@@ -117,5 +128,5 @@ def test_acts_that_wait_are_not_sent_by_the_one_that_was_closed(api: Api, tmp_pa
                 assert time.monotonic() < ends_s
                 for news in field.news(0.1):
                     unseen.discard(type(news))  # type: ignore[arg-type]
-                    answered += isinstance(news, Answered)
+                    answered += isinstance(news, RequestAnswered)
             assert answered == len(acts) and len(arriving.writes) <= WORKERS

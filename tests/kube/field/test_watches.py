@@ -11,14 +11,23 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, WatchExpired
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.kube.field.live import LiveField
-from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, Away, Back, News, NodeIs, PodIs
+from kubectl_eksdoc.kube.field.live import LiveRunField
+from kubectl_eksdoc.kubernetes.news import (
+    AllBudgets,
+    AllNodes,
+    AllPods,
+    News,
+    NodeIs,
+    PodIs,
+    WatchInterrupted,
+    WatchRestored,
+)
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -59,7 +68,7 @@ def busy(plane: ControlPlane, step: int) -> None:
     plane.agenda.run_until(plane.agenda.seconds + 1.0)
 
 
-def watched_to_the_end(api: Api, folder: Path, field: LiveField) -> list[News]:
+def watched_to_the_end(api: Api, folder: Path, field: LiveRunField) -> list[News]:
     """What was told while all that happened, until what is seen is what is there."""
     seen = nothing_seen()
     told = heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
@@ -133,7 +142,7 @@ class Hanging:
         self.left = count
         self.over = threading.Event()
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         reply = self._api.handle(request)
         if request.flag("watch") and self.left:
             self.left -= 1
@@ -166,19 +175,19 @@ def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
             heard(live, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
             begun_s = time.monotonic()  # it may be gone before it is known to be closed
         api.now(lambda plane: busy(plane, 0))
-        told = heard_until(live, seen, Away)
+        told = heard_until(live, seen, WatchInterrupted)
         assert time.monotonic() - begun_s > SHORT.away - 0.1
-        (away,) = [each for each in told if isinstance(each, Away)]
+        (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
         assert "refused" in away.said or "broke off" in away.said
         with serving_again(api, port):
-            told = heard_until(live, seen, Back)
+            told = heard_until(live, seen, WatchRestored)
             now = _read_without_faults(api, tmp_path)
             told += heard(live, seen, lambda: same(seen, now))
-        assert sum(isinstance(each, Back) for each in told) == 1
+        assert sum(isinstance(each, WatchRestored) for each in told) == 1
         assert lists(told) == 0, "what happened meanwhile is still known to the server"
 
 
-def heard_until(field: LiveField, seen: Seen, kind: type) -> list[News]:
+def heard_until(field: LiveRunField, seen: ObservedState, kind: type) -> list[News]:
     told: list[News] = []
 
     def there() -> bool:
@@ -204,7 +213,7 @@ class Spoiling:
         self.watches = watches
         self.lists = lists
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         reply = self._api.handle(request)
         if request.path != "/api/v1/pods":
             return reply
@@ -252,12 +261,12 @@ def test_an_object_that_is_never_understood_is_named_while_the_run_goes_on(api: 
     handler = Spoiling(api, name, watches=0, lists=True)
     with among(handler) as server, field_on(connection(server, tmp_path)) as field:
         seen = nothing_seen()
-        told = heard_until(field, seen, Away)
-        (away,) = [each for each in told if isinstance(each, Away)]
+        told = heard_until(field, seen, WatchInterrupted)
+        (away,) = [each for each in told if isinstance(each, WatchInterrupted)]
         assert f"Pod {namespace}/{name}" in away.said and "tolerations" in away.said
         assert seen.nodes and seen.budgets and not list(seen.pods())
         handler.lists = False
-        heard_until(field, seen, Back)
+        heard_until(field, seen, WatchRestored)
         assert len(list(seen.pods())) == len(_read_without_faults(api, tmp_path).pods)
 
 
@@ -282,7 +291,7 @@ def test_a_right_that_is_missing_for_a_moment_ends_nothing(api: Api, tmp_path: P
         watched_to_the_end(api, tmp_path, field)
 
 
-def error_of(field: LiveField) -> ClusterError:
+def error_of(field: LiveRunField) -> ClusterError:
     with pytest.raises(ClusterError) as caught:
         wait_until(lambda: bool(field.news(0.1)) and False)
     return caught.value

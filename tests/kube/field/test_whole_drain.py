@@ -12,15 +12,15 @@ import pytest
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import Change, What
+from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import at_once
 from tests.kube.field.fields import RUN, among, connection, field_on
@@ -38,11 +38,11 @@ class Evictions:
         self.overdrawn: list[str] = []
         plane.store.listen(self._note)
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: StoreChange) -> None:
         item = change.item
         if item.resource == kinds.BUDGETS.full_name and item.doc["status"].get("disruptionsAllowed", 0) < 0:
             self.overdrawn.append("/".join(item.key))
-        if change.item.resource == kinds.PODS.full_name and change.what is What.MODIFIED:
+        if change.item.resource == kinds.PODS.full_name and change.what is StoreChangeKind.MODIFIED:
             before = change.before.doc if change.before is not None else {}
             if _marked(change.item.doc) and not _marked(before):
                 self.of[change.item.uid] += 1
@@ -53,7 +53,7 @@ def _marked(pod: dict[str, object]) -> bool:
     return any(each["type"] == "DisruptionTarget" and each["status"] == "True" for each in conditions)
 
 
-def carry_out(engine: Engine, field: LiveField) -> None:
+def carry_out(engine: Engine, field: LiveRunField) -> None:
     """Until all is over. The engine's time is the cluster's, which passes faster."""
     begun_s = time.monotonic()
 
@@ -77,7 +77,7 @@ def drain(api: Api, folder: Path, *faults: str, seed: int = 1) -> tuple[Engine, 
     seen = api.now(Evictions)
     with among(api) as server:
         cluster, plan = plan_drain(LiveReader(connection(server, folder)), BLUE, DrainPolicy())
-    engine = Engine(plan, Seen(cluster))
+    engine = Engine(plan, ObservedState(cluster))
     with among(api, *faults, seed=seed) as server, field_on(connection(server, folder, page_size=50)) as field:
         carry_out(engine, field)
     return engine, seen

@@ -8,45 +8,47 @@ from contextlib import contextmanager
 import pytest
 
 from kubectl_eksdoc.drain.run.journal import replay
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.access import ADMIN, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost, Moment
-from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault, FaultMoment, Faulty
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.errors import ClusterError, EksdocError, Forbidden, JournalError, LockLost, UsageError
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.journal.runs import WANTED, WANTED_BY, ask_run, head_name, list_runs, read_run, remove_run
-from kubectl_eksdoc.kube.sending import Tries
-from kubectl_eksdoc.model.journal import Aim, Begun, Entry, Note, Noted, Phase
+from kubectl_eksdoc.kube.sending import RetryLimits
+from kubectl_eksdoc.model.journal import Entry, JournaledNode, JournalNote, Note, RunPhase, RunStarted
 from tests.builders import NOW
 from tests.embedded.clients import among_faults, worlds
 from tests.fakes.sender import Hands, HttpSender
 
 SPACE = "kube-system"
 SETUP = Setup(
-    Access(
+    TokenUsers(
         {
             "admin": ADMIN,
-            "reader": restricted("reader", (Rule(("get", "list"), ("configmaps",), ("",)),)),
-            "creator": restricted("creator", (Rule(("get", "list", "create"), ("configmaps",), ("",)),)),
-            "elsewhere": restricted("elsewhere", (Rule(("*",), ("configmaps",), ("",), namespaces=("default",)),)),
+            "reader": restricted("reader", (RbacRule(("get", "list"), ("configmaps",), ("",)),)),
+            "creator": restricted("creator", (RbacRule(("get", "list", "create"), ("configmaps",), ("",)),)),
+            "elsewhere": restricted("elsewhere", (RbacRule(("*",), ("configmaps",), ("",), namespaces=("default",)),)),
         }
     )
 )
 FENCE: Callable[[], object] = lambda: None  # noqa: E731
 
 
-def a_beginning(run: str = "r1", leader: str = "ada@desk") -> Begun:
-    return Begun(0, NOW, run, "sha256:1", "1", "ada", "desk", leader, (Aim("old-0", "uid-0", 1),), ("old-0",))
+def a_beginning(run: str = "r1", leader: str = "ada@desk") -> RunStarted:
+    return RunStarted(
+        0, NOW, run, "sha256:1", "1", "ada", "desk", leader, (JournaledNode("old-0", "uid-0", 1),), ("old-0",)
+    )
 
 
 def notes(first: int, last: int, why: str = "") -> list[Entry]:
-    return [Note(number, NOW, Noted.PAUSED, why=why) for number in range(first, last)]
+    return [Note(number, NOW, JournalNote.PAUSED, why=why) for number in range(first, last)]
 
 
 @pytest.fixture(scope="module")
 def api() -> Api:
-    return Api(worlds.plane_of("small-traps", None), SETUP, ByHand())
+    return Api(worlds.plane_of("small-traps", None), SETUP, ManualTime())
 
 
 class World:
@@ -61,7 +63,7 @@ class World:
     def maps(self, token: str = "admin", space: str = SPACE, patience_s: float = 45.0) -> ConfigMaps:
         sender = HttpSender(self._url(token), timeout_s=self._timeout_s)
         self.senders.append(sender)
-        return ConfigMaps(sender, space, self.hands.clock(), Tries(patience_s))
+        return ConfigMaps(sender, space, self.hands.clock(), RetryLimits(patience_s))
 
     def journal(self, writer: str = "aaa", chunk_bytes: int = 256 << 10, **more: object) -> ClusterJournal:
         return ClusterJournal(self.maps(**more), writer, FENCE, chunk_bytes)  # type: ignore[arg-type]
@@ -157,16 +159,16 @@ def test_a_second_writer_is_told_that_it_lost(world: World) -> None:
     first.begin(a_beginning())
     first.append(notes(1, 3))
     second.open("r1")
-    second.adopt("eve@lab", [Note(3, NOW, Noted.ADOPTED, "eve@lab")])
+    second.adopt("eve@lab", [Note(3, NOW, JournalNote.ADOPTED, "eve@lab")])
     with pytest.raises(LockLost, match="another process writes to eksdoc-run-r1-000: eve@lab leads it now") as lost:
         first.append(notes(3, 4))
     assert lost.value.holder == "eve@lab" and lost.value.exit_code == 6
     with pytest.raises(LockLost):
-        first.tell(Phase.PAUSED)
+        first.tell(RunPhase.PAUSED)
     with pytest.raises(LockLost):
         first.append(notes(3, 4))
     second.append(notes(4, 5))
-    assert written(world) == [a_beginning(), *notes(1, 3), Note(3, NOW, Noted.ADOPTED, "eve@lab"), *notes(4, 5)]
+    assert written(world) == [a_beginning(), *notes(1, 3), Note(3, NOW, JournalNote.ADOPTED, "eve@lab"), *notes(4, 5)]
     (run,) = list_runs(world.maps())
     assert (run.leader, run.phase) == ("eve@lab", "running")
 
@@ -206,7 +208,7 @@ def test_a_label_that_somebody_adds_is_no_second_writer(world: World) -> None:
         found = maps.get(name)
         assert found is not None and maps.patch(name, found.version, {"team": "a"}, {}).ok
     journal.append(notes(2, 3))
-    journal.tell(Phase.PAUSED)
+    journal.tell(RunPhase.PAUSED)
     assert written(world) == [a_beginning(), *notes(1, 3)]
     assert list_runs(maps)[0].phase == "paused"
 
@@ -237,18 +239,18 @@ def test_others_can_ask_the_leader(world: World) -> None:
     journal, maps = world.journal(), world.maps()
     journal.begin(a_beginning())
     assert wanted(maps) == ("", "")
-    ask_run(maps, "r1", Phase.PAUSED, "eve@lab")
+    ask_run(maps, "r1", RunPhase.PAUSED, "eve@lab")
     assert wanted(maps) == ("paused", "eve@lab")
     journal.append(notes(1, 2))
-    journal.tell(Phase.PAUSED)
+    journal.tell(RunPhase.PAUSED)
     other = world.journal("bbb")
     other.open("r1")
     other.adopt("eve@lab", notes(2, 3))
     assert wanted(maps) == ("", "")
     with pytest.raises(UsageError, match="there is no run r2"):
-        ask_run(maps, "r2", Phase.PAUSED, "eve@lab")
+        ask_run(maps, "r2", RunPhase.PAUSED, "eve@lab")
     with pytest.raises(Forbidden) as error:
-        ask_run(world.maps("reader"), "r1", Phase.PAUSED, "eve@lab")
+        ask_run(world.maps("reader"), "r1", RunPhase.PAUSED, "eve@lab")
     assert error.value.missing == "patch configmaps"
 
 
@@ -329,7 +331,7 @@ def tell_a_story(world: World) -> tuple[list[Entry], EksdocError | None]:
         for number in range(1, 30, 2):
             journal.append(notes(number, number + 2))
             confirmed += notes(number, number + 2)
-        journal.tell(Phase.ENDED)
+        journal.tell(RunPhase.ENDED)
     except EksdocError as error:
         return confirmed, error
     return confirmed, None
@@ -370,7 +372,10 @@ def test_what_ends_a_run_loses_nothing_that_was_confirmed(api: Api, fault: str, 
 
 
 def test_a_server_that_is_away_for_long_is_an_error_and_later_it_goes_on(api: Api) -> None:
-    away = [Fault(Lost(), "configmaps", "PATCH", skip=1, times=30), Fault(Lost(), "-000$", "GET", times=2)]
+    away = [
+        Fault(BrokenConnection(), "configmaps", "PATCH", skip=1, times=30),
+        Fault(BrokenConnection(), "-000$", "GET", times=2),
+    ]
     with faulty(api, *away) as among:
         journal = among.journal()
         journal.begin(a_beginning())
@@ -392,7 +397,10 @@ def test_a_server_that_is_away_for_long_is_an_error_and_later_it_goes_on(api: Ap
 
 def test_a_batch_that_failed_and_is_there_all_the_same_spoils_nothing(api: Api) -> None:
     """It closed its chunk, and nobody could be told so: neither by its answer nor by a look."""
-    lost = [Fault(Lost(Moment.AFTER), "-000$", "PATCH", times=1), Fault(Lost(), "-000$", "GET|PATCH", times=40)]
+    lost = [
+        Fault(BrokenConnection(FaultMoment.AFTER), "-000$", "PATCH", times=1),
+        Fault(BrokenConnection(), "-000$", "GET|PATCH", times=40),
+    ]
     with faulty(api, *lost) as among:
         journal = among.journal(chunk_bytes=300)
         journal.begin(a_beginning())

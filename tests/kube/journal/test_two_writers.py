@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.journal.runs import read_run, remove_run
-from kubectl_eksdoc.kube.sent import Sender
-from kubectl_eksdoc.model.journal import Begun, Entry, Note, Noted
+from kubectl_eksdoc.kube.sent import RequestSender
+from kubectl_eksdoc.model.journal import Entry, JournalNote, Note, RunStarted
 from tests.builders import NOW
 from tests.embedded.clients import worlds
 from tests.examples import examples
@@ -27,23 +27,23 @@ SPACE = "kube-system"
 
 @pytest.fixture(scope="module")
 def api() -> Api:
-    return Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
+    return Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
 
 
 def nothing() -> None:
     """No fence: the cluster's own must be enough."""
 
 
-def maps_of(sender: Sender) -> ConfigMaps:
+def maps_of(sender: RequestSender) -> ConfigMaps:
     return ConfigMaps(sender, SPACE, Hands().clock())
 
 
-def beginning() -> Begun:
-    return Begun(0, NOW, "r1", "d", "1", "ada", "desk", "nobody")
+def beginning() -> RunStarted:
+    return RunStarted(0, NOW, "r1", "d", "1", "ada", "desk", "nobody")
 
 
 def a_note(number: int, who: str) -> Note:
-    return Note(number, NOW, Noted.PAUSED, who, "x" * 50)
+    return Note(number, NOW, JournalNote.PAUSED, who, "x" * 50)
 
 
 STEPS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(("append", "append", "adopt")), st.integers(1, 4)))

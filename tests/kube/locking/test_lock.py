@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.access import ADMIN, RbacRule, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost
-from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault, Faulty
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.errors import Forbidden, Locked, LockLost, Unauthorized, Unreachable, UsageError
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
-from kubectl_eksdoc.kube.sent import Sent, real_clock
+from kubectl_eksdoc.kube.sent import SentRequest, real_clock
 from tests.embedded.clients import among_faults, worlds
 from tests.fakes.sender import START, Hands, HttpSender
 
@@ -24,12 +24,12 @@ LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{SPACE}/leases"
 LEASE = f"{LEASES}/eksdoc-drain"
 
 
-def _leases(*verbs: str) -> Rule:
-    return Rule(verbs, ("leases",), ("coordination.k8s.io",))
+def _leases(*verbs: str) -> RbacRule:
+    return RbacRule(verbs, ("leases",), ("coordination.k8s.io",))
 
 
 SETUP = Setup(
-    Access(
+    TokenUsers(
         {
             "admin": ADMIN,
             "blind": restricted("blind", (_leases("create", "update"),)),
@@ -60,13 +60,13 @@ class World:
     def lock(self, holder: str, token: str = "admin", space: str = SPACE, wall: float = 0.0) -> Lock:
         return Lock(self.sender(token), space, holder, self.hands.clock(wall))
 
-    def lease(self) -> Sent:
+    def lease(self) -> SentRequest:
         return self.sender().send("GET", LEASE, {}, None)
 
 
 @pytest.fixture(scope="module")
 def api() -> Api:
-    return Api(worlds.plane_of("small-traps", None), SETUP, ByHand())
+    return Api(worlds.plane_of("small-traps", None), SETUP, ManualTime())
 
 
 def clear(world: World) -> None:
@@ -382,7 +382,7 @@ def test_a_server_that_never_answers(api: Api, fault: str) -> None:
 
 
 def test_a_server_that_is_away_for_a_while_takes_nothing_away(api: Api) -> None:
-    away = Fault(Lost(), "leases", skip=2, times=3)
+    away = Fault(BrokenConnection(), "leases", skip=2, times=3)
     with serving(Faulty(api, [away], lambda seconds: None)) as server:
         world = World(server.url)
         lock = world.lock("ada")
@@ -397,7 +397,7 @@ def test_a_server_that_is_away_for_a_while_takes_nothing_away(api: Api) -> None:
 
 
 def test_a_release_that_nobody_hears_is_not_claimed(api: Api) -> None:
-    with serving(Faulty(api, [Fault(Lost(), "leases", skip=2, times=9)], lambda seconds: None)) as server:
+    with serving(Faulty(api, [Fault(BrokenConnection(), "leases", skip=2, times=9)], lambda seconds: None)) as server:
         world = World(server.url)
         lock = world.lock("ada")
         lock.take()

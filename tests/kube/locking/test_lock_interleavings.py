@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.locking.lock import Lock
-from kubectl_eksdoc.kube.sent import JSON, Clock, Sent
-from kubectl_eksdoc.kubernetes.api.statuses import Lost
+from kubectl_eksdoc.kube.sent import JSON, Clock, SentRequest
+from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
 from tests.embedded.clients import worlds
 from tests.fakes.sender import START, DirectSender
 
@@ -103,14 +103,14 @@ class Machine:
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: dict[str, Any] | None, content_type: str = JSON
-    ) -> Sent:
+    ) -> SentRequest:
         self._stop()  # on its way there
         loss = self.world.step.loss
         if loss == "request":
-            return Sent(Lost("lost"), {})
+            return SentRequest(LostAnswer("lost"), {})
         sent = self.world.sender.send(method, path, query, body, content_type)
         self._stop()  # on its way back
-        return Sent(Lost("lost"), {}) if loss == "answer" else sent
+        return SentRequest(LostAnswer("lost"), {}) if loss == "answer" else sent
 
     def _sleep(self, seconds: float) -> None:
         until = self.monotonic() + seconds
@@ -141,7 +141,7 @@ class Machine:
 
 @pytest.fixture(scope="module")
 def api() -> Api:
-    return Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
+    return Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime())
 
 
 def play(api: Api, steps: Sequence[Step], margin_s: float | None = None) -> tuple[set[str], list[str]]:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost
-from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
+from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault, Faulty
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.errors import Forbidden, LockInDoubt, LockLost
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
@@ -22,7 +22,7 @@ from tests.kube.locking.test_lock import LEASE, SETUP, SPACE, World, clear
 
 @pytest.fixture(scope="module")
 def api() -> Api:
-    return Api(worlds.plane_of("small-traps", None), SETUP, ByHand())
+    return Api(worlds.plane_of("small-traps", None), SETUP, ManualTime())
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_a_second_gap_needs_a_second_look(world: World) -> None:
 
 
 def test_a_server_that_does_not_answer_is_asked_again(api: Api) -> None:
-    away = Fault(Lost(), "leases", skip=2, times=2)
+    away = Fault(BrokenConnection(), "leases", skip=2, times=2)
     with serving(Faulty(api, [away], lambda seconds: None)) as server:
         world = World(server.url)
         lock = late(world)
@@ -182,7 +182,7 @@ def test_a_right_that_was_taken_away_is_told(world: World) -> None:
 
 def test_who_keeps_it_alive_takes_it_again(api: Api) -> None:
     """A server that is away for longer than the lock is held."""
-    away = Fault(Lost(), "leases", skip=2, times=8)
+    away = Fault(BrokenConnection(), "leases", skip=2, times=8)
     with serving(Faulty(api, [away], lambda seconds: None)) as server:
         world = World(server.url)
         lock = Lock(world.sender(), SPACE, "ada", real_clock(), duration_s=1)

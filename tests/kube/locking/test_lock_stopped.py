@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.sent import real_clock
 from tests.embedded.clients import worlds
@@ -54,7 +54,7 @@ class Listening:
         self.acts = 0
         self.enough = threading.Event()
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         if request.path.endswith("/act"):
             self.acts += 1
             if self.acts >= ACTS:
@@ -64,7 +64,7 @@ class Listening:
 
 @pytest.mark.long
 def test_who_was_stopped_sends_nothing_more() -> None:
-    listening = Listening(Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand()))
+    listening = Listening(Api(worlds.plane_of("small-traps", None), worlds.SETUP, ManualTime()))
     with serving(listening) as server:
         url = server.url(worlds.ADMIN_TOKEN)
         command = [sys.executable, "-c", SCRIPT, url]

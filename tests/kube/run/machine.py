@@ -16,22 +16,22 @@ from datetime import datetime, timezone
 from functools import partial
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.run.moments import Moment
+from kubectl_eksdoc.drain.run.moments import RunMoment
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.flows.run.rolling_back import roll_back
-from kubectl_eksdoc.flows.run.running import Meant, Running, Told, go_on, run_plan
+from kubectl_eksdoc.flows.run.running import ResumedIntent, RunEnvironment, RunHeader, go_on, run_plan
 from kubectl_eksdoc.host.journals import JournalFile, runs_folder
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, real_timing
-from kubectl_eksdoc.kube.field.live import LiveField, RenewableField
+from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
+from kubectl_eksdoc.kube.field.live import LiveRunField, RenewableField
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sending import ApiWriter
 from kubectl_eksdoc.kube.sent import real_clock
 from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.model.connection import Connection
@@ -51,15 +51,15 @@ class Fast:
         return datetime.now(timezone.utc)
 
 
-def tell(moments: Sequence[Moment]) -> None:
+def tell(moments: Sequence[RunMoment]) -> None:
     for moment in moments:
         print(moment.what.value, moment.subject, moment.node, moment.why, sep="\t", flush=True)
 
 
 def drain(what: str, run: str, kubeconfig: str, home: str) -> str:
     connection = Connection(kubeconfig=kubeconfig)
-    patience = Patience(silence=1.0, connect=1.0)
-    sender = Sender(Exchanges(connect(connection, of_this_process()), patience, real_timing()))
+    patience = RetryPolicy(silence=1.0, connect=1.0)
+    sender = ApiWriter(Exchanges(connect(connection, of_this_process()), patience, real_timing()))
     clock = real_clock()
     lock = Lock(sender, NAMESPACE, f"{home}/{os.getpid()}", clock, duration_s=LOCK_S)
     there = ClusterJournal(
@@ -67,19 +67,19 @@ def drain(what: str, run: str, kubeconfig: str, home: str) -> str:
     )
     folder = runs_folder({}, home)
     journal = RunJournal(lambda name: JournalFile(folder, name), there, lock)
-    renewed = partial(LiveField, connection, run, fence=lock.must_be_held, confirm=lock.confirm)
+    renewed = partial(LiveRunField, connection, run, fence=lock.must_be_held, confirm=lock.confirm)
     reader = LiveReader(connection)
     with (
         LockKeeper(lock, wait_s=20.0),
         contextlib.closing(RenewableField(renewed)) as field,
     ):
-        running = Running(field, journal, lock, Fast(), tell)
+        running = RunEnvironment(field, journal, lock, Fast(), tell)
         if what == "roll-back":
             return str(roll_back(run, running, reader))
         if what == "go-on":
-            return go_on(run, reader, Meant(DrainPolicy()), running)[1].said
+            return go_on(run, reader, ResumedIntent(DrainPolicy()), running)[1].said
         cluster, plan = plan_drain(reader, Targeting(nodegroups=("blue",)), DrainPolicy())
-        told = Told(run, "digest", "0", "test", socket.gethostname(), ("--nodegroup", "blue"))
+        told = RunHeader(run, "digest", "0", "test", socket.gethostname(), ("--nodegroup", "blue"))
         return run_plan(cluster, plan, told, running).said
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
-from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.kubernetes.news import AllNodes
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.wiring.runs import Keeping, RunEdges, open_run
+from kubectl_eksdoc.wiring.runs import JournalLocation, RunEdges, open_run
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
@@ -21,7 +21,7 @@ class Counting:
         self._api = api
         self.asked: list[str] = []
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         self.asked.append(request.path)
         return self._api.handle(request)
 
@@ -39,7 +39,7 @@ def test_a_field_that_is_begun_anew_is_that_of_the_same_cluster(tmp_path: Path) 
         clusters = {name: {"server": server.url(worlds.ADMIN_TOKEN)} for name, server in (("a", first), ("b", second))}
         contexts = {"a": ("a", "u"), "b": ("b", "u")}
         kubeconfigs.many(path, clusters, {"u": {}}, contexts, "a")
-        keeping = Keeping("run-1", "ann", "desk", {"HOME": str(tmp_path)}, str(tmp_path))
+        keeping = JournalLocation("run-1", "ann", "desk", {"HOME": str(tmp_path)}, str(tmp_path))
         with open_run(Connection(kubeconfig=str(path)), keeping) as world:
             listed(world)
             path.write_text(json.dumps({**json.loads(path.read_text()), "current-context": "b"}))

@@ -16,13 +16,13 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
-from kubectl_eksdoc.embedded.serving.handler import Server, serving
-from kubectl_eksdoc.embedded.serving.targets import Answering, Reply, Request
+from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
+from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.store import StoredItem
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import at_once
 from tests.fakes import kubeconfigs
@@ -38,7 +38,7 @@ LONGEST_S = 60.0
 class Machine:
     """A process with a home of its own."""
 
-    def __init__(self, what: str, server: Server, home: Path) -> None:
+    def __init__(self, what: str, server: SimulatedApiServer, home: Path) -> None:
         home.mkdir()
         config = kubeconfigs.one(home / "config", server.url(worlds.ADMIN_TOKEN))
         words = [sys.executable, "-m", "tests.kube.run.machine", what, RUN, config, str(home)]
@@ -197,11 +197,11 @@ def test_one_that_is_stopped_while_its_acts_wait_sends_none_of_them_when_it_wake
 class Arriving:
     """Counts evictions as they arrive."""
 
-    def __init__(self, inner: Answering) -> None:
+    def __init__(self, inner: RequestHandler) -> None:
         self._inner = inner
         self.evictions: list[str] = []
 
-    def handle(self, request: Request) -> Reply:
+    def handle(self, request: ServedRequest) -> Reply:
         if request.path.endswith("/eviction"):
             self.evictions.append(request.path)
         return self._inner.handle(request)
@@ -241,5 +241,5 @@ def test_one_is_killed_and_another_rolls_it_back(api: Api, tmp_path: Path) -> No
         )
 
 
-def nodes_of(plane: ControlPlane) -> list[Item]:
+def nodes_of(plane: ControlPlane) -> list[StoredItem]:
     return list(plane.store.list(kinds.NODES.full_name))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.kubernetes.api.types.kinds import METADATA, STRUCTS
 
 _POD_SPEC = STRUCTS["PodSpec"].named
-_SPEC = Place(named={**_POD_SPEC, "template": STRUCTS["Template"]})
-POD_FIELDS = Place(named={**_POD_SPEC, "metadata": METADATA, "spec": _SPEC})
-BUDGET_FIELDS = Place(named={**POD_FIELDS.named, "spec": Place(named={**_SPEC.named, "selector": STRUCTS["replaced"]})})
+_SPEC = SchemaPlace(named={**_POD_SPEC, "template": STRUCTS["Template"]})
+POD_FIELDS = SchemaPlace(named={**_POD_SPEC, "metadata": METADATA, "spec": _SPEC})
+BUDGET_FIELDS = SchemaPlace(
+    named={**POD_FIELDS.named, "spec": SchemaPlace(named={**_SPEC.named, "selector": STRUCTS["replaced"]})}
+)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, Refused, apply
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, apply
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from tests import raw_facts
 
-MAIN = Fields.of_paths(("status",))
+MAIN = FieldSet.of_paths(("status",))
 """What strategies of most kinds reset in requests for the object itself."""
 
-STATUS = Fields.of_paths(("spec",))
+STATUS = FieldSet.of_paths(("spec",))
 """What they reset in requests for its status."""
 
 TEMPLATE_GENERATION = ("metadata", "annotations", "deprecated.daemonset.template.generation")
@@ -46,7 +46,7 @@ def latest(doc: Doc) -> str:
     return max(entry["time"] for entry in doc["metadata"]["managedFields"])
 
 
-def applied(live: Doc | None, index: int, now: str) -> Applied | Conflicts | Refused:
+def applied(live: Doc | None, index: int, now: str) -> AppliedDocument | Conflicts | ApplyRefused:
     """What our rules make of the recorded apply."""
     asked, wanted = query(index), config(index)
     schema = schema_of(wanted["apiVersion"], wanted["kind"])

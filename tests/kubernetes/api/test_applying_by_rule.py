@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, Refused, apply
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, apply
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
@@ -20,7 +20,7 @@ def service(**spec: object) -> Doc:
 
 def applied(live: Doc | None, config: Doc, manager: str, force: bool = False, now: str = EARLY) -> Doc:
     result = apply(live, config, manager, force, now, SERVICES, reset=MAIN)
-    assert isinstance(result, Applied)
+    assert isinstance(result, AppliedDocument)
     return result.doc
 
 
@@ -31,10 +31,10 @@ def names(doc: Doc) -> list[tuple[str, str]]:
 def test_what_was_there_before_the_first_apply_has_an_owner_of_that_name() -> None:
     live = service(ports=[{"port": 80, "protocol": "TCP"}])
     result = apply(live, service(ports=[{"port": 80, "name": "http"}]), "ann", False, EARLY, SERVICES)
-    assert isinstance(result, Applied)
+    assert isinstance(result, AppliedDocument)
     assert names(result.doc) == [("ann", "Apply"), ("before-first-apply", "Update")]
     conflict = apply(live, service(type="NodePort"), "ann", False, EARLY, SERVICES)
-    assert isinstance(conflict, Applied)
+    assert isinstance(conflict, AppliedDocument)
     clash = apply({**live, "spec": {"type": "ClusterIP"}}, service(type="NodePort"), "ann", False, EARLY, SERVICES)
     assert isinstance(clash, Conflicts)
     assert clash.message == ('Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .spec.type')
@@ -101,12 +101,12 @@ def test_what_the_strategy_resets_is_not_owned_and_conflicts_with_nobody() -> No
 
 def test_entries_cannot_be_applied() -> None:
     config = with_value(service(), ("metadata", "managedFields"), [])
-    assert apply(None, config, "ann", True, EARLY, SERVICES) == Refused(400, "metadata.managedFields must be nil")
+    assert apply(None, config, "ann", True, EARLY, SERVICES) == ApplyRefused(400, "metadata.managedFields must be nil")
 
 
 def test_items_with_the_same_key_cannot_be_applied() -> None:
     result = apply(None, service(ports=[{"port": 80}, {"port": 80, "protocol": "TCP"}]), "ann", True, EARLY, SERVICES)
-    assert result == Refused(
+    assert result == ApplyRefused(
         500,
         "failed to create typed patch object (shop/web; v1, Kind=Service): "
         '.spec.ports: duplicate entries for key [port=80,protocol="TCP"]',
@@ -160,7 +160,7 @@ def test_keys_of_unknown_objects_are_owned_themselves() -> None:
         "spec": {"known": {"a": {"b": 1}}, "values": {"x": {"y": 1}}},
     }
     result = apply(None, config, "ann", False, EARLY, schema)
-    assert isinstance(result, Applied)
+    assert isinstance(result, AppliedDocument)
     assert owners(result.doc)[0]["fieldsV1"] == {
         "f:spec": {"f:known": {"f:a": {"f:b": {}}}, "f:values": {"f:x": {".": {}, "f:y": {}}}}
     }

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.kubernetes.api.patches import json_patch
 from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc
 
 
@@ -21,7 +21,7 @@ def moved(kind: str, source: str, path: str) -> Doc:
 
 
 def refused(doc: Doc, patch: Any) -> int:
-    with pytest.raises(Refusal) as raised:
+    with pytest.raises(ApiRefusal) as raised:
         apply_json_patch(doc, patch)
     return raised.value.status.code
 

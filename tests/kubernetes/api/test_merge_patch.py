@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.kubernetes.api.patches.merge import apply_merge
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc
 
 
@@ -46,7 +46,7 @@ def test_a_list_that_replaces_an_object_is_taken_as_it_is() -> None:
 
 @pytest.mark.parametrize("patch", [None, [], "a", 1.5, True])
 def test_what_is_no_object_is_no_merge_patch(patch: Any) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(ApiRefusal) as refused:
         apply_merge({"a": 1}, patch)
     assert (refused.value.status.code, refused.value.status.reason) == (400, "BadRequest")
 

@@ -7,17 +7,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import compare
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.kubernetes.api.ownership.entries import Owner, owner_of, read, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields, fields_of
+from kubectl_eksdoc.kubernetes.api.ownership.entries import FieldManager, owner_of, read, without_entries
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet, fields_of
 from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
 from kubectl_eksdoc.kubernetes.api.ownership.steps import canonical, key_step, keys_of, value_of, value_step
 from kubectl_eksdoc.kubernetes.api.ownership.taking import UNTRACKED
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from tests.kubernetes.api.any_workloads import SCHEMA, filled_workloads, workloads
 
@@ -29,13 +29,13 @@ filled = st.lists(st.tuples(managers, st.sampled_from(["update", "apply"]), fill
 scalars = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.none())
 
 
-def sets() -> st.SearchStrategy[Fields]:
+def sets() -> st.SearchStrategy[FieldSet]:
     return workloads().map(lambda doc: fields_of(doc, SCHEMA.root))
 
 
 def applied(live: Doc | None, config: Doc, manager: str, force: bool = True, now: str = EARLY) -> Doc:
     result = apply(live, config, manager, force, now, SCHEMA)
-    assert isinstance(result, Applied)
+    assert isinstance(result, AppliedDocument)
     return result.doc
 
 
@@ -48,7 +48,7 @@ def history(steps: list[tuple[str, str, Doc]]) -> Doc:
     return live
 
 
-def owned(doc: Doc) -> Fields:
+def owned(doc: Doc) -> FieldSet:
     union = NONE
     for entry in read(doc).values():
         union |= entry.fields
@@ -62,15 +62,15 @@ def test_a_step_may_name_no_key() -> None:
 @given(scalars, scalars)
 def test_steps_read_back(one: Any, other: Any) -> None:
     assert value_of(value_step(one)) == one
-    step = key_step({"b": one, "a": other}, Place(list_type="map", keys=("b", "a")))
+    step = key_step({"b": one, "a": other}, SchemaPlace(list_type="map", keys=("b", "a")))
     assert keys_of(step) == {"a": other, "b": one}
     assert canonical(step) == step
     assert canonical(step.replace("{", "{ ", 1)) == step
 
 
 @given(sets(), sets(), sets())
-def test_sets_behave_as_sets(a: Fields, b: Fields, c: Fields) -> None:
-    assert Fields.read(a.printed()) == a
+def test_sets_behave_as_sets(a: FieldSet, b: FieldSet, c: FieldSet) -> None:
+    assert FieldSet.read(a.printed()) == a
     assert set(a | b) == set(a) | set(b)
     assert set(a & b) == set(a) & set(b)
     assert set(a - b) == set(a) - set(b)
@@ -91,7 +91,7 @@ def test_a_comparison_sees_each_difference_once(one: Doc, other: Doc) -> None:
 @given(filled, filled_workloads(), managers)
 def test_applying_twice_is_applying_once(steps: list[tuple[str, str, Doc]], config: Doc, manager: str) -> None:
     once = applied(history(steps), config, manager)
-    assert apply(once, config, manager, False, LATE, SCHEMA) == Applied(once)
+    assert apply(once, config, manager, False, LATE, SCHEMA) == AppliedDocument(once)
 
 
 @given(filled, filled_workloads(), managers)
@@ -102,7 +102,7 @@ def test_a_forced_apply_has_what_was_applied(steps: list[tuple[str, str, Doc]], 
     assert (mine.fields if mine else NONE) == fields_of(config, SCHEMA.root) - UNTRACKED
 
 
-def _holds(doc: Any, config: Any, place: Place) -> bool:
+def _holds(doc: Any, config: Any, place: SchemaPlace) -> bool:
     """Whether `doc` has all of `config`, each part where the schema says it is the same."""
     if isinstance(config, dict) and not place.atomic:
         return all(name in doc and _holds(doc[name], value, place.under(name)) for name, value in config.items())
@@ -122,18 +122,18 @@ def test_nobody_loses_a_value_of_his_unless_forced(
     if isinstance(result, Conflicts):
         assert not force
         return
-    assert isinstance(result, Applied)
+    assert isinstance(result, AppliedDocument)
     after, wanted = fields_of(result.doc, SCHEMA.root), fields_of(config, SCHEMA.root)
     seen = compare(without_entries(live), without_entries(result.doc), SCHEMA.root)
     for owner, entry in read(live).items():
-        if owner == Owner(manager, "Apply", "", ""):
+        if owner == FieldManager(manager, "Apply", "", ""):
             continue
         there = [path for path in entry.fields & fields_of(live, SCHEMA.root) if _with_its_items(path, entry.fields)]
         assert all(path in after for path in there)
         assert all(path not in seen.changed or (force and path in wanted) for path in there)
 
 
-def _with_its_items(path: Path, fields: Fields) -> bool:
+def _with_its_items(path: Path, fields: FieldSet) -> bool:
     return all(path[: at + 1] in fields for at, step in enumerate(path) if not step.startswith("f:"))
 
 

@@ -15,7 +15,7 @@ from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
 from kubectl_eksdoc.kubernetes.api.patches.merge import apply_merge
 from kubectl_eksdoc.kubernetes.api.patches.refusals import DEEPEST
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.kubernetes.api.pod_fields import BUDGET_FIELDS
 
@@ -184,7 +184,7 @@ def test_any_patch_is_applied_or_refused_and_changes_nothing_in_place(apply: Pat
     held, given_patch = copy.deepcopy(doc), copy.deepcopy(patch)
     try:
         after = apply(doc, patch)
-    except Refusal as refused:
+    except ApiRefusal as refused:
         assert refused.status.code in (400, 422, 500)
     else:
         assert isinstance(after, dict)
@@ -214,10 +214,10 @@ def test_what_is_nested_too_deeply_is_refused(wrap: Callable[[Any], Any]) -> Non
     for depth in (DEEPEST, 5_000, 100_000 if wrap is WRAPS[0] else 20_000):
         deep = nested(depth, wrap)
         for apply in (apply_merge, strategically):
-            with pytest.raises(Refusal) as refused:
+            with pytest.raises(ApiRefusal) as refused:
                 apply({}, {"a": deep})
             assert refused.value.status.code == 400, (apply, depth)
-        with pytest.raises(Refusal) as refused:
+        with pytest.raises(ApiRefusal) as refused:
             apply_json_patch({}, [{"op": "add", "path": "/a", "value": deep}])
         assert refused.value.status.code == 400, depth
 

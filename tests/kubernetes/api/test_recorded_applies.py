@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.model.api_objects import at
 from tests.kubernetes.api.replays import (
@@ -37,7 +37,7 @@ def test_an_apply_gives_the_recorded_document(index: int, live: int) -> None:
     # Between 99 and 101 the DaemonSet controller counted its pods once more.
     before = {**answer(live), "status": answer(101)["status"]} if index == 101 else answer(live)
     result = applied(before, index, latest(expected))
-    assert isinstance(result, Applied)
+    assert isinstance(result, AppliedDocument)
     assert as_stored(result.doc, expected) == expected
     for ours, theirs in zip(owners(result.doc), owners(expected), strict=True):
         assert steps_in_order(ours["fieldsV1"]) == steps_in_order(theirs["fieldsV1"])
@@ -47,7 +47,7 @@ def test_an_apply_gives_the_recorded_document(index: int, live: int) -> None:
 def test_an_apply_that_creates(index: int) -> None:
     expected = answer(index)
     result = applied(None, index, latest(expected))
-    assert isinstance(result, Applied)
+    assert isinstance(result, AppliedDocument)
     assert owners(result.doc) == owners(expected)
     assert _is_part_of(result.doc, expected), "the server adds defaults, and changes nothing"
 
@@ -66,7 +66,7 @@ def test_a_conflict_is_worded_as_recorded(index: int, live: int) -> None:
 def test_applying_what_is_there_changes_nothing_not_even_a_time() -> None:
     live = answer(96)
     result = applied(live, 95, "2026-11-20T12:00:00Z")
-    assert result == Applied(live)
+    assert result == AppliedDocument(live)
 
 
 def _is_part_of(part: object, whole: object) -> bool:

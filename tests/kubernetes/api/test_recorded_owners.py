@@ -17,11 +17,11 @@ import pytest
 
 from kubectl_eksdoc.kubernetes.api.ownership import trees
 from kubectl_eksdoc.kubernetes.api.ownership.entries import printed, read, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
 from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of, shown
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, at
 from tests import raw_facts
@@ -91,14 +91,14 @@ def test_what_is_owned_is_what_the_table_allows(source: str) -> None:
     assert strange == {}
 
 
-def _everything(doc: Doc) -> Fields:
-    union = Fields({})
+def _everything(doc: Doc) -> FieldSet:
+    union = FieldSet({})
     for entry in read(doc).values():
         union |= entry.fields
     return union
 
 
-def _strange(value: Any, tree: Doc, place: Place, where: str = "") -> Iterator[str]:
+def _strange(value: Any, tree: Doc, place: SchemaPlace, where: str = "") -> Iterator[str]:
     """Where owners and table disagree about `value`."""
     children = dict(trees.children_of(tree))
     yield from (f"{where}: {step}" for step in children if not _allowed(step, place))
@@ -116,7 +116,7 @@ def _strange(value: Any, tree: Doc, place: Place, where: str = "") -> Iterator[s
                 yield from _strange(same[0], children[step], place.of_items(), f"{where}[]")
 
 
-def _allowed(step: str, place: Place) -> bool:
+def _allowed(step: str, place: SchemaPlace) -> bool:
     if step.startswith("f:"):
         return not place.atomic
     if step.startswith("k:"):
@@ -168,7 +168,7 @@ def test_creating_an_object_gives_its_author_what_the_server_gave_him(source: st
         entry = _sole_update(doc)
         schema = schema_of(doc["apiVersion"], doc["kind"])
         (ours,) = owners(updated(None, without_entries(doc), entry["manager"], entry["time"], schema, reset=MAIN))
-        mine, theirs = Fields.read(ours["fieldsV1"]), Fields.read(entry["fieldsV1"])
+        mine, theirs = FieldSet.read(ours["fieldsV1"]), FieldSet.read(entry["fieldsV1"])
         assert not theirs - mine, doc["metadata"]["name"]
         by_server = SET_BY_THE_SERVER.get(doc["kind"], ())
         beyond = [path for path in map(_without_keys, mine - theirs) if not path.startswith(by_server)]

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
 from kubectl_eksdoc.kubernetes.api.patches.merge import apply_merge
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc, without
 from tests import raw_facts
 from tests.kubernetes.api.pod_fields import POD_FIELDS
@@ -132,7 +132,7 @@ def test_a_patch_of_kubectl_replays(patched: Patched) -> None:
 
 def test_a_refusal_is_answered_as_recorded() -> None:
     place = next(i for i, e in enumerate(EXCHANGES) if e["name"] == "bad json patch")
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(ApiRefusal) as refused:
         apply_json_patch(before(place), EXCHANGES[place]["request"]["body"])
     recorded = EXCHANGES[place]["response"]
     assert refused.value.status.code == recorded["status"]

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of, schema_of_custom
 
 CONTAINER = ("spec", "containers", 0)
 TEMPLATE = ("spec", "template", "spec")
 
 
-def place_at(schema: Schema, path: Sequence[str | int]) -> Place:
+def place_at(schema: Schema, path: Sequence[str | int]) -> SchemaPlace:
     """The place at a path of names and list positions, as ``("spec", "containers", 0, "env")``."""
     place = schema.root
     for step in path:

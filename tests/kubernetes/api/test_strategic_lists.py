@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal, Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.kubernetes.api.pod_fields import POD_FIELDS
 
@@ -28,8 +28,8 @@ def names_after(doc: Doc, patch: Any) -> str:
     return " ".join(entry["name"] for entry in patched(doc, patch)["spec"]["containers"])
 
 
-def refused(doc: Doc, patch: Any) -> Status:
-    with pytest.raises(Refusal) as raised:
+def refused(doc: Doc, patch: Any) -> ApiStatus:
+    with pytest.raises(ApiRefusal) as raised:
         patched(doc, patch)
     return raised.value.status
 

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import compare
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields, fields_of
+from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet, fields_of
 from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
-from kubectl_eksdoc.kubernetes.api.places import PLAIN, UNTYPED, Place
+from kubectl_eksdoc.kubernetes.api.places import PLAIN, UNTYPED, SchemaPlace
 from kubectl_eksdoc.kubernetes.api.schema import Schema
 from kubectl_eksdoc.model.api_objects import Doc
 from tests import raw_facts
@@ -50,12 +50,12 @@ def each_asking(what: str) -> Callable[[Any], Any]:
     return for_each("case", asking(what), ids=lambda case: case["source"])
 
 
-def place_of(case: dict[str, Any]) -> Place:
+def place_of(case: dict[str, Any]) -> SchemaPlace:
     schema = held()["schemas"][case["schema"]]
     return _place({declared["name"]: declared for declared in schema["types"]}, {"namedType": schema["root"]}, 8)
 
 
-def _place(types: dict[str, Doc], of: Doc, depth: int) -> Place:
+def _place(types: dict[str, Doc], of: Doc, depth: int) -> SchemaPlace:
     """The place of upstream's notation for types; recursive ones end after some levels."""
     if depth == 0:
         return PLAIN
@@ -66,7 +66,7 @@ def _place(types: dict[str, Doc], of: Doc, depth: int) -> Place:
     declared = {field["name"]: _place(types, field["type"], depth - 1) for field in a_map.get("fields") or ()}
     keys = tuple(a_list.get("keys") or ())
     associative = a_list.get("elementRelationship") == "associative"
-    return Place(
+    return SchemaPlace(
         atomic=a_map.get("elementRelationship") == "atomic",
         named=declared,
         entries=_place(types, a_map["elementType"], depth - 1) if "elementType" in a_map else None,
@@ -116,7 +116,7 @@ def test_histories_of_updates_and_applies(case: dict[str, Any]) -> None:
             live = updated(live, doc, step["manager"], NOW, schema)
             continue
         result = apply(live, doc, step["manager"], step["op"] == "ForceApply", NOW, schema)
-        if isinstance(result, Applied):
+        if isinstance(result, AppliedDocument):
             assert not step.get("conflicts")
             live = result.doc
         elif isinstance(result, Conflicts):
@@ -131,9 +131,9 @@ def test_histories_of_updates_and_applies(case: dict[str, Any]) -> None:
 
 def _check(live: Doc, expect: dict[str, Any]) -> None:
     assert not expect.get("refused")
-    owned: dict[str, Fields] = {}
+    owned: dict[str, FieldSet] = {}
     for owner, entry in read(live).items():
-        owned[owner.manager] = owned.get(owner.manager, Fields({})) | entry.fields
+        owned[owner.manager] = owned.get(owner.manager, FieldSet({})) | entry.fields
     if expect["owned"] is not None:
         assert {manager: set(fields) for manager, fields in owned.items()} == _sets(expect["owned"])
     if expect["object"] is not None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.corefile.parser import tokens, without_comments
-from kubectl_eksdoc.kubernetes.keeping import Digests, Keep, has_digest
+from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations, has_digest
 
 COREFILE = """\
 # the password is hunter2
@@ -21,10 +21,12 @@ COREFILE = """\
 
 
 def test_no_comment_is_kept() -> None:
-    kept = Keep(Digests(b"a key")).config_value("Corefile", COREFILE)
+    kept = KeptAnnotations(Digests(b"a key")).config_value("Corefile", COREFILE)
     assert "hunter2" not in kept and "# no comment" in kept and "lameduck 5s" in kept
     assert kept.count("\n") == COREFILE.count("\n") and has_digest(kept)
-    assert Keep(Digests(b"a key")).config_value("Corefile", ".:53 {\n  errors\n}\n") == ".:53 {\n  errors\n}\n"
+    assert (
+        KeptAnnotations(Digests(b"a key")).config_value("Corefile", ".:53 {\n  errors\n}\n") == ".:53 {\n  errors\n}\n"
+    )
 
 
 @given(text=st.text(alphabet='# \n\r\t"\\ab\ufeff{}', max_size=30))

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from kubectl_eksdoc.kubernetes.corefile.edits import NotEdited, with_lameduck
 from kubectl_eksdoc.kubernetes.corefile.parser import parse, tokens
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s, lameducks, refusals
-from kubectl_eksdoc.model.coredns import Corefile, Directive, Refusal
+from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Directive
 from tests import raw_facts
 from tests.for_each import for_each
 from tests.kubernetes.corefile.test_recorded import CASES
@@ -176,7 +176,7 @@ def test_any_text_is_read_or_refused_and_every_token_stands_where_it_says(text: 
         written = text[each.start : each.end]
         assert each.line == text.count("\n", 0, each.start) + 1
         assert each.text == written.replace("\r", "") or written.startswith('"')
-    if isinstance(found, Refusal):
+    if isinstance(found, CorefileRefusal):
         assert found.said
         return
     assert str(found) == text

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import Judged, addresses, judged, lameduck_s
+from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, addresses, judged, lameduck_s
 from kubectl_eksdoc.model.coredns import Corefile
 from kubectl_eksdoc.model.durations import go_duration
 from kubectl_eksdoc.model.versions import Version
@@ -24,7 +24,7 @@ IMPORTED = ("import file", "import glob", "import at top", "import recursion")
 UNKNOWN = {*IMPORTED, "readme:dnssec:0", "cdtest:quic_test.go:1"}
 
 
-def read(case: dict[str, Any]) -> Judged:
+def read(case: dict[str, Any]) -> JudgedCorefile:
     return judged(parse(case["corefile"], VARIABLES), alone=case["name"] not in IMPORTED)
 
 

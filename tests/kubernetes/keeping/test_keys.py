@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.keeping import MARK, Digests, Keep, is_digest, known_forms
+from kubectl_eksdoc.kubernetes.keeping import MARK, Digests, KeptAnnotations, is_digest, known_forms
 
-KEEP = Keep(Digests(b"a key"))
+KEEP = KeptAnnotations(Digests(b"a key"))
 
 SECRETS = (
     "AKIAIOSFODNN7EXAMPLE",

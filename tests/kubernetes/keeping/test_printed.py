@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.fields import LiveField, value_of
+from kubectl_eksdoc.addon_diff.fields import AddonField, value_of
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.render.addon.commands import given, printed_text
 
 COREFILE = """.:53 {
@@ -83,13 +83,13 @@ def test_a_parameter_of_an_update_is_json_or_a_text() -> None:
 
 
 def test_a_field_is_printed_by_the_name_of_its_variable() -> None:
-    def of(name: str) -> LiveField:
+    def of(name: str) -> AddonField:
         path = ("f:spec", "f:containers", 'k:{"name":"aws-node"}', "f:env", f'k:{{"name":"{name}"}}', "f:value")
-        return LiveField(Named("apps/v1", "DaemonSet", "aws-node", "kube-system"), path)
+        return AddonField(ObjectName("apps/v1", "DaemonSet", "aws-node", "kube-system"), path)
 
     assert value_of("hunter2", of("DB_PASSWORD")) == '"…"'
     assert value_of("true", of("ENABLE_POD_ENI")) == '"true"'
-    note = LiveField(of("A").of, ("f:metadata", "f:annotations", "f:example.com/token"))
+    note = AddonField(of("A").of, ("f:metadata", "f:annotations", "f:example.com/token"))
     assert value_of("hunter2", note) == '"…"'
 
 

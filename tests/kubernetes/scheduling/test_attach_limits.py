@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.scheduling.attach_limits import EBS, Attached, ebs_volume_id
+from kubectl_eksdoc.kubernetes.scheduling.attach_limits import EBS, NodeVolumes, ebs_volume_id
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node
@@ -206,7 +206,7 @@ ATTACHED = st.lists(
 ).map(tuple)
 
 
-def state(attached: Attached) -> tuple[dict[str, int], dict[object, int]]:
+def state(attached: NodeVolumes) -> tuple[dict[str, int], dict[object, int]]:
     return dict(attached.taken), dict(attached._users)
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.scheduling import pod_affinity, spread
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.kubernetes.scheduling.pod_classes import Likeness
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter
+from kubectl_eksdoc.kubernetes.scheduling.pod_classes import SchedulingTraits
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node, Taint
 from kubectl_eksdoc.model.placement import HostPort, NodeDemand, NodeTerm, Placement, PodTerm, Requests, Spread
@@ -256,8 +256,8 @@ def _volumes() -> Iterator[Volume]:
 
 def test_a_successor_keeps_its_claims_but_those_made_for_the_pod() -> None:
     pod = a_pod("db-0", volumes=tuple(_volumes()))
-    assert Likeness.of(pod).claims == ("data-db-0", "db-0-scratch")
-    assert Likeness.of_successor(pod).claims == ("data-db-0",)
+    assert SchedulingTraits.of(pod).claims == ("data-db-0", "db-0-scratch")
+    assert SchedulingTraits.of_successor(pod).claims == ("data-db-0",)
 
 
 def zonal(terms: tuple[NodeTerm, ...]) -> Storage:
@@ -272,7 +272,7 @@ def test_a_bound_volume_holds_the_pod_in_its_zone() -> None:
     assert list(occupancy.candidates(kind)) == ["n0"]
     refused = occupancy.refusal(kind, "n1")
     assert refused is not None
-    assert refused.filter is Filter.VOLUME_BINDING
+    assert refused.filter is SchedulerFilter.VOLUME_BINDING
     assert refused.reasons == ("node(s) didn't match PersistentVolume's node affinity",)
 
 
@@ -335,7 +335,7 @@ def test_the_first_filter_that_refuses_is_named() -> None:
     occupancy = Occupancy.of(nodes, [full])
     found = [occupancy.refusal(occupancy.class_of(plain), n) for n in occupancy.seats]
     assert [f.filter for f in found if f] == [
-        Filter.NODE_UNSCHEDULABLE, Filter.TAINT_TOLERATION, Filter.NODE_AFFINITY,
+        SchedulerFilter.NODE_UNSCHEDULABLE, SchedulerFilter.TAINT_TOLERATION, SchedulerFilter.NODE_AFFINITY,
     ]  # fmt: skip
 
 

@@ -18,19 +18,19 @@ from kubectl_eksdoc.kubernetes.scheduling import (
     volumes,
 )
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.model.storage import Claim
 from kubectl_eksdoc.objects.affinity import NodeSelector, node_terms
-from kubectl_eksdoc.objects.structs import Texts
+from kubectl_eksdoc.objects.structs import InternedTexts
 from tests import raw_facts
 from tests.for_each import for_each
 from tests.kubernetes.scheduling import observed
 
 Raw = dict[str, Any]
-Outcome = dict[str, Refusal | None]
+Outcome = dict[str, SchedulingRefusal | None]
 
 ALPHA = "needs the alpha gate TaintTolerationComparisonOperators, which is off in 1.36"
 LOCKED = "turns off SidecarContainers, which has been on for all since 1.29"
@@ -60,7 +60,7 @@ DIFFER = {
 }
 
 
-def each_node(decide: Callable[[Pod, Node, Cluster, Raw], Refusal | None]) -> Callable[[Raw], Outcome]:
+def each_node(decide: Callable[[Pod, Node, Cluster, Raw], SchedulingRefusal | None]) -> Callable[[Raw], Outcome]:
     """A filter that looks at one node at a time."""
 
     def answer(given: Raw) -> Outcome:
@@ -77,12 +77,12 @@ def occupied(given: Raw) -> tuple[Occupancy, Pod]:
     return Occupancy.of(held.nodes, held.pods, observed.namespaces(held), observed.storage(held)), pod
 
 
-def by_affinity(pod: Pod, node: Node, held: Cluster, given: Raw) -> Refusal | None:
+def by_affinity(pod: Pod, node: Node, held: Cluster, given: Raw) -> SchedulingRefusal | None:
     added = given.get("schedulerArgs", {}).get("addedAffinity")
     enforced = None
     if added:
         required = added["requiredDuringSchedulingIgnoredDuringExecution"]
-        enforced = node_terms(_selector(required), Texts())
+        enforced = node_terms(_selector(required), InternedTexts())
     demand = pod.placement.nodes
     if node_affinity.named_nodes(demand) == frozenset():
         return node_affinity.CONFLICT
@@ -95,7 +95,7 @@ def _selector(raw: Raw) -> NodeSelector:
     return msgspec.convert(raw, NodeSelector)
 
 
-def zoneless(claim: Claim, storage: volumes.Storage) -> Refusal | None:
+def zoneless(claim: Claim, storage: volumes.Storage) -> SchedulingRefusal | None:
     """The same in the words of VolumeZone (getPVbyPod), which is asked later and so is seldom heard."""
     found = storage.classes.get(claim.storage_class)
     if not claim.storage_class:
@@ -106,10 +106,10 @@ def zoneless(claim: Claim, storage: volumes.Storage) -> Refusal | None:
         reason = "PersistentVolume had no name"
     else:
         return None
-    return Refusal(Filter.VOLUME_ZONE, (reason,))
+    return SchedulingRefusal(SchedulerFilter.VOLUME_ZONE, (reason,))
 
 
-def by_zone(pod: Pod, node: Node, held: Cluster, given: Raw) -> Refusal | None:
+def by_zone(pod: Pod, node: Node, held: Cluster, given: Raw) -> SchedulingRefusal | None:
     storage = observed.storage(held)
     names = [v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM]
     for name in names:
@@ -169,7 +169,7 @@ FILTERS: dict[str, Callable[[Raw], Outcome]] = {
 CASES = [(table, case) for table in FILTERS for case in raw_facts.cases(f"scheduler-{table}")]
 
 
-def said(found: Refusal | None) -> Raw:
+def said(found: SchedulingRefusal | None) -> Raw:
     if found is None:
         return {"fits": True}
     return {"fits": False, "code": found.code, "reasons": sorted(found.reasons)}

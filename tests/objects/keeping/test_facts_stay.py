@@ -11,15 +11,15 @@ import pytest
 from kubectl_eksdoc.amazon.upgrades.sockets import named_in
 from kubectl_eksdoc.amazon.upgrades.written_versions import LAST_APPLIED
 from kubectl_eksdoc.embedded.demo.reader import a_list, held, kind_of
-from kubectl_eksdoc.kubernetes.keeping import Digests, Keep, is_digest
+from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations, is_digest
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import SINGLE, Resource
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import Collector
-from kubectl_eksdoc.objects.keeping.pages import Keeping
+from kubectl_eksdoc.objects.keeping.pages import SnapshotCleaner
 from kubectl_eksdoc.objects.keeping.shapes import SHAPES
 from tests.host import dumps
 
@@ -27,8 +27,8 @@ NOBODY = Identity()
 BY_PLURAL = {resource.plural: resource for resource in BY_RESOURCE}
 
 
-def keeping() -> Keeping:
-    return Keeping(Keep(Digests(b"a key")))
+def keeping() -> SnapshotCleaner:
+    return SnapshotCleaner(KeptAnnotations(Digests(b"a key")))
 
 
 def pages(name: str) -> dict[Resource, bytes]:
@@ -154,7 +154,7 @@ def test_what_was_applied_may_be_anything(applied: str) -> None:
 
 
 def test_an_object_of_another_form_is_unknown_and_takes_nothing_with_it() -> None:
-    of = Named("apps/v1", "Deployment", "kube-system", "coredns")
+    of = ObjectName("apps/v1", "Deployment", "kube-system", "coredns")
     assert isinstance(keeping().document(of, {"metadata": {"name": "coredns"}, "spec": "none"}), Unknown)
 
 

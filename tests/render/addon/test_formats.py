@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
 from kubectl_eksdoc.addon_diff.read import NEEDS, plan_addon, side_of
@@ -38,7 +38,7 @@ def world() -> ClusterSession:
 @cache
 def planned(name: str, to: str, mode: Mode) -> AddonPlan:
     demo = world()
-    return plan_addon(demo, side_of(demo, name, to), Asked(mode))
+    return plan_addon(demo, side_of(demo, name, to), AddonUpdateRequest(mode))
 
 
 def view(name: str = "vpc-cni", to: str = TO, mode: Mode = Mode.OVERWRITE) -> AddonReport:

@@ -15,11 +15,11 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.run.guards import Guard, changing, to_acknowledge
 from kubectl_eksdoc.addon_diff.run.outcome import Verdict
 from kubectl_eksdoc.addon_diff.run.targets import Health
-from kubectl_eksdoc.addon_diff.run.way_back import WayBack
+from kubectl_eksdoc.addon_diff.run.way_back import AddonRollback
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
@@ -115,7 +115,7 @@ def views() -> list[UpdateReport]:
     done = after().ended
     assert done is not None
     doubtful = tuple(replace(check, verdict=Verdict.NOT_READ, found=None, why="denied") for check in done.checks)
-    never: Ended = replace(
+    never: AddonUpdateResult = replace(
         done,
         stage=Stage.UNKNOWN,
         left="it was stopped",
@@ -161,7 +161,7 @@ def test_who_was_interrupted_is_told_how_to_look_again() -> None:
 
 def test_a_rollback_before_anything_is_sent_writes_its_values_first(tmp_path: Path) -> None:
     values = {"env": {"A": "it's $HOME"}, "corefile": "a\n  b\n"}
-    back = way_back_text(WayBack("coredns", "v1.11.4-eksbuild.2", values), "shop", "", "", ())
+    back = way_back_text(AddonRollback("coredns", "v1.11.4-eksbuild.2", values), "shop", "", "", ())
     assert not isinstance(back, str)
     writes, _, ours = back.commands[0].partition(" && ")
     subprocess.run(["sh", "-c", writes], cwd=tmp_path, check=True)
@@ -170,6 +170,6 @@ def test_a_rollback_before_anything_is_sent_writes_its_values_first(tmp_path: Pa
 
 
 def test_a_rollback_prints_no_secret_and_says_when_its_values_are_written() -> None:
-    back = way_back_text(WayBack("x", "v1", {"env": {"DB_PASSWORD": "hunter2"}}), "shop", "", "", ())
+    back = way_back_text(AddonRollback("x", "v1", {"env": {"DB_PASSWORD": "hunter2"}}), "shop", "", "", ())
     assert not isinstance(back, str) and "hunter2" not in " ".join(back.commands)
     assert back.commands[0].startswith("# values-of-before.json is written by --apply")

@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import date
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, Suppression, When
 from kubectl_eksdoc.render.check.report import CheckReport
@@ -54,11 +54,11 @@ GONE = Finding(
 )
 
 
-def check(area: Area, gate: Gate | None, *found: Finding, of: Sequence[object] = ()) -> Check:
-    return Check(tuple(of) or tuple({each.code: 0 for each in found}), area, gate, lambda _: found)  # type: ignore[arg-type]
+def check(area: Area, gate: Gate | None, *found: Finding, of: Sequence[object] = ()) -> UpgradeCheck:
+    return UpgradeCheck(tuple(of) or tuple({each.code: 0 for each in found}), area, gate, lambda _: found)  # type: ignore[arg-type]
 
 
-def usual(*found: Finding) -> list[Check]:
+def usual(*found: Finding) -> list[UpgradeCheck]:
     return [
         check(Area.NODES, Gate.BEFORE_CONTROL_PLANE, *(found or (SKEW,))),
         check(Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, UNFIT),
@@ -70,12 +70,14 @@ def accepted(of: Finding, reason: str = "agreed") -> Suppression:
     return Suppression(of.code.name, reason, date(2027, 1, 31), where="accepted.yaml, entry 1")
 
 
-def view(checks: Sequence[Check] = (), wish: Wish = Wish(), facts: CheckFacts | None = None) -> CheckReport:
+def view(
+    checks: Sequence[UpgradeCheck] = (), wish: CheckWish = CheckWish(), facts: CheckFacts | None = None
+) -> CheckReport:
     plan = plan_check(facts or healthy(), checks or usual(), wish)
     return replace(CheckReport(plan, {}), tool_version="0.0.0")
 
 
 def stuck(*found: Finding) -> CheckReport:
     only = codes_of(Symptom.DRAIN_STUCK)
-    facts = replace(healthy(), summed=dict.fromkeys(Need, ()) | {Need.PLAN_DRAIN: found})  # type: ignore[arg-type]
-    return view(list(chosen(["check-drain"])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    facts = replace(healthy(), summed=dict.fromkeys(CheckNeed, ()) | {CheckNeed.PLAN_DRAIN: found})  # type: ignore[arg-type]
+    return view(list(chosen(["check-drain"])), CheckWish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)

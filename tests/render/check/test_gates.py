@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.plan import Wish
+from kubectl_eksdoc.check.plan import CheckWish
 from kubectl_eksdoc.model.findings import Status
 from tests.render.check.checked import LOOK, UNFIT, accepted, check, view
 
@@ -32,5 +32,5 @@ def test_two_checks_of_one_code_are_told_apart_in_sarif() -> None:
 
 @pytest.mark.parametrize("output", ["json", "sarif"])
 def test_what_is_suppressed_has_a_gate_by_its_code(output: str) -> None:
-    told = view(CHECKS[:1], Wish(suppressions=(accepted(UNFIT),))).render(output, LOOK)
+    told = view(CHECKS[:1], CheckWish(suppressions=(accepted(UNFIT),))).render(output, LOOK)
     assert '"gate": "before-control-plane"' in told

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.plan import Wish
+from kubectl_eksdoc.check.plan import CheckWish
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
@@ -43,7 +43,7 @@ def with_a_drain() -> CheckReport:
     """Of the plan by hand, which leaves four of seven nodes as they are."""
     plan = replace(plans.a_view().plan, estimate=Estimate(160, 300, SPANS, 2, ("all goes well",)))
     of_drain = check(Area.DISRUPTION, Gate.BEFORE_NODES, NEVER)
-    wish = Wish(suppressions=(accepted(UNFIT, "the vendor mends it"),))
+    wish = CheckWish(suppressions=(accepted(UNFIT, "the vendor mends it"),))
     return view([*usual(), of_drain], wish, replace(healthy(), drain=plan))
 
 
@@ -248,7 +248,7 @@ def hostile(text: str) -> CheckReport:
     )
     lacking = replace(found, status=Status.UNKNOWN, missing=text)
     facts = replace(healthy(), eks=Unknown(text, text), drain=plans.a_view().plan)
-    return view([check(Area.NODES, Gate.BEFORE_NODES, found, lacking)], Wish(), facts)
+    return view([check(Area.NODES, Gate.BEFORE_NODES, found, lacking)], CheckWish(), facts)
 
 
 @pytest.mark.parametrize(
@@ -305,10 +305,10 @@ def test_unknowns_that_lack_the_same_are_one_row() -> None:
 
 
 def test_who_reads_a_part_is_told_that_it_is_one() -> None:
-    only = html(view(list(chosen([SKEW.code.name])), Wish(only=frozenset({SKEW.code.name}))))
+    only = html(view(list(chosen([SKEW.code.name])), CheckWish(only=frozenset({SKEW.code.name}))))
     said = f"Only a part was checked (--only {SKEW.code.name}): the rest of the upgrade may have obstacles."
     assert f'<p class="part"><b>{said}</b></p>' in only
-    assert "(--gate before-nodes)" in html(view(wish=Wish(gate=Gate.BEFORE_NODES)))
+    assert "(--gate before-nodes)" in html(view(wish=CheckWish(gate=Gate.BEFORE_NODES)))
     assert "Only a part" not in html(view())
 
 
@@ -321,7 +321,7 @@ def test_an_area_is_not_green_for_what_does_not_count_alone() -> None:
         check(Area.SUPPORT, None, STUCK),
     ]
     rules = (accepted(STUCK, "agreed"),)
-    of = view(checks, Wish(fail_on=Severity.HIGH, suppressions=rules))
+    of = view(checks, CheckWish(fail_on=Severity.HIGH, suppressions=rules))
     sign = r'<li class="(\w+)"><span class="sign" aria-hidden="true">(.)</span>'
     told = re.findall(sign + "<b>(.*?)</b><span>(.*?)</span>", html(of))
     lights = {re.sub("<.*?>", "", name): (tone, sign, said) for tone, sign, name, said in told}

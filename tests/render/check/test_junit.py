@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.plan import Wish
+from kubectl_eksdoc.check.plan import CheckWish
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Severity, Subject
 from kubectl_eksdoc.render.check.report import CheckReport
@@ -96,7 +96,7 @@ def test_of_a_command_that_could_not_be_had_no_code_passes() -> None:
 
 
 def test_what_is_suppressed_is_skipped_with_its_reason() -> None:
-    of = view(wish=Wish(suppressions=(accepted(SKEW),)))
+    of = view(wish=CheckWish(suppressions=(accepted(SKEW),)))
     skipped = the_case(of, "kubelet-skew").find("skipped")
     assert skipped is not None
     assert skipped.get("message") == "suppressed until 2027-01-31: agreed"
@@ -104,7 +104,7 @@ def test_what_is_suppressed_is_skipped_with_its_reason() -> None:
 
 def test_what_does_not_count_is_told_and_passes() -> None:
     slight = replace(SKEW, severity=Severity.LOW)
-    case = the_case(view(usual(slight), Wish(fail_on=Severity.HIGH)), "kubelet-skew")
+    case = the_case(view(usual(slight), CheckWish(fail_on=Severity.HIGH)), "kubelet-skew")
     assert [each.tag for each in case] == ["system-out"]
     assert case[0].text is not None
     assert case[0].text.startswith("does not count")
@@ -119,7 +119,7 @@ def test_ascii_is_ascii() -> None:
 def test_hostile_names_leave_it_well_formed(name: str, message: str, reason: str) -> None:
     hostile = replace(SKEW, subject=Subject("Pod", name, name), message=message, evidence=(message, name))
     parsed(view(usual(hostile)))
-    parsed(view(usual(hostile), Wish(suppressions=(accepted(hostile, reason),))))
+    parsed(view(usual(hostile), CheckWish(suppressions=(accepted(hostile, reason),))))
 
 
 def test_markup_and_control_characters_stay_text() -> None:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.changes import ChangesTold, Revision
-from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.changes import ReportedChanges, Revision
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.render.check import verdict
@@ -68,21 +68,21 @@ def test_nothing_found_is_said_plainly() -> None:
 
 def test_what_is_not_known_of_a_symptom_is_said() -> None:
     only = codes_of(Symptom.DRAIN_STUCK)
-    facts = replace(healthy(), summed={Need.PLAN_DRAIN: Unknown("it is forbidden", "list pods")})
-    of = view(list(chosen(["check-drain"])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    facts = replace(healthy(), summed={CheckNeed.PLAN_DRAIN: Unknown("it is forbidden", "list pods")})
+    of = view(list(chosen(["check-drain"])), CheckWish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
     assert "NOT KNOWN: 1 ANSWER" in of.render("table", LOOK)
     assert "missing: list pods" in of.render("table", LOOK)
-    named = replace(facts, summed={Need.PLAN_DRAIN: Unknown("nobody may list pods", "list pods")})
-    wish = Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK)
+    named = replace(facts, summed={CheckNeed.PLAN_DRAIN: Unknown("nobody may list pods", "list pods")})
+    wish = CheckWish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK)
     assert "missing: " not in view(list(chosen(["check-drain"])), wish, named).render("table", LOOK), (
         "it is said already"
     )
 
 
 def test_changes_stand_above_the_findings_and_name_what_nobody_read() -> None:
-    past = ChangesTold({"Deployment": (Revision(Subject("Deployment", "web", "shop"), ago(60), "7"),)}, (), {})
+    past = ReportedChanges({"Deployment": (Revision(Subject("Deployment", "web", "shop"), ago(60), "7"),)}, (), {})
     facts = replace(healthy(), past=past)
-    text = view(wish=Wish(since=ago(timedelta(hours=2).total_seconds())), facts=facts).render("table", LOOK)
+    text = view(wish=CheckWish(since=ago(timedelta(hours=2).total_seconds())), facts=facts).render("table", LOOK)
     assert "CHANGED since 2026-11-20T10:00:00Z" in text
     assert "2026-11-20T11:59:00Z  60s  Deployment shop/web: it was given another pod template (revision 7)" in text
     assert text.index("CHANGED") < text.index("AREAS")
@@ -90,23 +90,23 @@ def test_changes_stand_above_the_findings_and_name_what_nobody_read() -> None:
 
 
 def test_what_is_suppressed_is_counted_and_in_wide_listed() -> None:
-    of = view(wish=Wish(suppressions=(accepted(SKEW, "agreed"),)))
+    of = view(wish=CheckWish(suppressions=(accepted(SKEW, "agreed"),)))
     assert "1 finding suppressed: -o wide lists them" in of.render("table", LOOK)
     assert "until 2027-01-31: agreed (accepted.yaml, entry 1)" in of.render("wide", LOOK)
 
 
 def test_a_suppression_that_is_out_of_date_is_said() -> None:
     rule = replace(accepted(SKEW), name="red")
-    assert "matches nothing" in view(wish=Wish(suppressions=(rule,))).render("table", LOOK)
+    assert "matches nothing" in view(wish=CheckWish(suppressions=(rule,))).render("table", LOOK)
 
 
 @given(st.text(max_size=30).map(lambda text: f"x{text}\x1b[2J\u202e\u2028\r\nrm -rf /"))
 def test_nothing_that_a_cluster_holds_reaches_the_terminal_as_a_command(text: str) -> None:
     subject = Subject("Deployment", text, text)
     bad = replace(STUCK, subject=subject, message=text, evidence=(text,), remedy=(Remedy(text, text),))
-    past = ChangesTold({"Deployment": (Revision(subject, ago(60), text),)}, Unknown(text, text), {})
+    past = ReportedChanges({"Deployment": (Revision(subject, ago(60), text),)}, Unknown(text, text), {})
     rules = (accepted(SKEW, text), replace(accepted(SKEW), name=text, where=text))
-    wish = Wish(since=ago(6000), suppressions=rules)
+    wish = CheckWish(since=ago(6000), suppressions=rules)
     nodes = [a_node(text, group=text, version="v1.32.0-eks-1")]
     whole = view(wish=wish, facts=replace(healthy(cluster=a_healthy_cluster(nodes=nodes)), past=past))
     for of in (whole, stuck(bad, replace(bad, status=Status.UNKNOWN, missing=text))):
@@ -116,7 +116,7 @@ def test_nothing_that_a_cluster_holds_reaches_the_terminal_as_a_command(text: st
 
 
 def test_the_document_has_all_of_it() -> None:
-    found = printed(CheckResult.of(view(wish=Wish(suppressions=(accepted(SKEW),), since=ago(60)))))
+    found = printed(CheckResult.of(view(wish=CheckWish(suppressions=(accepted(SKEW),), since=ago(60)))))
     assert [each["until"] for each in found["suppressed"]] == ["2027-01-31"]
     assert found["changedSince"] == "2026-11-20T11:59:00Z"
     assert found["changes"] == []
@@ -160,7 +160,7 @@ def test_one_finding_that_blocks_nothing_is_said_as_one() -> None:
 
 def test_what_is_too_slight_to_count_is_not_said_to_be_well() -> None:
     slight = [check(Area.NODES, Gate.BEFORE_NODES, replace(SKEW, severity=Severity.LOW))]
-    short = view(slight, Wish(fail_on=Severity.HIGH)).render("table", LOOK)
+    short = view(slight, CheckWish(fail_on=Severity.HIGH)).render("table", LOOK)
     assert "Nothing counts at --fail-on high: 1 finding is less severe." in short
     assert "Nothing to do" not in short
 
@@ -176,7 +176,7 @@ def test_what_the_steps_themselves_do_is_no_finding_before_them() -> None:
     behind = [check(Area.NODES, Gate.AFTER, replace(SKEW, code=Code.of("nodes-behind"), severity=Severity.LOW))]
     short = view(behind).render("table", LOOK)
     assert "Nothing to do" in short and "nodes-behind" not in short
-    assert "Not yet: 1 cause before the end" in view(behind, Wish(gate=Gate.AFTER)).render("table", LOOK)
+    assert "Not yet: 1 cause before the end" in view(behind, CheckWish(gate=Gate.AFTER)).render("table", LOOK)
     there = view(behind, facts=healthy("1.33")).render("table", LOOK)
     assert "Not yet: 1 cause before the end" in there, "the control plane has it, and they have not followed"
 
@@ -190,7 +190,7 @@ def test_what_lies_in_wait_is_not_said_to_be_the_cause() -> None:
 def test_what_may_be_unknown_is_no_not_yet() -> None:
     name = "subnet-addresses"
     facts = blind()
-    wish = Wish(frozenset({name}))
+    wish = CheckWish(frozenset({name}))
     assert verdict.verdict(plan_check(facts, chosen([name]), wish)).head == "Not yet"
     said = verdict.verdict(plan_check(facts, chosen([name]), replace(wish, accepted=frozenset({name}))))
     assert said.head == "Nothing blocks a step" and "accepted by --accept-unknown" in said.text
@@ -204,14 +204,14 @@ _FOUND = st.builds(
     missing=st.just("it"),
 )
 _WISHES = st.builds(
-    Wish, fail_on=st.sampled_from(Severity), accepted=st.sampled_from([frozenset(), frozenset({UNFIT.code.name})])
+    CheckWish, fail_on=st.sampled_from(Severity), accepted=st.sampled_from([frozenset(), frozenset({UNFIT.code.name})])
 )
 
 
 @given(
     st.lists(st.tuples(st.sampled_from([*Gate, None]), _FOUND), max_size=4), _WISHES, st.sampled_from(["1.33", "1.34"])
 )
-def test_the_sentence_says_what_the_exit_code_does(found: list, wish: Wish, target: str) -> None:  # type: ignore[type-arg]
+def test_the_sentence_says_what_the_exit_code_does(found: list, wish: CheckWish, target: str) -> None:  # type: ignore[type-arg]
     checks = [check(Area.NODES, gate, each) for gate, each in found]
     plan = plan_check(healthy(target=target), checks, wish)
     said, status = verdict.verdict(plan), plan.outcome.status
@@ -222,5 +222,5 @@ def test_the_sentence_says_what_the_exit_code_does(found: list, wish: Wish, targ
 
 def test_what_is_unknown_before_no_step_is_not_all_as_it_should_be() -> None:
     name = "api-refused-today"
-    plan = plan_check(blind(), chosen([name]), Wish(frozenset({name})))
+    plan = plan_check(blind(), chosen([name]), CheckWish(frozenset({name})))
     assert plan.outcome.unknown and verdict.verdict(plan).text == "Nothing blocks a step; 1 unknown more."

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.check.plan import Wish
+from kubectl_eksdoc.check.plan import CheckWish
 from kubectl_eksdoc.model.findings import Severity, Subject
 from kubectl_eksdoc.render.check.report import CheckReport
 from kubectl_eksdoc.render.text import unsafe
@@ -105,7 +105,7 @@ def test_two_findings_of_one_code_and_subject_stay_two_alerts() -> None:
 
 
 def test_what_is_suppressed_says_so_and_why() -> None:
-    found = results(view(wish=Wish(suppressions=(accepted(SKEW),))))["kubelet-skew"]
+    found = results(view(wish=CheckWish(suppressions=(accepted(SKEW),))))["kubelet-skew"]
     assert found["suppressions"] == [
         {"kind": "external", "status": "accepted", "justification": "agreed (until 2027-01-31)"}
     ]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, Notices
+from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.coredns_lameduck.shutdown import Shutdown, budget
 from kubectl_eksdoc.model.asked import Absent, Unknown
@@ -36,7 +36,7 @@ def incident() -> DnsFacts:
     nodes = (a_zoned("n-a", "a", **SPOT), a_zoned("n-b", "b"))
     pods = (PODS[0], replace(PODS[1], ready=False, not_ready_because="CrashLoopBackOff"))
     made = facts(text=lameduck("5s"), nodes=nodes, pods=pods)
-    return replace(made, notices=Notices(False, "its queue does not exist"))
+    return replace(made, notices=InterruptionNotices(False, "its queue does not exist"))
 
 
 def nothing() -> DnsFacts:

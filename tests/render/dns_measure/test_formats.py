@@ -12,10 +12,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.measuring.plan import Happening, Manner
-from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import Happening, MeasurementSettings
+from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepared
 from kubectl_eksdoc.model.coredns import DnsService
-from kubectl_eksdoc.model.placing import NotMade, Owner
+from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.dns_measure.report import MeasureReport, dry_run
 from kubectl_eksdoc.render.look import Look
@@ -28,7 +28,10 @@ from tests.reading import yaml_documents, yaml_of
 GOLDEN = Path(__file__).parent / "golden"
 JUDGE = jsonschema.Draft202012Validator(schemas.load("DnsMeasure"))
 CORDONED = in_zone("ip-10-0-3-9.eu-west-1.compute.internal", "eu-west-1c", unschedulable=True)
-OTHERS = (Owner("dead", "eksdoc-dns-measure-dead", "u", 1e5), Owner("beef", "eksdoc-dns-measure-beef", "v", 3.0))
+OTHERS = (
+    ProbeOwner("dead", "eksdoc-dns-measure-dead", "u", 1e5),
+    ProbeOwner("beef", "eksdoc-dns-measure-beef", "v", 3.0),
+)
 
 WORLDS: dict[str, Any] = {
     "clean": lambda: World(),
@@ -43,11 +46,11 @@ WORLDS: dict[str, Any] = {
 def view(of: str = "lost", how: Happening = Happening.ROLLOUT, made: bool = True, **more: Any) -> MeasureReport:
     world: World = WORLDS[of]()
     nodes, given = (*NODES, CORDONED), {"measure": how.value}
-    plan = prepared(nodes, Ground(world), world, "cafe", Manner(how, for_s=60))
+    plan = prepared(nodes, Ground(world), world, "cafe", MeasurementSettings(how, for_s=60))
     if not made:
         refused = {plan.pods[0].name: NotMade("to create pods, the server answered 403: a webhook said no")}
         return MeasureReport(a_cluster(nodes=nodes), plan, given, None, refused, b"program", "{}", "0.0.0")
-    done = measured(plan, b"program", Edges(Ground(world), world, world, lambda: 0, str))
+    done = measured(plan, b"program", MeasurementEdges(Ground(world), world, world, lambda: 0, str))
     return MeasureReport(a_cluster(nodes=nodes), plan, given, replace(done, **more), {}, b"program", "{}", "0.0.0")
 
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.fleet import summed
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.fleet import Answered, Figure, Member, Outcome
+from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, Outcome
 from kubectl_eksdoc.render.fleet.report import FleetReport
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
@@ -31,7 +31,7 @@ JUDGE = jsonschema.Draft202012Validator(schemas.load("Fleet"))
 ARN = "arn:aws:eks:ap-northeast-2:111122223333:cluster/checkout-production"
 
 
-def answered(*findings: Any, **more: Any) -> Answered:
+def answered(*findings: Any, **more: Any) -> JudgedMember:
     """With a document that says what its facts say."""
     found = an_answer(*findings, **more)
     told = [
@@ -154,7 +154,7 @@ def test_every_cluster_has_its_row_however_many_there_are() -> None:
 
 
 def test_what_only_one_command_has_is_a_column() -> None:
-    figures = (Figure("CUT OFF", "3 of 9"), Figure("BROKEN", "2"))
+    figures = (FleetFigure("CUT OFF", "3 of 9"), FleetFigure("BROKEN", "2"))
     text = view({"a": an_answer(figures=figures), "b": refused()}).render("table", Look(200))
     assert "CUT OFF  BROKEN" in text and "3 of 9" in text
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.imds_probe.affected import Inside
+from kubectl_eksdoc.imds_probe.affected import PodEvidence
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata
-from kubectl_eksdoc.imds_probe.programs import Started, read
+from kubectl_eksdoc.imds_probe.programs import ContainerCommand, read
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.machines import Instance, MachinesTold, MetadataOptions, NodeGroup, SaidOptions
+from kubectl_eksdoc.model.aws.machines import Instance, MachineFacts, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Node
-from kubectl_eksdoc.model.pods import Calls, Owner, Pod, RoleBy
+from kubectl_eksdoc.model.pods import Calls, ControllerOwner, Pod, RoleBy
 from tests.builders import a_cluster, a_node, a_pod, with_classes
 
 AL2, AL2023, TWO = MetadataOptions("optional", 2), MetadataOptions("required", 1), MetadataOptions("required", 2)
@@ -30,7 +30,7 @@ def node(number: int, group: str, **labels: str) -> Node:
 
 def pod(name: str, on: int, image: str = "shop/cart:1", role: RoleBy = RoleBy.NOBODY, **more: Any) -> Pod:
     calls = Calls(images=(image,), service_account=name, role=role)
-    owner = Owner("ReplicaSet", f"{name.partition('-')[0]}-6f7c", f"uid-{name.partition('-')[0]}", "apps")
+    owner = ControllerOwner("ReplicaSet", f"{name.partition('-')[0]}-6f7c", f"uid-{name.partition('-')[0]}", "apps")
     labels = {"pod-template-hash": "6f7c"}
     return a_pod(name, namespace="shop", node=f"n{on}", calls=calls, owner=owner, labels=labels, **more)
 
@@ -59,7 +59,7 @@ def cluster() -> Cluster:
 
 def facts() -> MetadataFacts:
     options = {0: AL2, 1: AL2023, 2: AL2023, 3: TWO, 5: MetadataOptions("required", 1, pending=True)}
-    told = MachinesTold(
+    told = MachineFacts(
         {ident(n): Instance(ident(n), "ami-1", options=said) for n, said in options.items()} | {ident(4): DENIED},
         {
             "blue": NodeGroup("blue", "AL2_x86_64"),
@@ -71,9 +71,9 @@ def facts() -> MetadataFacts:
         identities=Unknown("IAM does not allow it", "eks:ListPodIdentityAssociations"),
     )
     inside = {
-        "shop/controller": Inside(seen=read("error: failed to get VPC ID: 169.254.169.254 timed out").symptom),
-        "shop/silent": Inside(unknown=(Unknown("not allowed", "get pods/log"),)),
-        "shop/scaler": Inside(Started(("--cloud-provider=aws",), ())),
+        "shop/controller": PodEvidence(seen=read("error: failed to get VPC ID: 169.254.169.254 timed out").symptom),
+        "shop/silent": PodEvidence(unknown=(Unknown("not allowed", "get pods/log"),)),
+        "shop/scaler": PodEvidence(ContainerCommand(("--cloud-provider=aws",), ())),
     }
     return MetadataFacts(cluster(), told, inside)
 

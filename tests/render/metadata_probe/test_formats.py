@@ -11,17 +11,17 @@ import jsonschema
 import pytest
 
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers
-from kubectl_eksdoc.imds_probe.probing.pods import Manner, manifests
+from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings, manifests
 from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbePlan, plan_probe, probed_nodes
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.metadata import Ask, Report, Seen, Step
+from kubectl_eksdoc.model.metadata import Ask, FamilyAnswer, ProbeReport, ProbeStep
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
-from kubectl_eksdoc.model.placing import NotMade, Owner
+from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
-from kubectl_eksdoc.render.roles import Manifests
+from kubectl_eksdoc.render.roles import RoleManifests
 from tests.broken import accepted
 from tests.builders import a_cluster, a_node
 from tests.reading import yaml_documents, yaml_of
@@ -38,34 +38,37 @@ GONE = a_node("ip-10-0-1-9.eu-west-1.compute.internal", group="red", ready="Unkn
 CLUSTER = a_cluster(nodes=[*NODES, FARGATE, GONE])
 
 
-def _step(ask: Ask, code: int) -> Step:
-    return Step(ask, 0, code, 0.3, 1.25)
+def _step(ask: Ask, code: int) -> ProbeStep:
+    return ProbeStep(ask, 0, code, 0.3, 1.25)
 
 
-def _seen(*codes: int, instance: str = "") -> Seen:
+def _seen(*codes: int, instance: str = "") -> FamilyAnswer:
     """0: the answer is lost, -1: no connection."""
     steps = []
     for ask, code in zip(Ask, codes, strict=False):
-        lost = Step(ask, 28, 0, 0.3 if code == 0 else None, 3000.0)
+        lost = ProbeStep(ask, 28, 0, 0.3 if code == 0 else None, 3000.0)
         steps.append(_step(ask, code) if code > 0 else lost)
-    return Seen(tuple(steps), instance)
+    return FamilyAnswer(tuple(steps), instance)
 
 
 OFF = _seen(-1, -1)
-REACHED = Report(_seen(401, 200, 200, instance="i-0123456789abcdef0"), OFF)
+REACHED = ProbeReport(_seen(401, 200, 200, instance="i-0123456789abcdef0"), OFF)
 ANSWERS: dict[str, tuple[Answers, Answers]] = {
     "blue": (REACHED, REACHED),
-    "green": (Report(_seen(401, 0), OFF), REACHED),
-    "old": (Report(_seen(200, 0), OFF), Unknown("the pod was refused: a webhook said no")),
-    "closed": (Report(_seen(403, 403), OFF),) * 2,
-    "policy": (Report(OFF, OFF), REACHED),
+    "green": (ProbeReport(_seen(401, 0), OFF), REACHED),
+    "old": (ProbeReport(_seen(200, 0), OFF), Unknown("the pod was refused: a webhook said no")),
+    "closed": (ProbeReport(_seen(403, 403), OFF),) * 2,
+    "policy": (ProbeReport(OFF, OFF), REACHED),
     "full": (Unknown("the node has no room for it (OutOfpods: Pod was rejected: Node didn't have enough)"),) * 2,
 }
 
 
 def _plan(level: str = "") -> ProbePlan:
-    owners = (Owner("dead", "eksdoc-imds-probe-dead", "u", 1e5), Owner("beef", "eksdoc-imds-probe-beef", "v", 3.0))
-    return plan_probe(CLUSTER.nodes, level, owners, "cafe", Manner())
+    owners = (
+        ProbeOwner("dead", "eksdoc-imds-probe-dead", "u", 1e5),
+        ProbeOwner("beef", "eksdoc-imds-probe-beef", "v", 3.0),
+    )
+    return plan_probe(CLUSTER.nodes, level, owners, "cafe", ProbeSettings())
 
 
 def _probed(plan: ProbePlan, left: tuple[str, ...] = (), not_removed: str = "") -> Probed:
@@ -147,9 +150,9 @@ def test_one_finding_for_each_group_and_for_what_cannot_be_probed() -> None:
 
 
 def test_nodes_that_answer_otherwise_than_their_group_are_named() -> None:
-    plan = plan_probe(NODES[:2], "", (), "cafe", Manner(), every=True)
+    plan = plan_probe(NODES[:2], "", (), "cafe", ProbeSettings(), every=True)
     heard: dict[str, Answers] = {pod.name: REACHED for pod in plan.pods}
-    heard[plan.pods[2].name] = Report(_seen(401, 0), OFF)
+    heard[plan.pods[2].name] = ProbeReport(_seen(401, 0), OFF)
     made = ActiveReport(CLUSTER, plan, {}, Probed(probed_nodes(plan, heard, {}), "owner"))
     assert [(each.subject.kind, each.subject.name) for each in made.findings] == [
         ("Node", NODES[1].name),
@@ -159,6 +162,6 @@ def test_nodes_that_answer_otherwise_than_their_group_are_named() -> None:
 
 def test_what_kubectl_takes_is_the_same_in_both_forms() -> None:
     plan = _plan()
-    objects = Manifests((), (), tuple(manifests(plan.probe, plan.pods, plan.manner)))
+    objects = RoleManifests((), (), tuple(manifests(plan.probe, plan.pods, plan.manner)))
     docs = list(yaml_documents(objects.render("yaml", Look(80))))
     assert json.loads(objects.render("json", Look(80)))["items"] == docs

@@ -11,11 +11,11 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.baseline.changes import Asked, Since, outline_of
+from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison, outline_of
 from kubectl_eksdoc.baseline.comparing import findings_since
 from kubectl_eksdoc.baseline.side import Side
 from kubectl_eksdoc.model.cluster import Identity, Source
-from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.render.encode import to_json
 from kubectl_eksdoc.render.look import Look
@@ -79,11 +79,11 @@ AFTER = Side(
 )
 
 
-def a_since(**more: Any) -> Since:
+def a_since(**more: Any) -> ResultComparison:
     changes, unchanged = findings_since(BEFORE, AFTER)
-    asked = (Asked("gate", "after", None), Asked("only", None, ["a", "b"]))
-    earlier = Earlier("monday.json", WHO, Source.LIVE, THEN, "0.0.1")
-    return replace(Since(earlier, "", asked, changes, unchanged, ("The way is another one.",)), **more)
+    asked = (ChangedOption("gate", "after", None), ChangedOption("only", None, ["a", "b"]))
+    earlier = SavedResult("monday.json", WHO, Source.LIVE, THEN, "0.0.1")
+    return replace(ResultComparison(earlier, "", asked, changes, unchanged, ("The way is another one.",)), **more)
 
 
 SINCE = a_since()
@@ -150,16 +150,16 @@ def test_a_doubt_about_the_cluster_and_another_version_are_said_first() -> None:
 
 
 def test_many_options_are_cut() -> None:
-    asked = tuple(Asked(name, None, 1) for name in "abcdefgh")
+    asked = tuple(ChangedOption(name, None, 1) for name in "abcdefgh")
     assert "Asked differently: --a, --b, --c, --d, --e and 3 more." in screen.remarks(a_since(asked=asked))
 
 
 def test_rows_of_a_check_are_marked_on_both_pages() -> None:
-    earlier = Earlier("monday.json", WHO, Source.LIVE, THEN, "0.0.0")
+    earlier = SavedResult("monday.json", WHO, Source.LIVE, THEN, "0.0.0")
     seen = view(usual(SKEW, STUCK))
     then = Side(tuple(outline_of(each) for each in seen.plan.findings if each.code is not SKEW.code))
     changes, unchanged = findings_since(then, Side(tuple(map(outline_of, seen.plan.findings))))
-    told = replace(seen, since=Since(earlier, changes=changes, unchanged=unchanged))
+    told = replace(seen, since=ResultComparison(earlier, changes=changes, unchanged=unchanged))
     for output in ("table", "wide"):
         text = told.render(output, LOOK)
         assert "✗ high (new) kubelet-skew: Nodegroup blue" in text

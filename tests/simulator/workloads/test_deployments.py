@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.api.defaults import of_pods
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads.deployments import Deployments
 from kubectl_eksdoc.simulator.workloads.garbage import Garbage
 from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
@@ -44,7 +44,7 @@ def strategy(surge: int | str, away: int | str) -> Doc:
     return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": away}}
 
 
-def the(world: World) -> Item:
+def the(world: World) -> StoredItem:
     return world.get(DEPLOYMENTS, "web")
 
 
@@ -72,7 +72,7 @@ def sizes(world: World) -> list[int]:
     return [item.doc["spec"]["replicas"] for item in found]
 
 
-def annotations(item: Item) -> dict[str, str]:
+def annotations(item: StoredItem) -> dict[str, str]:
     mine = "deployment.kubernetes.io/"
     held = item.doc["metadata"].get("annotations") or {}
     return {key.removeprefix(mine): value for key, value in held.items() if key.startswith(mine)}
@@ -223,7 +223,7 @@ def test_old_replica_sets_go_beyond_the_limit() -> None:
     assert [annotations(item)["revision"] for item in sorted(world.all(SETS), key=_revision)] == ["4", "5"]
 
 
-def _revision(item: Item) -> int:
+def _revision(item: StoredItem) -> int:
     return int(annotations(item)["revision"])
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.workloads.garbage import ATTACHMENTS, TAKES_S, Detaching
+from kubectl_eksdoc.simulator.workloads.garbage import ATTACHMENTS, TAKES_S, DetachController
 from tests.simulator.workloads.world import World
 
 CLAIMS, PODS, NODES = "persistentvolumeclaims", "pods", "nodes"
 
 
 def a_world(volume: str = "pv-0", node: str = "n1") -> World:
-    world = World(lambda registry, index: [Detaching(registry, index)])
+    world = World(lambda registry, index: [DetachController(registry, index)])
     claim: Doc = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}}
     world.create(CLAIMS, {**claim, "spec": {"volumeName": "pv-0"}})
     for pod in ("one", "two"):

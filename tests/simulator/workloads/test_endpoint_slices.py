@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads.endpoint_slices import EndpointSlices
 from tests.simulator.workloads.world import World, a_node, a_pod
 
@@ -30,7 +30,7 @@ def a_world(**spec: Any) -> World:
     return world
 
 
-def running(world: World, name: str, app: str = "web", ready: bool = True, **spec: Any) -> Item:
+def running(world: World, name: str, app: str = "web", ready: bool = True, **spec: Any) -> StoredItem:
     pod = world.create("pods", a_pod(name, app, node="n1", **spec))
     pod = world.report(pod, ready=ready, podIPs=[{"ip": f"10.1.0.{len(world.pods())}"}])
     world.run()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads.garbage import Garbage, Namespaces, PodGarbage
 from tests.simulator.workloads.world import NAMESPACE, World, a_node, a_pod, names
 
@@ -15,7 +15,7 @@ def a_world() -> World:
     return World(lambda registry, index: [Garbage(registry, index), Namespaces(registry), PodGarbage(registry, index)])
 
 
-def a_map(name: str, *owners: Item, blocks: bool = False, **meta: object) -> Doc:
+def a_map(name: str, *owners: StoredItem, blocks: bool = False, **meta: object) -> Doc:
     owned = [
         {"apiVersion": "v1", "kind": "ConfigMap", "name": each.key[1], "uid": each.uid, "blockOwnerDeletion": blocks}
         for each in owners
@@ -23,7 +23,7 @@ def a_map(name: str, *owners: Item, blocks: bool = False, **meta: object) -> Doc
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "ownerReferences": owned, **meta}}
 
 
-def put(world: World, name: str, *owners: Item, blocks: bool = False, **meta: object) -> Item:
+def put(world: World, name: str, *owners: StoredItem, blocks: bool = False, **meta: object) -> StoredItem:
     return world.create("configmaps", a_map(name, *owners, blocks=blocks, **meta))
 
 
@@ -176,7 +176,7 @@ def test_nothing_owned_by_nobody_is_left_and_nothing_with_an_owner_goes(
     made: list[tuple[set[int], bool]], deeds: list[tuple[int, str]]
 ) -> None:
     world = a_world()
-    items: list[Item] = []
+    items: list[StoredItem] = []
     for i, (owners, blocks) in enumerate(made):
         items.append(put(world, f"m{i}", *(items[k] for k in owners if k < i), blocks=blocks))
     world.run()
@@ -192,7 +192,7 @@ def test_nothing_owned_by_nobody_is_left_and_nothing_with_an_owner_goes(
     assert {item.uid: {owner["uid"] for owner in _owners(item)} for item in world.all("configmaps")} == expected
 
 
-def _owners(item: Item) -> list[Doc]:
+def _owners(item: StoredItem) -> list[Doc]:
     return item.doc["metadata"].get("ownerReferences") or []
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads.garbage import Garbage
 from kubectl_eksdoc.simulator.workloads.job_pods import EndedJobs, parsed, written
 from kubectl_eksdoc.simulator.workloads.jobs import Jobs
@@ -45,16 +45,16 @@ def conditions(world: World) -> list[tuple[str, str]]:
     return [(each["type"], each["reason"]) for each in status(world).get("conditions", ()) if each["status"] == "True"]
 
 
-def start(world: World) -> list[Item]:
+def start(world: World) -> list[StoredItem]:
     return [world.report(world.place(pod, "n1")) for pod in world.active() if phase(pod) == "Pending"]
 
 
-def end(world: World, pod: Item, how: str = "Succeeded") -> None:
+def end(world: World, pod: StoredItem, how: str = "Succeeded") -> None:
     world.report(pod, phase=how, ready=False)
     world.run()
 
 
-def evict(world: World, pod: Item) -> None:
+def evict(world: World, pod: StoredItem) -> None:
     pod = world.report(pod, ready=True)
     conditions = [*pod.doc["status"]["conditions"], {"type": "DisruptionTarget", "status": "True"}]
     world.report(pod, conditions=conditions)

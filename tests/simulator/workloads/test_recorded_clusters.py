@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.registry import DeleteOptions
-from kubectl_eksdoc.simulator.store import Change, moment
+from kubectl_eksdoc.simulator.store import StoreChange, moment
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from kubectl_eksdoc.simulator.workloads.templates import canonical
 from tests.examples import one_in
@@ -38,8 +38,8 @@ def observed(cluster: str) -> World:
     return World(every_controller, docs, moment(max(newest(docs))))
 
 
-def changes(world: World, seconds: float) -> list[Change]:
-    found: list[Change] = []
+def changes(world: World, seconds: float) -> list[StoreChange]:
+    found: list[StoreChange] = []
     world.store.listen(found.append)
     world.run(seconds)
     return found

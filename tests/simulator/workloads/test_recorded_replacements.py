@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.registry import DeleteOptions
-from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.recorded_drains import DRAINS, events
 from tests.simulator.workloads.world import World, a_namespace, a_node
@@ -76,13 +76,13 @@ class Replay:
             new = [each for each in new if each.key[1] == meta["name"]]
         return new[0].uid
 
-    def _write(self, item: Item, pod: Doc) -> None:
+    def _write(self, item: StoredItem, pod: Doc) -> None:
         if pod["spec"].get("nodeName") and not item.doc["spec"].get("nodeName"):
             item = self.world.place(item, pod["spec"]["nodeName"])
         item = self.world.registry.get("pods", item.key)
         self.world.registry.update(item, {**item.doc, "status": pod["status"]}, status=True)
 
-    def waiting(self) -> list[Item]:
+    def waiting(self) -> list[StoredItem]:
         """Pods of ours that stand for none of the recording yet."""
         known = set(self.ours.values())
         return [pod for pod in self.world.pods() if pod.uid not in known]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads import templates
 from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
 from tests.simulator.workloads.world import World, a_pod, a_workload, names, phase
@@ -242,7 +242,7 @@ def test_whatever_happens_it_comes_to_rest_with_as_many_pods_as_wanted(deeds: li
 
 def _do(world: World, what: str, number: int) -> None:
     there = world.pods()
-    pod: Item | None = there[number % len(there)] if there else None
+    pod: StoredItem | None = there[number % len(there)] if there else None
     if what == "scale":
         world.set(world.get(SETS, "web"), "spec", "replicas", to=number % 6)
     elif what == "run":

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.simulator.controllers import Agenda, Controller, Loop
+from kubectl_eksdoc.simulator.controllers import Controller, Loop, VirtualTime
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
-from kubectl_eksdoc.simulator.store import BUILT_IN, Item, Names, Store, by_resource
+from kubectl_eksdoc.simulator.store import BUILT_IN, Names, Store, StoredItem, by_resource
 from kubectl_eksdoc.simulator.workloads.owning import Index
 
 START = datetime(2026, 11, 20, 8, 55, tzinfo=timezone.utc)
@@ -29,7 +29,7 @@ class World:
     def __init__(self, make: Make, docs: Iterable[Doc] = (), start: datetime = START) -> None:
         self.traits = by_resource()
         self.store = Store()
-        self.agenda = Agenda(start)
+        self.agenda = VirtualTime(start)
         self.registry = Registry(self.store, self.agenda, Names(7), self.traits)
         for doc in docs:
             self.load(doc)
@@ -49,11 +49,11 @@ class World:
     def run(self, seconds: float = 0.0) -> None:
         self.agenda.run_until(self.agenda.seconds + seconds)
 
-    def create(self, resource: str, doc: Doc, namespace: str = NAMESPACE) -> Item:
+    def create(self, resource: str, doc: Doc, namespace: str = NAMESPACE) -> StoredItem:
         namespaced = self.traits[resource].namespaced
         return self.registry.create(resource, doc, namespace if namespaced else "")
 
-    def get(self, resource: str, name: str, namespace: str = NAMESPACE) -> Item:
+    def get(self, resource: str, name: str, namespace: str = NAMESPACE) -> StoredItem:
         namespaced = self.traits[resource].namespaced
         return self.registry.get(resource, (namespace if namespaced else "", name))
 
@@ -61,29 +61,29 @@ class World:
         namespaced = self.traits[resource].namespaced
         return self.store.get(resource, (namespace if namespaced else "", name)) is not None
 
-    def all(self, resource: str) -> list[Item]:
+    def all(self, resource: str) -> list[StoredItem]:
         return list(self.store.list(resource))
 
-    def pods(self) -> list[Item]:
+    def pods(self) -> list[StoredItem]:
         return self.all("pods")
 
-    def active(self) -> list[Item]:
+    def active(self) -> list[StoredItem]:
         return [each for each in self.pods() if not each.leaving and phase(each) not in ("Succeeded", "Failed")]
 
-    def set(self, item: Item, *path: str, to: Any) -> Item:
+    def set(self, item: StoredItem, *path: str, to: Any) -> StoredItem:
         """Write a value of the spec or metadata."""
         item = self.registry.get(item.resource, item.key)
         return self.registry.update(item, with_value(item.doc, path, to))
 
-    def delete(self, item: Item, grace_s: int | None = None, propagation: str | None = None) -> None:
+    def delete(self, item: StoredItem, grace_s: int | None = None, propagation: str | None = None) -> None:
         item = self.registry.get(item.resource, item.key)
         self.registry.delete(item, DeleteOptions(grace_s=grace_s, propagation=propagation))
 
-    def place(self, pod: Item, node: str) -> Item:
+    def place(self, pod: StoredItem, node: str) -> StoredItem:
         """The scheduler's binding."""
         return self.set(pod, "spec", "nodeName", to=node)
 
-    def report(self, pod: Item, phase: str = "Running", ready: bool = True, **more: Any) -> Item:
+    def report(self, pod: StoredItem, phase: str = "Running", ready: bool = True, **more: Any) -> StoredItem:
         """The kubelet's status: the Ready condition changes its time when it changes."""
         pod = self.registry.get("pods", pod.key)
         status = dict(pod.doc.get("status") or {})
@@ -116,11 +116,11 @@ class World:
         raise AssertionError("it does not come to rest")
 
 
-def phase(pod: Item) -> str:
+def phase(pod: StoredItem) -> str:
     return str((pod.doc.get("status") or {}).get("phase", "Pending"))
 
 
-def names(items: Iterable[Item]) -> list[str]:
+def names(items: Iterable[StoredItem]) -> list[str]:
     return [item.key[1] for item in items]
 
 

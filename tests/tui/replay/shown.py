@@ -13,10 +13,10 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.drain.run.replay import Recording, of_events, of_journal
+from kubectl_eksdoc.drain.run.replay import RunReplay, of_events, of_journal
 from kubectl_eksdoc.host.journals import read_recorded
 from kubectl_eksdoc.model.journal import Entries
-from kubectl_eksdoc.tui.replay import Again, ReplayApp, ReplayedRun, ReplayScreen
+from kubectl_eksdoc.tui.replay import ReplayApp, ReplayedRun, ReplayScreen, ShownRun
 from tests.tui.pilots import NARROW, WIDE
 from tests.tui.shared import SharedApp, with_own, with_shared
 
@@ -75,7 +75,7 @@ class Shown:
 
 
 @cache
-def recording_of(path: Path) -> Recording:
+def recording_of(path: Path) -> RunReplay:
     recorded = read_recorded(str(path))
     found = of_journal(recorded) if isinstance(recorded, Entries) else of_events(recorded)
     assert found is not None
@@ -86,13 +86,13 @@ Driven = Callable[[Shown], Coroutine[Any, Any, None]]
 
 
 def show(
-    driven: Driven, what: Path | Recording = JOURNAL, size: tuple[int, int] = WIDE, ascii: bool = False
+    driven: Driven, what: Path | RunReplay = JOURNAL, size: tuple[int, int] = WIDE, ascii: bool = False
 ) -> ReplayApp:
     """`driven` with a screen of its own, in an app that other tests had before."""
     recording = recording_of(what) if isinstance(what, Path) else what
     if size not in (WIDE, NARROW):
         clock = Clock()
-        app = ReplayApp(Again(recording, "run.jsonl", ascii=ascii), clock)
+        app = ReplayApp(ShownRun(recording, "run.jsonl", ascii=ascii), clock)
         return with_own(app, size, lambda pilot: driven(Shown(pilot, clock)))
 
     async def work(pilot: Pilot[int]) -> None:
@@ -105,7 +105,7 @@ def show(
 
 
 def _shared(size: tuple[int, int], ascii: bool) -> SharedApp[ReplayApp]:
-    app = ReplayApp(Again(recording_of(JOURNAL), "run.jsonl", ascii=ascii), Clock())
+    app = ReplayApp(ShownRun(recording_of(JOURNAL), "run.jsonl", ascii=ascii), Clock())
 
     async def reset(pilot: Pilot[int]) -> None:
         while not isinstance(app.screen, ReplayScreen):

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from kubectl_eksdoc.drain.run.chronicle import Chronicle
+from kubectl_eksdoc.drain.run.chronicle import RunHistory
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened
 from kubectl_eksdoc.drain.run.replay import of_journal
 from kubectl_eksdoc.model.journal import Entries, Entry
-from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS
 from tests.drain.run.test_replaying import seen
 from tests.examples import one_in
@@ -104,7 +104,7 @@ def test_the_way_back_shows_what_was_known_then() -> None:
     async def jump(shown: Shown) -> None:
         for keys in (["end"], ["home", "right"], ["right_square_bracket"] * 3, ["end", "left"], ["left"] * 3):
             await shown.press(*keys)
-            straight = Chronicle(recording.aims)
+            straight = RunHistory(recording.aims)
             straight.take(moment for moment in recording.moments if moment.at_s <= shown.at_s)
             assert seen(shown.screen.state.chronicle) == seen(straight)
 
@@ -147,7 +147,7 @@ def test_an_entry_of_the_log_is_shown_whole() -> None:
         for said in ("refused", "shop/web-crxtfnp8r4-2dwnd", "HTTP code  429", "entry ", "uid        ", "evict Pod"):
             assert said in shown.text, shown.text
         await shown.press("escape")
-        assert shown.screen.page is Page.LOG and shown.pilot.app.screen is shown.screen
+        assert shown.screen.page is ScreenPage.LOG and shown.pilot.app.screen is shown.screen
         await shown.press("slash", *"adopted", "enter", "enter")
         assert "ben@vm" in shown.text and "! this is something that went wrong" in shown.text
         await shown.press("q", "escape", "escape", *["tab"] * 4, "enter")
@@ -203,7 +203,7 @@ def test_no_key_fails(size: tuple[int, int]) -> None:
 def test_q_goes_back_and_then_leaves() -> None:
     async def leave(shown: Shown) -> None:
         await shown.press("6", "q")
-        assert shown.screen.page is Page.RUN
+        assert shown.screen.page is ScreenPage.RUN
         await shown.pilot.press("q")
 
     assert show(leave).return_value == 0

@@ -8,17 +8,17 @@ from datetime import datetime, timedelta, timezone
 from threading import Event
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.drain.run.chronicle import Aimed, aimed_by
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
-from kubectl_eksdoc.drain.run.standing import Standing
+from kubectl_eksdoc.drain.run.chronicle import PlannedNode, aimed_by
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.standing import RunProgress
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.record.rows import RecordView
 from kubectl_eksdoc.render.run.report import Outcome as Came
 from kubectl_eksdoc.render.run.report import RunReport, against_plan, verdict
-from kubectl_eksdoc.tui.run.state import Kind, Outcome, Prepared, Update
+from kubectl_eksdoc.tui.run.state import PreparedRun, RunKind, RunSummaryView, RunUpdate
 from tests.rehearsed import Rehearsed, rehearsed_demo
 
 BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
@@ -30,33 +30,37 @@ class ScriptedLive:
     """A `tui.run.state.Live`. Mutable: `to` lets virtual time pass. `wishes` and `alone` are what was wished of it."""
 
     def __init__(
-        self, drain: Rehearsed | None = None, run: str = RUN, kind: Kind = Kind.DRAIN, view: DrainView | None = None
+        self,
+        drain: Rehearsed | None = None,
+        run: str = RUN,
+        kind: RunKind = RunKind.DRAIN,
+        view: DrainView | None = None,
     ) -> None:
         self.drain = drain if drain is not None else rehearsed_demo()
         self.run = run
         self.kind = kind
-        drains = kind is not Kind.GIVE_BACK
+        drains = kind is not RunKind.GIVE_BACK
         plain_view = DrainView(self.drain.plan, self.drain.cluster, reached_by=("--demo",))
         self.view: DrainView | None = view if view is not None else (plain_view if drains else None)
-        self.aims: tuple[Aimed, ...] = aimed_by(self.drain.plan) if drains else ()
+        self.aims: tuple[PlannedNode, ...] = aimed_by(self.drain.plan) if drains else ()
         self.began_at = BEGAN
         self.speed = 1.0
-        self.wishes: list[Wish] = []
+        self.wishes: list[RunWish] = []
         self.alone: list[str] = []
         self.at_s = -1.0
-        self._untold: list[Moment] = []
-        self._standing: Standing | None = None
-        self._outcome: Outcome | None = None
+        self._untold: list[RunMoment] = []
+        self._standing: RunProgress | None = None
+        self._outcome: RunSummaryView | None = None
 
-    def look(self) -> Update:
+    def look(self) -> RunUpdate:
         untold, self._untold = self._untold, []
-        return Update(untold, self._standing, self._outcome)
+        return RunUpdate(untold, self._standing, self._outcome)
 
     @property
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> RunSummaryView | None:
         return self._outcome
 
-    def wish(self, wish: Wish) -> None:
+    def wish(self, wish: RunWish) -> None:
         self.wishes.append(wish)
 
     def leave_alone(self, node: str) -> None:
@@ -78,9 +82,9 @@ class ScriptedLive:
         self._standing = replace(self._standing, **changed)  # type: ignore[arg-type]
 
     def happens(self, what: Happened, subject: str = "the drain", node: str = "", why: str = "") -> None:
-        self._untold.append(Moment(max(self.at_s, 0.0), what, subject, node, why))
+        self._untold.append(RunMoment(max(self.at_s, 0.0), what, subject, node, why))
 
-    def ends(self, outcome: Outcome | None = None) -> None:
+    def ends(self, outcome: RunSummaryView | None = None) -> None:
         """Of itself as the script does, all of it."""
         if outcome is None:
             self.to(self.drain.record.ended_s)
@@ -95,7 +99,7 @@ class ScriptedLive:
         record = replace(self.drain.record, moments=tuple(seen), ended_s=self.at_s, drained_s=None, undone=left)
         self._outcome = outcome_of(replace(self.drain, record=record, stopped=why), self.run)
 
-    def _left(self, seen: Sequence[Moment]) -> dict[str, tuple[str, ...]]:
+    def _left(self, seen: Sequence[RunMoment]) -> dict[str, tuple[str, ...]]:
         """By node, the pods that have not gone."""
         gone = {moment.subject for moment in seen if moment.what is Happened.GONE}
         left: dict[str, tuple[str, ...]] = {}
@@ -105,7 +109,7 @@ class ScriptedLive:
         return left
 
 
-def outcome_of(drain: Rehearsed, run: str = RUN) -> Outcome:
+def outcome_of(drain: Rehearsed, run: str = RUN) -> RunSummaryView:
     view = RunReport(
         run,
         RecordView(drain.record, drain.cluster, {"nodegroup": ["blue"]}),
@@ -116,7 +120,7 @@ def outcome_of(drain: Rehearsed, run: str = RUN) -> Outcome:
         drain.stopped,
         reached_by=("--context", "demo"),
     )
-    return Outcome(verdict(view), against_plan(view), view, bad=view.outcome is not Came.DONE)
+    return RunSummaryView(verdict(view), against_plan(view), view, bad=view.outcome is not Came.DONE)
 
 
 class ScriptedDesk:
@@ -140,7 +144,7 @@ class ScriptedDesk:
         self._runs = runs
         self.may_answer = Event()
         self.may_answer.set()
-        self.asked: list[tuple[Kind, str]] = []
+        self.asked: list[tuple[RunKind, str]] = []
         self.begun: list[ScriptedLive] = []
 
     @property
@@ -152,26 +156,26 @@ class ScriptedDesk:
             raise self.refuses
         return self._runs
 
-    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
+    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> PreparedRun:
         nodes = tuple(target.node.name for target in shown.targets if target.order)
-        return self._prepared(Kind.DRAIN, "", nodes, shown)
+        return self._prepared(RunKind.DRAIN, "", nodes, shown)
 
-    def prepare_going_on(self, run: str) -> Prepared:
+    def prepare_going_on(self, run: str) -> PreparedRun:
         live = self._lives[0]
-        return self._prepared(Kind.GO_ON, run, ("blue-5",), live.view)
+        return self._prepared(RunKind.GO_ON, run, ("blue-5",), live.view)
 
-    def prepare_giving_back(self, run: str) -> Prepared:
-        return self._prepared(Kind.GIVE_BACK, run, ("blue-1", "blue-2"), None)
+    def prepare_giving_back(self, run: str) -> PreparedRun:
+        return self._prepared(RunKind.GIVE_BACK, run, ("blue-1", "blue-2"), None)
 
-    def _prepared(self, kind: Kind, run: str, nodes: tuple[str, ...], view: DrainView | None) -> Prepared:
+    def _prepared(self, kind: RunKind, run: str, nodes: tuple[str, ...], view: DrainView | None) -> PreparedRun:
         self.asked.append((kind, run))
         assert self.may_answer.wait(30), "nobody lets it go on"
         if self.refuses is not None:
             raise self.refuses
         typed = (f"{NAME} {len(nodes)}", *self._also)
-        return Prepared(kind, NAME, nodes, typed, self._begins(kind), self._notes, view, run)
+        return PreparedRun(kind, NAME, nodes, typed, self._begins(kind), self._notes, view, run)
 
-    def _begins(self, kind: Kind) -> Callable[[], ScriptedLive]:
+    def _begins(self, kind: RunKind) -> Callable[[], ScriptedLive]:
         def begin() -> ScriptedLive:
             if self.fails is not None:
                 raise self.fails

@@ -8,7 +8,7 @@ from textual.widgets import Input
 from kubectl_eksdoc.errors import Drifted, Locked
 from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
-from kubectl_eksdoc.tui.run.state import Kind, Outcome
+from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView
 from tests.examples import one_in
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
@@ -143,7 +143,7 @@ def test_esc_leaves_it(where: str) -> None:
         await show.pilot.pause(0.1)
         assert show.stack == ["PlanScreen"] and show.desk.begun == []
         await asked(show)
-        assert show.desk.asked == [(Kind.DRAIN, "")] * 2, "it is read anew"
+        assert show.desk.asked == [(RunKind.DRAIN, "")] * 2, "it is read anew"
 
     play(leave)
 
@@ -227,13 +227,13 @@ def test_giving_back_says_what_it_will_and_will_not() -> None:
         await show.until(lambda: len(show.desk.begun) == 2)
         await show.until(lambda: show.top == "RunScreen")
         assert show.stack == ["PlanScreen", "RunScreen"], "the run before is not below it"
-        assert show.state.live.kind is Kind.GIVE_BACK
+        assert show.state.live.kind is RunKind.GIVE_BACK
         assert "what is given back" in show.text and "why it waits" not in show.text
-        show.desk.begun[-1].ends(Outcome("2 of 2 nodes are as they were before"))
+        show.desk.begun[-1].ends(RunSummaryView("2 of 2 nodes are as they were before"))
         await show.looks()
         assert "Summary" in show.text and "why it waits" not in show.text
 
-    play_run(back, live, ScriptedDesk(ScriptedLive(kind=Kind.GIVE_BACK)))
+    play_run(back, live, ScriptedDesk(ScriptedLive(kind=RunKind.GIVE_BACK)))
 
 
 @pytest.mark.long

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from textual.content import Content
 
 from kubectl_eksdoc.drain.run.chronicle import NodeState, PodState
-from kubectl_eksdoc.drain.run.moments import Happened, Moment
-from kubectl_eksdoc.drain.run.record import Waiting
+from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.record import PendingPod
 from kubectl_eksdoc.drain.run.standing import PodWaits, Reason
-from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.tui.fitting import Piece
-from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.fitting import FittingText
+from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run import confirm, pages, sheets
 from kubectl_eksdoc.tui.run.pages import summary, toned
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, run_foot, why_not
-from kubectl_eksdoc.tui.run.state import Kind, Outcome, Prepared, RunState, Stage, Update
+from kubectl_eksdoc.tui.run.state import PreparedRun, RunKind, RunState, RunSummaryView, RunUpdate, ScreenStage
 from kubectl_eksdoc.tui.sheets.sheet import Sheet, text_of
 from kubectl_eksdoc.tui.widgets.panel import Line
 from tests.rehearsed import rehearsed_demo
@@ -32,7 +32,7 @@ ODD = ("[red]no[/] room", "[/]", "\\[red]", "[", "웹서버", "[@click=app.quit]
 """Texts that a cluster may hold and markup would swallow."""
 
 
-def at(seconds: float, live: ScriptedLive | None = None, wished: Wish = Wish.GO_ON, **stands: object) -> RunState:
+def at(seconds: float, live: ScriptedLive | None = None, wished: RunWish = RunWish.GO_ON, **stands: object) -> RunState:
     """A run so long after its begin, of which what `stands` is otherwise than in the script."""
     live = live or ScriptedLive(rehearsed_demo(2))
     state = RunState(live)
@@ -44,8 +44,8 @@ def at(seconds: float, live: ScriptedLive | None = None, wished: Wish = Wish.GO_
     return state
 
 
-def happened(state: RunState, *moments: Moment) -> RunState:
-    state.take(Update(moments, state.standing, state.outcome))
+def happened(state: RunState, *moments: RunMoment) -> RunState:
+    state.take(RunUpdate(moments, state.standing, state.outcome))
     return state
 
 
@@ -53,7 +53,7 @@ def said(told: list[Line]) -> str:
     return "\n".join(line if isinstance(line, str) else line[0] for line in told)
 
 
-def read(pieces: tuple[Piece, ...], gap: str = "  ") -> str:
+def read(pieces: tuple[FittingText, ...], gap: str = "  ") -> str:
     """As it reads where there is room for all of it."""
     return gap.join(piece.text for piece in pieces if piece.text)
 
@@ -89,25 +89,30 @@ def ended(bad: bool = False, stopped: bool = False, view: bool = True) -> RunSta
 
 
 SITUATIONS = {
-    "beginning": (lambda: RunState(ScriptedLive()), Stage.BEGINNING),
-    "running": (lambda: at(20), Stage.RUNNING),
-    "told to pause": (lambda: at(20, wished=Wish.PAUSE), Stage.PAUSING),
-    "paused here": (lambda: at(20, wished=Wish.PAUSE, paused=True), Stage.PAUSED),
-    "paused by others": (lambda: at(20, paused=True), Stage.PAUSED),
-    "held": (lambda: happened(at(20, held="no"), Moment(20, Happened.HELD, "the drain", why="no")), Stage.HELD),
-    "released": (
-        lambda: happened(at(20), Moment(20, Happened.HELD, "the drain"), Moment(21, Happened.RELEASED, "the drain")),
-        Stage.RUNNING,
+    "beginning": (lambda: RunState(ScriptedLive()), ScreenStage.BEGINNING),
+    "running": (lambda: at(20), ScreenStage.RUNNING),
+    "told to pause": (lambda: at(20, wished=RunWish.PAUSE), ScreenStage.PAUSING),
+    "paused here": (lambda: at(20, wished=RunWish.PAUSE, paused=True), ScreenStage.PAUSED),
+    "paused by others": (lambda: at(20, paused=True), ScreenStage.PAUSED),
+    "held": (
+        lambda: happened(at(20, held="no"), RunMoment(20, Happened.HELD, "the drain", why="no")),
+        ScreenStage.HELD,
     ),
-    "finishing its wave": (lambda: at(20, wished=Wish.FINISH_WAVE), Stage.FINISHING),
-    "asked to stop": (lambda: at(20, wished=Wish.STOP), Stage.STOPPING),
-    "asked to leave": (lambda: at(20, wished=Wish.LEAVE), Stage.STOPPING),
-    "stopped by others": (lambda: happened(at(20), Moment(20, Happened.STOPPED, "the drain")), Stage.STOPPING),
-    "paused, then stopped": (lambda: at(20, wished=Wish.STOP, paused=True), Stage.STOPPING),
-    "done": (ended, Stage.DONE),
-    "not whole": (lambda: ended(bad=True), Stage.FAILED),
-    "stopped": (lambda: ended(bad=True, stopped=True), Stage.STOPPED),
-    "failed": (lambda: ended(bad=True, view=False), Stage.STOPPED),
+    "released": (
+        lambda: happened(
+            at(20), RunMoment(20, Happened.HELD, "the drain"), RunMoment(21, Happened.RELEASED, "the drain")
+        ),
+        ScreenStage.RUNNING,
+    ),
+    "finishing its wave": (lambda: at(20, wished=RunWish.FINISH_WAVE), ScreenStage.FINISHING),
+    "asked to stop": (lambda: at(20, wished=RunWish.STOP), ScreenStage.STOPPING),
+    "asked to leave": (lambda: at(20, wished=RunWish.LEAVE), ScreenStage.STOPPING),
+    "stopped by others": (lambda: happened(at(20), RunMoment(20, Happened.STOPPED, "the drain")), ScreenStage.STOPPING),
+    "paused, then stopped": (lambda: at(20, wished=RunWish.STOP, paused=True), ScreenStage.STOPPING),
+    "done": (ended, ScreenStage.DONE),
+    "not whole": (lambda: ended(bad=True), ScreenStage.FAILED),
+    "stopped": (lambda: ended(bad=True, stopped=True), ScreenStage.STOPPED),
+    "failed": (lambda: ended(bad=True, view=False), ScreenStage.STOPPED),
 }
 
 
@@ -118,20 +123,20 @@ def test_every_situation_has_its_word_and_says_the_same_everywhere(name: str) ->
     assert state.stage is stage and f"  {stage.value} " in f"{identity(state)} "
     assert line(state) and sheets.notice(state) is not None
     assert summary(state) and pages.lines(state)
-    assert (run_foot(state, Page.RUN)[-1].key == "esc") is state.over
-    assert state.over is (stage in (Stage.DONE, Stage.STOPPED, Stage.FAILED))
+    assert (run_foot(state, ScreenPage.RUN)[-1].key == "esc") is state.over
+    assert state.over is (stage in (ScreenStage.DONE, ScreenStage.STOPPED, ScreenStage.FAILED))
     assert ("over" in said(pages.lines(state))) is state.over
     assert bool(sheets.half(state)) is (not state.over and state.standing is not None)
 
 
 def test_what_is_paused_or_held_gives_no_time() -> None:
-    state = happened(at(20, held="2 nodes are NotReady"), Moment(20, Happened.HELD, "the drain", why="2 nodes"))
+    state = happened(at(20, held="2 nodes are NotReady"), RunMoment(20, Happened.HELD, "the drain", why="2 nodes"))
     assert "left" not in line(state) and sheets.notice(state)[0].startswith("! held: 2 nodes are NotReady")
     assert "about" in line(at(20)) and "left" in line(at(20))
 
 
 def test_of_a_run_that_was_gone_on_with_times_are_said_to_be_of_the_rest() -> None:
-    first, again = (identity(at(20, ScriptedLive(kind=kind))) for kind in (Kind.DRAIN, Kind.GO_ON))
+    first, again = (identity(at(20, ScriptedLive(kind=kind))) for kind in (RunKind.DRAIN, RunKind.GO_ON))
     assert re.search(r"RUNNING \d+s, planned about", first)
     assert re.search(r"RUNNING \d+s since resumed, the rest planned about", again)
 
@@ -142,7 +147,7 @@ def test_a_run_that_is_held_says_first_what_is_wrong() -> None:
         "is refused, so the lock could not be renewed for 53 s; nothing is changed meanwhile, and it "
         "continues automatically"
     )
-    state = happened(at(20, held=why), Moment(20, Happened.HELD, "the drain", why=why))
+    state = happened(at(20, held=why), RunMoment(20, Happened.HELD, "the drain", why=why))
     told = sheets.notice(state)[0]
     assert told.startswith("! held: the server cannot be reached: the connection is refused, so the lock")
     assert told.count("continues automatically") == 1
@@ -151,20 +156,20 @@ def test_a_run_that_is_held_says_first_what_is_wrong() -> None:
 
 def test_what_was_paused_by_others_is_taken_up_again_by_them() -> None:
     live = ScriptedLive(rehearsed_demo(2))
-    state = at(20, live, wished=Wish.PAUSE)
+    state = at(20, live, wished=RunWish.PAUSE)
     assert state.is_paused, "as soon as it is wished"
     live.stands(paused=True)
     state.take(live.look())
     live.stands(paused=False)
     state.take(live.look())
-    assert not state.is_paused and state.wished is Wish.GO_ON
+    assert not state.is_paused and state.wished is RunWish.GO_ON
 
 
-@pytest.mark.parametrize("first", [Wish.STOP, Wish.LEAVE])
-def test_what_stops_may_only_be_left_sooner(first: Wish) -> None:
+@pytest.mark.parametrize("first", [RunWish.STOP, RunWish.LEAVE])
+def test_what_stops_may_only_be_left_sooner(first: RunWish) -> None:
     state = at(20, wished=first)
-    assert [wish for wish in Wish if state.may_wish(wish)] == [Wish.LEAVE]
-    assert all(at(20, wished=Wish.PAUSE).may_wish(wish) for wish in Wish)
+    assert [wish for wish in RunWish if state.may_wish(wish)] == [RunWish.LEAVE]
+    assert all(at(20, wished=RunWish.PAUSE).may_wish(wish) for wish in RunWish)
 
 
 def test_only_what_is_new_is_worth_drawing() -> None:
@@ -196,8 +201,8 @@ NEVER = {"run-live", "run-log", "run-plan", "run-help", "run-back", "run-command
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-@pytest.mark.parametrize("page", [Page.RUN, Page.LOG])
-def test_what_is_at_the_foot_can_be_pressed_and_the_rest_says_why_not(name: str, page: Page) -> None:
+@pytest.mark.parametrize("page", [ScreenPage.RUN, ScreenPage.LOG])
+def test_what_is_at_the_foot_can_be_pressed_and_the_rest_says_why_not(name: str, page: ScreenPage) -> None:
     state = SITUATIONS[name][0]()
     foot = {action for hint in run_foot(state, page) for action in hint.actions}
     for key in RUN_KEYS:
@@ -211,12 +216,12 @@ def test_what_is_at_the_foot_can_be_pressed_and_the_rest_says_why_not(name: str,
 def test_a_run_that_is_over_is_not_paused_stopped_or_left_alone() -> None:
     keys = {key.id: key for key in RUN_KEYS}
     for name in ("run-pause", "run-stop", "run-alone"):
-        assert why_not(keys[name], ended(), Page.RUN) == "it is over"
-    assert why_not(keys["run-go-on"], ended(), Page.RUN) == "nothing is left of it"
-    assert why_not(keys["run-go-on"], ended(bad=True, stopped=True), Page.RUN) == ""
-    back = RunState(ScriptedLive(kind=Kind.GIVE_BACK))
-    assert why_not(keys["run-give-back"], back, Page.RUN) == "this gives nodes back already"
-    assert "takes a moment" in why_not(keys["run-pause"], back, Page.RUN)
+        assert why_not(keys[name], ended(), ScreenPage.RUN) == "it is over"
+    assert why_not(keys["run-go-on"], ended(), ScreenPage.RUN) == "nothing is left of it"
+    assert why_not(keys["run-go-on"], ended(bad=True, stopped=True), ScreenPage.RUN) == ""
+    back = RunState(ScriptedLive(kind=RunKind.GIVE_BACK))
+    assert why_not(keys["run-give-back"], back, ScreenPage.RUN) == "this gives nodes back already"
+    assert "takes a moment" in why_not(keys["run-pause"], back, ScreenPage.RUN)
 
 
 # Figures
@@ -270,9 +275,9 @@ def test_of_a_node_those_pods_come_first_that_need_a_look() -> None:
     one, two, three = list(node.pods)[:3]
     happened(
         state,
-        Moment(20, Happened.EVICTED, one, node.node),
-        Moment(20, Happened.KEPT, two, node.node, "forbidden"),
-        Moment(20, Happened.REFUSED, three, node.node, "no room"),
+        RunMoment(20, Happened.EVICTED, one, node.node),
+        RunMoment(20, Happened.KEPT, two, node.node, "forbidden"),
+        RunMoment(20, Happened.REFUSED, three, node.node, "no room"),
     )
     table = rows(sheets.pods(state, node.node))
     assert list(table)[:3] == [two, three, one]
@@ -296,7 +301,7 @@ def test_a_run_of_which_nothing_is_heard_does_not_look_alive() -> None:
 
 
 def test_replacements_without_a_node_are_named() -> None:
-    state = at(20, pending=(Waiting("shop/web-new", "0/6 nodes are available"), Waiting("shop/odd", "")))
+    state = at(20, pending=(PendingPod("shop/web-new", "0/6 nodes are available"), PendingPod("shop/odd", "")))
     told = said(list(sheets.why(state, next(iter(state.chronicle.nodes)), None)))
     assert "shop/web-new has no node yet: 0/6 nodes are available" in told and "the scheduler has not said why" in told
 
@@ -315,9 +320,9 @@ def test_the_tightest_budget_comes_first_and_before_it_the_one_that_is_waited_fo
 
 def test_the_log_keeps_the_order_and_finds_what_is_looked_for() -> None:
     moments = [
-        Moment(1, Happened.CORDONED, "blue-1"),
-        Moment(2, Happened.REFUSED, "shop/web-1", "blue-1", "no ROOM"),
-        Moment(90061, Happened.GONE, "shop/web-1", "blue-1"),
+        RunMoment(1, Happened.CORDONED, "blue-1"),
+        RunMoment(2, Happened.REFUSED, "shop/web-1", "blue-1", "no ROOM"),
+        RunMoment(90061, Happened.GONE, "shop/web-1", "blue-1"),
     ]
     assert sheets.log(moments, BEGAN).keys == ("0", "1", "2")
     assert sheets.log(moments, BEGAN, only_wrong=True).keys == ("1",)
@@ -346,7 +351,7 @@ def test_texts_of_the_cluster_come_out_as_they_are(odd: str, tone: Tone | None) 
         assert odd in text
         assert shown(toned(sheets.plain(text, Look()), tone)) == text
     live = ScriptedLive()
-    live.ends(Outcome(odd, (odd,), bad=True))
+    live.ends(RunSummaryView(odd, (odd,), bad=True))
     over = at(20, live)
     assert line(over) == f"✗ Run {RUN}: {odd}"
     assert odd in said(summary(over))
@@ -361,9 +366,9 @@ def test_any_text_does(odd: str) -> None:
 
 @pytest.mark.parametrize("odd", ODD)
 def test_and_in_tables_and_dialogs(odd: str) -> None:
-    log = sheets.log([Moment(1, Happened.REFUSED, f"shop/{odd}", "blue-1", odd)], BEGAN)
+    log = sheets.log([RunMoment(1, Happened.REFUSED, f"shop/{odd}", "blue-1", odd)], BEGAN)
     assert odd in text_of(log.cells("0")[2])
-    prepared = Prepared(Kind.GIVE_BACK, odd, (odd,), (odd,), ScriptedLive, (odd,), run=odd)
+    prepared = PreparedRun(RunKind.GIVE_BACK, odd, (odd,), (odd,), ScriptedLive, (odd,), run=odd)
     assert said(confirm.lines(prepared)).count(odd) >= 4
 
 
@@ -375,7 +380,7 @@ def test_the_menu_names_what_stops_half_done() -> None:
     assert "Half empty: " in told or "would still leave" in told
     assert "w       finish the wave" in told and "go on" not in told.split("s       stop")[0]
     assert "w       " not in said(pages.lines(at(20, ScriptedLive()))), "there is one wave"
-    assert "space   go on" in said(pages.lines(at(20, wished=Wish.PAUSE)))
+    assert "space   go on" in said(pages.lines(at(20, wished=RunWish.PAUSE)))
     assert said(pages.lines(RunState(ScriptedLive()))).startswith("Nothing was done yet.")
 
 
@@ -383,7 +388,7 @@ def test_the_dialog_says_what_goes_past_a_budget() -> None:
     live = ScriptedLive()
     view = live.view
     assert view is not None
-    prepared = Prepared(Kind.DRAIN, NAME, ("blue-1",), (f"{NAME} 1",), ScriptedLive, view=view)
+    prepared = PreparedRun(RunKind.DRAIN, NAME, ("blue-1",), (f"{NAME} 1",), ScriptedLive, view=view)
     told = said(confirm.lines(prepared))
     assert "cordon 1 node (blue-1) and evict 37 pods" in told
     assert "go past any budget" in told and "p95" in told
@@ -404,9 +409,9 @@ def test_a_cell_without_tone_is_a_text() -> None:
 
 def test_a_drain_after_which_not_all_is_ready_has_one_sign_wherever_it_is_told() -> None:
     for outcome, sign in (
-        (Outcome("so"), "✓"),
-        (Outcome("so", doubt=True), "!"),
-        (Outcome("so", bad=True, doubt=True), "✗"),
+        (RunSummaryView("so"), "✓"),
+        (RunSummaryView("so", doubt=True), "!"),
+        (RunSummaryView("so", bad=True, doubt=True), "✗"),
     ):
         state = at(20)
         state.outcome = outcome
@@ -429,7 +434,7 @@ def test_why_it_waits_names_budget_pod_time_what_is_usual_and_a_command() -> Non
     assert "usually Ready 25 s after the eviction" in told and "kubectl describe pod web-9 -n shop" in told
     assert "shop/api" not in told, "another node's"
     over = at(20, why=(reason,))
-    over.outcome = Outcome("so")
+    over.outcome = RunSummaryView("so")
     assert not sheets.reasons_of(over, "blue-3", None)
 
 
@@ -456,5 +461,5 @@ def test_a_node_shows_its_plan_as_a_ghost_its_run_as_a_bar_and_how_long_it_still
 
 
 def test_what_can_be_done_after_a_good_run_are_keys() -> None:
-    keys = {hint.key for hint in run_foot(ended(), Page.RUN)}
-    assert {"N", "c", "R"} <= keys and not {"N", "c"} & {hint.key for hint in run_foot(ended(bad=True), Page.RUN)}
+    keys = {hint.key for hint in run_foot(ended(), ScreenPage.RUN)}
+    assert {"N", "c", "R"} <= keys and not {"N", "c"} & {hint.key for hint in run_foot(ended(bad=True), ScreenPage.RUN)}

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import RunSummary
-from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.run.pages import LogPage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
-from kubectl_eksdoc.tui.run.state import Kind, Outcome, Stage
+from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView, ScreenStage
 from tests.examples import one_in
 from tests.rehearsed import BLUE, rehearsed_demo
 from tests.tui.pilots import NARROW, NOW, read_demo
@@ -49,18 +49,18 @@ def test_pausing_and_going_on() -> None:
         live.to(20)
         await show.looks()
         await show.press("space")
-        assert live.wishes == [Wish.PAUSE] and "PAUSING" in show.text and "space go on" in show.text
+        assert live.wishes == [RunWish.PAUSE] and "PAUSING" in show.text and "space go on" in show.text
         await show.press("p")
-        assert live.wishes == [Wish.PAUSE] and "p: it is paused already" in show.told, "p never makes it go on"
+        assert live.wishes == [RunWish.PAUSE] and "p: it is paused already" in show.told, "p never makes it go on"
         await show.press("space")
-        assert live.wishes == [Wish.PAUSE, Wish.GO_ON] and "RUNNING" in show.text
+        assert live.wishes == [RunWish.PAUSE, RunWish.GO_ON] and "RUNNING" in show.text
         live.stands(paused=True)
         await show.looks()
         assert "PAUSED" in show.text, "somebody else did"
         await show.press("a")
         assert "Paused: what next?" in show.text and "space   go on" in show.text
         await show.press("space")
-        assert live.wishes[-1] is Wish.GO_ON and show.top == "RunScreen"
+        assert live.wishes[-1] is RunWish.GO_ON and show.top == "RunScreen"
 
     play_run(pause, live)
 
@@ -74,20 +74,21 @@ def test_what_was_paused_here_goes_on_when_others_want_it_so() -> None:
         await show.press("space")
         live.stands(paused=True)
         await show.looks()
-        assert show.state.stage is Stage.PAUSED
+        assert show.state.stage is ScreenStage.PAUSED
         live.stands(paused=False)
         await show.looks()
-        assert show.state.stage is Stage.RUNNING
+        assert show.state.stage is ScreenStage.RUNNING
         await show.press("space")
-        assert live.wishes == [Wish.PAUSE, Wish.PAUSE], "it is paused once more"
+        assert live.wishes == [RunWish.PAUSE, RunWish.PAUSE], "it is paused once more"
 
     play_run(pause, live)
 
 
 @pytest.mark.parametrize(
-    ("key", "wish"), one_in(4, [("space", Wish.PAUSE), ("w", Wish.FINISH_WAVE), ("s", Wish.STOP), ("X", Wish.LEAVE)])
+    ("key", "wish"),
+    one_in(4, [("space", RunWish.PAUSE), ("w", RunWish.FINISH_WAVE), ("s", RunWish.STOP), ("X", RunWish.LEAVE)]),
 )
-def test_the_menu_does_what_it_says(key: str, wish: Wish) -> None:
+def test_the_menu_does_what_it_says(key: str, wish: RunWish) -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
     async def choose(show: Show) -> None:
@@ -110,13 +111,13 @@ def test_what_stops_is_not_paused_and_does_not_begin_to_finish_its_wave() -> Non
         await show.press("a", "s")
         for keys in (("space",), ("p",), ("a", "space"), ("a", "w")):
             await show.press(*keys)
-            assert live.wishes == [Wish.STOP] and show.state.stage is Stage.STOPPING
+            assert live.wishes == [RunWish.STOP] and show.state.stage is ScreenStage.STOPPING
         await show.press("a", "X")
-        assert live.wishes == [Wish.STOP, Wish.LEAVE]
+        assert live.wishes == [RunWish.STOP, RunWish.LEAVE]
         await show.press("a")
         assert "a: it leaves at once already" in show.told and show.top == "RunScreen"
         await show.press("R", "s")
-        assert live.wishes == [Wish.STOP, Wish.LEAVE], "what leaves at once does not wait again"
+        assert live.wishes == [RunWish.STOP, RunWish.LEAVE], "what leaves at once does not wait again"
 
     play_run(change, live)
 
@@ -128,14 +129,14 @@ def test_stopping_to_give_back_asks_when_it_is_over_wherever_one_is() -> None:
         live.to(20)
         await show.looks()
         await show.press("R", "R")
-        assert live.wishes == [Wish.STOP] and show.top == "RunScreen"
+        assert live.wishes == [RunWish.STOP] and show.top == "RunScreen"
         await show.press("1")
         live.stops()
         await show.looks()
         await show.until(lambda: show.top == "ConfirmScreen")
         await show.sees("Give these nodes back?")
         await show.press("enter")
-        assert show.desk.asked == [(Kind.GIVE_BACK, RUN)] and len(show.desk.begun) == 1
+        assert show.desk.asked == [(RunKind.GIVE_BACK, RUN)] and len(show.desk.begun) == 1
         await show.press("escape")
         await show.looks()
         assert show.stack == ["PlanScreen"], "it is asked once"
@@ -186,7 +187,7 @@ def test_the_log_is_filtered_followed_and_left_again() -> None:
         await show.press("v", "slash", *"blue", "enter")
         assert "/blue" in show.text and 0 < len(log.table.sheet.keys) <= rows
         await show.press("escape")
-        assert log.wanted == "" and screen(show).page is Page.LOG and len(log.table.sheet.keys) == rows
+        assert log.wanted == "" and screen(show).page is ScreenPage.LOG and len(log.table.sheet.keys) == rows
         await show.press("g")
         assert "f follows" in show.text
         live.to(60)
@@ -195,11 +196,11 @@ def test_the_log_is_filtered_followed_and_left_again() -> None:
         await show.press("f")
         assert log.table.key == log.table.sheet.keys[-1]
         await show.press("5")
-        assert screen(show).page is Page.RUN
+        assert screen(show).page is ScreenPage.RUN
         await show.press("f", "slash")
         assert "f: follow what is new is a key of [6]" in show.told
         await show.press("6", "escape")
-        assert screen(show).page is Page.RUN and live.wishes == []
+        assert screen(show).page is ScreenPage.RUN and live.wishes == []
 
     play_run(look, live)
 
@@ -317,7 +318,7 @@ def test_it_ends_while_help_is_seen() -> None:
 
     async def look(show: Show) -> None:
         await show.press("question_mark")
-        live.ends(Outcome("the lock was lost", ("Go on: drain resume",), bad=True))
+        live.ends(RunSummaryView("the lock was lost", ("Go on: drain resume",), bad=True))
         await show.looks()
         await show.press("escape")
         assert "✗" in show.text and "the lock was lost" in show.text and "STOPPED" in show.text
@@ -408,7 +409,7 @@ def test_what_was_stopped_is_gone_on_with() -> None:
         await show.looks()
         await show.press("o")
         await show.sees("Resume this run?")
-        assert show.desk.asked == [(Kind.GO_ON, RUN)]
+        assert show.desk.asked == [(RunKind.GO_ON, RUN)]
 
     play_run(go_on, live)
 
@@ -450,13 +451,13 @@ def test_every_size_is_drawn_while_it_runs_and_after() -> None:
 
 
 @pytest.mark.parametrize("over", [False, True])
-@pytest.mark.parametrize("kind", [Kind.DRAIN, Kind.GIVE_BACK])
-def test_no_key_fails(over: bool, kind: Kind, here: Path) -> None:
+@pytest.mark.parametrize("kind", [RunKind.DRAIN, RunKind.GIVE_BACK])
+def test_no_key_fails(over: bool, kind: RunKind, here: Path) -> None:
     live = ScriptedLive(kind=kind)
 
     async def press_all(show: Show) -> None:
         if over:
-            live.ends(Outcome("2 of 2 nodes are as they were before") if kind is Kind.GIVE_BACK else None)
+            live.ends(RunSummaryView("2 of 2 nodes are as they were before") if kind is RunKind.GIVE_BACK else None)
             await show.looks()
         for page in ("5", "6"):
             for key in RUN_KEYS:

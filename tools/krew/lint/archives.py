@@ -14,10 +14,10 @@ from typing import IO, Any
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
-from kubectl_eksdoc.host.archives.archive import DAMAGE, BadArchive, Bounds, Gunzip, Header
+from kubectl_eksdoc.host.archives.archive import DAMAGE, ArchiveLimits, BadArchive, Gunzip, TarHeader
 from tools.krew.lint.model import Entry, EntryKind, Packing, PluginArchive
 
-BOUNDS = Bounds(unpacked=4 << 30, ratio=500, ratio_from=256 << 20, entries=100_000)
+BOUNDS = ArchiveLimits(unpacked=4 << 30, ratio=500, ratio_from=256 << 20, entries=100_000)
 MOST_BYTES = 1 << 30
 """krew reads the whole of it into memory."""
 
@@ -46,7 +46,7 @@ _UNIX, _MACOS = 3, 19
 """Systems of which Go takes a zip entry's rights as they stand; of others a file has 0666 and a folder 0777."""
 
 
-def read_archive(path: str, bounds: Bounds = BOUNDS) -> PluginArchive:
+def read_archive(path: str, bounds: ArchiveLimits = BOUNDS) -> PluginArchive:
     """
     Raises:
         UsageError: it cannot be read, is damaged, or unpacks to more than any plugin does.
@@ -87,7 +87,7 @@ def _checksum(file: IO[bytes]) -> str:
     return found.hexdigest()
 
 
-def _of_tar(file: IO[bytes], bounds: Bounds) -> Iterator[Entry]:
+def _of_tar(file: IO[bytes], bounds: ArchiveLimits) -> Iterator[Entry]:
     source: Any = Gunzip(file, bounds)
     try:
         with tarfile.open(fileobj=source, mode="r|", bufsize=_CHUNK, tarinfo=_Shown) as archive:
@@ -103,7 +103,7 @@ def _of_tar(file: IO[bytes], bounds: Bounds) -> Iterator[Entry]:
         raise BadArchive(f"the tar archive is cut short or damaged ({error})") from error
 
 
-class _Shown(Header):
+class _Shown(TarHeader):
     """Go shows a header of the whole archive as an entry, where tarfile passes it over."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
@@ -125,7 +125,7 @@ def _tar_entry(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Entry:
     return Entry(kind, name, stat.S_IMODE(entry.mode), entry.size, head, what)
 
 
-def _of_zip(file: IO[bytes], bounds: Bounds) -> Iterator[Entry]:
+def _of_zip(file: IO[bytes], bounds: ArchiveLimits) -> Iterator[Entry]:
     unpacked = 0
     # Entries may lie over each other, so a few bytes may be unpacked again and again.
     most = min(bounds.unpacked, max(bounds.ratio_from, bounds.ratio * os.fstat(file.fileno()).st_size))
@@ -186,6 +186,6 @@ def _zip_content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) ->
     return head, size
 
 
-def _check_count(count: int, bounds: Bounds) -> None:
+def _check_count(count: int, bounds: ArchiveLimits) -> None:
     if count > bounds.entries:
         raise BadArchive(f"it has more than {bounds.entries:,} entries")

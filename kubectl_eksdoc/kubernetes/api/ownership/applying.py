@@ -14,18 +14,18 @@ from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.kubernetes.api.ownership.duplicates import Duplicate, duplicate_in
 from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     Entry,
-    Owner,
+    FieldManager,
     Owners,
     owner_of,
     read,
     with_entries,
     without_entries,
 )
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields, fields_of, with_named
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet, fields_of, with_named
 from kubectl_eksdoc.kubernetes.api.ownership.merging import merged, removed, without_new_nulls
 from kubectl_eksdoc.kubernetes.api.ownership.taking import UNTRACKED, conflicts, taken
 from kubectl_eksdoc.kubernetes.api.ownership.updates import settled, written
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.kubernetes.api.schema import Schema
 from kubectl_eksdoc.model.api_objects import Doc, at
 
@@ -33,14 +33,14 @@ BEFORE_FIRST_APPLY = "before-first-apply"
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedDocument:
     """The document to default and store; it is the live one where nothing changed."""
 
     doc: Doc
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class ApplyRefused:
     """A configuration that cannot be applied, with the server's status code and message."""
 
     code: int
@@ -55,8 +55,8 @@ def apply(
     now: str,
     schema: Schema,
     subresource: str = "",
-    reset: Fields = NONE,
-) -> Applied | Conflicts | Refused:
+    reset: FieldSet = NONE,
+) -> AppliedDocument | Conflicts | ApplyRefused:
     """`live` (None: there is none yet) after `manager` applied `config` at `now`; with `force` nothing conflicts.
 
     `reset` are fields that are never owned, as in `updates.updated`. A null in `config` takes a plain value away, even
@@ -80,12 +80,12 @@ def apply(
         mine = owners[applier]
         owners[applier] = Entry(mine.fields, mine.api_version, now)
     doc = with_entries(without_new_nulls(after, before), owners)
-    return Applied(doc if live is None else settled(live, doc))
+    return AppliedDocument(doc if live is None else settled(live, doc))
 
 
 def _applied(
-    before: Doc, config: Doc, owners: Owners, applier: Owner, force: bool, schema: Schema, reset: Fields
-) -> tuple[Doc, dict[Owner, Entry]] | Conflicts:
+    before: Doc, config: Doc, owners: Owners, applier: FieldManager, force: bool, schema: Schema, reset: FieldSet
+) -> tuple[Doc, dict[FieldManager, Entry]] | Conflicts:
     """The document and its entries, the applier's with the time it had."""
     place = schema.root
     last = owners.get(applier)
@@ -109,7 +109,7 @@ def _applied(
     return after, result
 
 
-def _pruned(doc: Doc, last: Fields, owners: Owners, place: Place) -> Doc:
+def _pruned(doc: Doc, last: FieldSet, owners: Owners, place: SchemaPlace) -> Doc:
     """`doc` without what the applier had and no longer lists, unless somebody else owns it.
 
     What was removed along with it comes back where another owner has it (which keeps the objects and items around it,
@@ -127,11 +127,11 @@ def _pruned(doc: Doc, last: Fields, owners: Owners, place: Place) -> Doc:
     return removed(doc, (whole - left) & had, place)
 
 
-def _refusal(config: Doc, place: Place) -> Refused | None:
+def _refusal(config: Doc, place: SchemaPlace) -> ApplyRefused | None:
     if at(config, "metadata", "managedFields") is not None:
-        return Refused(400, "metadata.managedFields must be nil")
+        return ApplyRefused(400, "metadata.managedFields must be nil")
     found = duplicate_in(config, place)
-    return None if found is None else Refused(500, _untyped(config, found))
+    return None if found is None else ApplyRefused(500, _untyped(config, found))
 
 
 def _untyped(config: Doc, found: Duplicate) -> str:

@@ -9,34 +9,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
 from kubectl_eksdoc.kubernetes.api.ownership.steps import Step, field_step
 from kubectl_eksdoc.kubernetes.api.ownership.trees import LEAF, Tree, node_of
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class FieldSetComparison:
     """No field is in more than one of the sets."""
 
-    added: Fields = NONE
-    changed: Fields = NONE
-    removed: Fields = NONE
+    added: FieldSet = NONE
+    changed: FieldSet = NONE
+    removed: FieldSet = NONE
 
-    def without(self, reset: Fields) -> Comparison:
-        return Comparison(self.added.without(reset), self.changed.without(reset), self.removed.without(reset))
+    def without(self, reset: FieldSet) -> FieldSetComparison:
+        return FieldSetComparison(self.added.without(reset), self.changed.without(reset), self.removed.without(reset))
 
     @property
-    def written(self) -> Fields:
+    def written(self) -> FieldSet:
         """What the newer document has and the older one had not, or not so."""
         return self.added | self.changed
 
 
-def compare(old: Doc, new: Doc, place: Place) -> Comparison:
+def compare(old: Doc, new: Doc, place: SchemaPlace) -> FieldSetComparison:
     added, changed, removed = _children(old, new, place)
-    return Comparison(Fields(added), Fields(changed), Fields(removed))
+    return FieldSetComparison(FieldSet(added), FieldSet(changed), FieldSet(removed))
 
 
 class _Absent:
@@ -56,7 +56,7 @@ _CHANGED: _Found = (None, LEAF, None)
 _REMOVED: _Found = (None, None, LEAF)
 
 
-def _compared(old: Any, new: Any, place: Place) -> _Found:
+def _compared(old: Any, new: Any, place: SchemaPlace) -> _Found:
     if old is new:
         return _SAME
     if not _has_parts(old, new, place):
@@ -79,7 +79,7 @@ def _is_another_type(old: Any, new: Any) -> bool:
     return any(isinstance(old, t) != isinstance(new, t) for t in (dict, list))
 
 
-def _has_parts(old: Any, new: Any, place: Place) -> bool:
+def _has_parts(old: Any, new: Any, place: SchemaPlace) -> bool:
     """Whether the two are compared part by part: not when both are empty, atomic or plain values."""
     for value in (old, new):
         if isinstance(value, dict) and value:
@@ -101,7 +101,7 @@ def _parts(value: Any, empty: Any) -> Any:
     return value if isinstance(value, type(empty)) else empty
 
 
-def _children(old: Doc, new: Doc, place: Place) -> _Trees:
+def _children(old: Doc, new: Doc, place: SchemaPlace) -> _Trees:
     found: _Trees = ({}, {}, {})
     for name, before in old.items():
         _note(found, field_step(name), _compared(before, new.get(name, _ABSENT), place.under(name)))
@@ -111,7 +111,7 @@ def _children(old: Doc, new: Doc, place: Place) -> _Trees:
     return found
 
 
-def _items(old: list[Any], new: list[Any], place: Place) -> _Trees:
+def _items(old: list[Any], new: list[Any], place: SchemaPlace) -> _Trees:
     found: _Trees = ({}, {}, {})
     before, after = steps_of(old, place), steps_of(new, place)
     for step in [*before, *(step for step in after if step not in before)]:
@@ -119,7 +119,7 @@ def _items(old: list[Any], new: list[Any], place: Place) -> _Trees:
     return found
 
 
-def _same_items(old: list[Any], new: list[Any], place: Place) -> _Found:
+def _same_items(old: list[Any], new: list[Any], place: SchemaPlace) -> _Found:
     """Items with the same key: duplicates are compared as one value, and are new or gone as one."""
     if len(old) <= 1 and len(new) <= 1:
         return _compared(old[0] if old else _ABSENT, new[0] if new else _ABSENT, place)

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.kubernetes.api.ownership.entries import Owner
-from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields
+from kubectl_eksdoc.kubernetes.api.ownership.entries import FieldManager
+from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.steps import shown
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
 from kubectl_eksdoc.model.api_objects import Doc
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    owner: Owner
+class _Conflict:
+    owner: FieldManager
     path: Path
 
     @property
@@ -31,11 +31,11 @@ class Conflict:
 class Conflicts:
     """At least one conflict, by owner."""
 
-    found: tuple[Conflict, ...]
+    found: tuple[_Conflict, ...]
 
     @classmethod
-    def of(cls, fields: Mapping[Owner, Fields]) -> Conflicts:
-        return cls(tuple(Conflict(owner, path) for owner in sorted(fields) for path in fields[owner]))
+    def of(cls, fields: Mapping[FieldManager, FieldSet]) -> Conflicts:
+        return cls(tuple(_Conflict(owner, path) for owner in sorted(fields) for path in fields[owner]))
 
     @property
     def message(self) -> str:

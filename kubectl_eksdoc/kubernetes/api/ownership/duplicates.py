@@ -7,7 +7,7 @@ from typing import Any
 
 from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step, shown
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Duplicate:
     key: str
 
 
-def duplicate_in(value: Any, place: Place, where: str = "") -> Duplicate | None:
+def duplicate_in(value: Any, place: SchemaPlace, where: str = "") -> Duplicate | None:
     """The first one found; atomic values may hold anything."""
     if isinstance(value, dict) and not place.atomic:
         for name, inner in value.items():

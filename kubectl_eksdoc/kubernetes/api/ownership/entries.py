@@ -10,16 +10,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.steps import MalformedStep, quoted
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 
 Operation = Literal["Apply", "Update"]
-Owners = Mapping["Owner", "Entry"]
+Owners = Mapping["FieldManager", "Entry"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Owner:
+class FieldManager:
     """What makes two entries the same; `api_version` is "" for appliers."""
 
     manager: str
@@ -38,7 +38,7 @@ class Owner:
 class Entry:
     """What one owner has; `time` is RFC 3339 in whole seconds, "" where the entry has none."""
 
-    fields: Fields
+    fields: FieldSet
     api_version: str
     time: str = ""
 
@@ -47,17 +47,17 @@ class MalformedEntries(ValueError):
     """managedFields that no server would have written."""
 
 
-def owner_of(manager: str, operation: Operation, api_version: str, subresource: str) -> Owner:
+def owner_of(manager: str, operation: Operation, api_version: str, subresource: str) -> FieldManager:
     """A manager without a name is "unknown"."""
-    return Owner(manager or "unknown", operation, "" if operation == "Apply" else api_version, subresource)
+    return FieldManager(manager or "unknown", operation, "" if operation == "Apply" else api_version, subresource)
 
 
-def read(doc: Doc) -> dict[Owner, Entry]:
+def read(doc: Doc) -> dict[FieldManager, Entry]:
     """The entries of a document. Raises MalformedEntries."""
     return dict(_read_one(entry) for entry in at(doc, "metadata", "managedFields") or ())
 
 
-def _read_one(entry: Doc) -> tuple[Owner, Entry]:
+def _read_one(entry: Doc) -> tuple[FieldManager, Entry]:
     operation, api_version = entry.get("operation"), entry.get("apiVersion")
     if operation not in ("Apply", "Update"):
         raise MalformedEntries("operation must be `Apply` or `Update`")
@@ -66,9 +66,9 @@ def _read_one(entry: Doc) -> tuple[Owner, Entry]:
     if entry.get("fieldsType") != "FieldsV1":
         raise MalformedEntries(f"invalid fieldsType {quoted(entry.get('fieldsType', ''))} in managed fields entry")
     version = "" if operation == "Apply" else api_version
-    owner = Owner(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
+    owner = FieldManager(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
     try:
-        return owner, Entry(Fields.read(entry.get("fieldsV1") or {}), api_version, entry.get("time") or "")
+        return owner, Entry(FieldSet.read(entry.get("fieldsV1") or {}), api_version, entry.get("time") or "")
     except MalformedStep as error:
         raise MalformedEntries(str(error)) from error
 
@@ -78,12 +78,12 @@ def printed(owners: Owners) -> list[Doc]:
     return [_printed_one(owner, owners[owner]) for owner in sorted(owners, key=lambda owner: _order(owner, owners))]
 
 
-def _order(owner: Owner, owners: Owners) -> tuple[str, ...]:
+def _order(owner: FieldManager, owners: Owners) -> tuple[str, ...]:
     entry = owners[owner]
     return owner.operation, entry.time, owner.manager, entry.api_version, owner.subresource
 
 
-def _printed_one(owner: Owner, entry: Entry) -> Doc:
+def _printed_one(owner: FieldManager, entry: Entry) -> Doc:
     doc: Doc = {"manager": owner.manager, "operation": owner.operation, "apiVersion": entry.api_version}
     if entry.time:
         doc["time"] = entry.time

@@ -10,24 +10,24 @@ from kubectl_eksdoc.kubernetes.api.ownership import trees
 from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.ownership.trees import LEAF, Path, Tree, node_of
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class FieldSet:
     """A set of paths. A field's parents and children are not in the set unless they were put there."""
 
     tree: Tree
 
     @classmethod
-    def read(cls, fields_v1: Doc) -> Fields:
+    def read(cls, fields_v1: Doc) -> FieldSet:
         """From the FieldsV1 JSON form. Raises MalformedStep."""
         return cls(trees.parsed(fields_v1))
 
     @classmethod
-    def of_paths(cls, *paths: Iterable[str]) -> Fields:
-        """From paths of field names: ``Fields.of_paths(("metadata", "name"), ("status",))``."""
+    def of_paths(cls, *paths: Iterable[str]) -> FieldSet:
+        """From paths of field names: ``FieldSet.of_paths(("metadata", "name"), ("status",))``."""
         tree: Tree = {}
         for path in paths:
             tree = trees.united(tree, trees.tree_of(tuple(field_step(name) for name in path)))
@@ -52,30 +52,30 @@ class Fields:
             node = node[step]
         return bool(path) and trees.is_member(node)
 
-    def __or__(self, other: Fields) -> Fields:
-        return Fields(trees.united(self.tree, other.tree))
+    def __or__(self, other: FieldSet) -> FieldSet:
+        return FieldSet(trees.united(self.tree, other.tree))
 
-    def __and__(self, other: Fields) -> Fields:
-        return Fields(trees.common(self.tree, other.tree))
+    def __and__(self, other: FieldSet) -> FieldSet:
+        return FieldSet(trees.common(self.tree, other.tree))
 
-    def __sub__(self, other: Fields) -> Fields:
-        return Fields(trees.minus(self.tree, other.tree))
+    def __sub__(self, other: FieldSet) -> FieldSet:
+        return FieldSet(trees.minus(self.tree, other.tree))
 
-    def without(self, reset: Fields) -> Fields:
+    def without(self, reset: FieldSet) -> FieldSet:
         """Less `reset` and all that is below it."""
-        return Fields(trees.minus_all_below(self.tree, reset.tree)) if reset else self
+        return FieldSet(trees.minus_all_below(self.tree, reset.tree)) if reset else self
 
 
-NONE = Fields({})
+NONE = FieldSet({})
 
 
-def fields_of(doc: Doc, place: Place) -> Fields:
+def fields_of(doc: Doc, place: SchemaPlace) -> FieldSet:
     """The fields that `doc` gives a value: leaves, items of lists, and keys of maps (TypedValue.ToFieldSet)."""
     node = _node(doc, place)
-    return Fields({} if node is None else {step: below for step, below in node.items() if step != trees.SELF})
+    return FieldSet({} if node is None else {step: below for step, below in node.items() if step != trees.SELF})
 
 
-def _node(value: Any, place: Place) -> Tree | None:
+def _node(value: Any, place: SchemaPlace) -> Tree | None:
     """What of `value` is in the set; None for an object or list that is not, and has nothing in it."""
     if isinstance(value, dict):
         return LEAF if place.atomic else node_of(_below_object(value, place), False)
@@ -84,7 +84,7 @@ def _node(value: Any, place: Place) -> Tree | None:
     return LEAF
 
 
-def _below_object(doc: Doc, place: Place) -> Tree:
+def _below_object(doc: Doc, place: SchemaPlace) -> Tree:
     found: Tree = {}
     for name, value in doc.items():
         node = _node(value, place.under(name))
@@ -95,7 +95,7 @@ def _below_object(doc: Doc, place: Place) -> Tree:
     return found
 
 
-def _below_list(items: list[Any], place: Place) -> Tree:
+def _below_list(items: list[Any], place: SchemaPlace) -> Tree:
     found: Tree = {}
     for step, same in steps_of(items, place).items():
         # Items that are there twice are owned together, and nothing in them by itself.
@@ -107,12 +107,12 @@ def _as_member(node: Tree | None) -> Tree:
     return node_of({step: below for step, below in (node or LEAF).items() if step != trees.SELF}, True) or LEAF
 
 
-def with_named(fields: Fields, place: Place) -> Fields:
+def with_named(fields: FieldSet, place: SchemaPlace) -> FieldSet:
     """`fields` and the declared fields on the way to them (Set.EnsureNamedFieldsAreMembers)."""
-    return Fields(_with_named(fields.tree, place))
+    return FieldSet(_with_named(fields.tree, place))
 
 
-def _with_named(tree: Tree, place: Place) -> Tree:
+def _with_named(tree: Tree, place: SchemaPlace) -> Tree:
     result: Tree = {trees.SELF: LEAF} if trees.SELF in tree else {}
     for step, node in trees.children_of(tree):
         named = step.startswith("f:") and place.is_field(step[2:])

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.items import step_of, steps_of
 from kubectl_eksdoc.kubernetes.api.ownership.steps import Step, field_step
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Tree, is_member
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc
 
 
-def merged(live: Doc, config: Doc, place: Place) -> Doc:
+def merged(live: Doc, config: Doc, place: SchemaPlace) -> Doc:
     """`live` with what `config` says."""
     return {**live, **{name: _merged(live.get(name), wanted, place.under(name)) for name, wanted in config.items()}}
 
 
-def _merged(live: Any, wanted: Any, place: Place) -> Any:
+def _merged(live: Any, wanted: Any, place: SchemaPlace) -> Any:
     if wanted is None:
         # Null keeps a granular object or list that has something in it, and replaces anything else.
         return live if _is_granular(live, place) else None
@@ -33,13 +33,13 @@ def _merged(live: Any, wanted: Any, place: Place) -> Any:
     return wanted
 
 
-def _is_granular(value: Any, place: Place) -> bool:
+def _is_granular(value: Any, place: SchemaPlace) -> bool:
     if isinstance(value, dict):
         return bool(value) and not place.atomic
     return isinstance(value, list) and bool(value) and place.list_type != "atomic"
 
 
-def _merged_items(live: list[Any], wanted: list[Any], place: Place) -> list[Any]:
+def _merged_items(live: list[Any], wanted: list[Any], place: SchemaPlace) -> list[Any]:
     """Both lists in one; see `_order` for the order. Live duplicates are replaced where the configuration has one."""
     before, after = steps_of(live, place), steps_of(wanted, place)
     result: list[Any] = []
@@ -89,12 +89,12 @@ def _order(live: list[Step], wanted: list[Step]) -> list[tuple[Step, int]]:
     return placed
 
 
-def removed(doc: Doc, gone: Fields, place: Place) -> Doc:
+def removed(doc: Doc, gone: FieldSet, place: SchemaPlace) -> Doc:
     """`doc` without the fields of the set and all that is in them; objects and lists that this empties become null."""
     return _removed_fields(doc, gone.tree, place)
 
 
-def _removed(value: Any, gone: Tree, place: Place) -> Any:
+def _removed(value: Any, gone: Tree, place: SchemaPlace) -> Any:
     """Null where nothing is left. Atomic values lose nothing in part: a field below one takes the whole."""
     if isinstance(value, dict):
         return None if place.atomic else _removed_fields(value, gone, place) or None
@@ -103,7 +103,7 @@ def _removed(value: Any, gone: Tree, place: Place) -> Any:
     return value
 
 
-def _removed_fields(doc: Doc, gone: Tree, place: Place) -> Doc:
+def _removed_fields(doc: Doc, gone: Tree, place: SchemaPlace) -> Doc:
     result: Doc = {}
     for name, value in doc.items():
         node = gone.get(field_step(name))
@@ -114,7 +114,7 @@ def _removed_fields(doc: Doc, gone: Tree, place: Place) -> Doc:
     return result
 
 
-def _removed_items(items: list[Any], gone: Tree, place: Place) -> list[Any]:
+def _removed_items(items: list[Any], gone: Tree, place: SchemaPlace) -> list[Any]:
     result = []
     for item in items:
         node = gone.get(step_of(item, place))

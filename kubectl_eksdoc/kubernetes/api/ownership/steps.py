@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc
 
 Step = str
@@ -38,13 +38,13 @@ def value_step(value: Scalar) -> Step:
     return "v:" + printed(value)
 
 
-def key_step(item: Doc, place: Place) -> Step:
+def key_step(item: Doc, place: SchemaPlace) -> Step:
     """The step of `item` in the list at `place`: keys it leaves out take their defaults, or are left out."""
     keys = {key: item[key] if key in item else place.defaults[key] for key in _present(item, place)}
     return "k:{" + ",".join(f"{printed(key)}:{printed(keys[key])}" for key in sorted(keys)) + "}"
 
 
-def _present(item: Doc, place: Place) -> list[str]:
+def _present(item: Doc, place: SchemaPlace) -> list[str]:
     return [key for key in place.keys if key in item or key in place.defaults]
 
 

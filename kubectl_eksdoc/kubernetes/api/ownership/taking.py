@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import Comparison
-from kubectl_eksdoc.kubernetes.api.ownership.entries import Entry, Owner, Owners
-from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import FieldSetComparison
+from kubectl_eksdoc.kubernetes.api.ownership.entries import Entry, FieldManager, Owners
+from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet
 
-UNTRACKED = Fields.of_paths(
+UNTRACKED = FieldSet.of_paths(
     ("apiVersion",),
     ("kind",),
     ("metadata",),
@@ -35,13 +35,13 @@ UNTRACKED = Fields.of_paths(
 """What nobody owns, in any kind."""
 
 
-def conflicts(owners: Owners, writer: Owner | None, seen: Comparison) -> Mapping[Owner, Fields]:
+def conflicts(owners: Owners, writer: FieldManager | None, seen: FieldSetComparison) -> Mapping[FieldManager, FieldSet]:
     """The fields that were written and that others own, by owner; owners without any are left out."""
     found = {owner: entry.fields & seen.written for owner, entry in owners.items() if owner != writer}
     return {owner: fields for owner, fields in found.items() if fields}
 
 
-def taken(owners: Owners, writer: Owner | None, seen: Comparison) -> dict[Owner, Entry]:
+def taken(owners: Owners, writer: FieldManager | None, seen: FieldSetComparison) -> dict[FieldManager, Entry]:
     """`owners`, where all but `writer` have lost what was written or removed; without those that have nothing left."""
     lost = seen.written | seen.removed
     result = {

@@ -11,8 +11,8 @@ from kubectl_eksdoc.kubernetes.api.ownership.capping import capped
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import compare
 from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     Entry,
+    FieldManager,
     MalformedEntries,
-    Owner,
     Owners,
     owner_of,
     read,
@@ -20,7 +20,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     without_entries,
     without_times,
 )
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.taking import UNTRACKED, taken
 from kubectl_eksdoc.kubernetes.api.schema import Schema
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
@@ -33,7 +33,7 @@ def updated(
     now: str,
     schema: Schema,
     subresource: str = "",
-    reset: Fields = NONE,
+    reset: FieldSet = NONE,
 ) -> Doc:
     """`new` with its managedFields after `manager` wrote it over `live` (None: created it) at `now`.
 
@@ -51,8 +51,8 @@ def updated(
 
 
 def written(
-    owners: Owners, before: Doc, after: Doc, writer: Owner, now: str, schema: Schema, reset: Fields
-) -> dict[Owner, Entry]:
+    owners: Owners, before: Doc, after: Doc, writer: FieldManager, now: str, schema: Schema, reset: FieldSet
+) -> dict[FieldManager, Entry]:
     """The entries after `writer` changed `before` to `after`. An entry that gains nothing keeps its time."""
     seen = compare(schema.filled(before), schema.filled(after), schema.root).without(reset)
     result = taken(owners, None, seen)
@@ -64,7 +64,7 @@ def written(
     return result
 
 
-def _owners(live: Doc | None, new: Doc, subresource: str) -> dict[Owner, Entry]:
+def _owners(live: Doc | None, new: Doc, subresource: str) -> dict[FieldManager, Entry]:
     """The entries the request sends, so that clients can edit them; the live ones where it sends none or bad ones.
 
     Through a subresource they cannot be edited. An empty list, or one with an empty entry, takes all away.
@@ -78,7 +78,7 @@ def _owners(live: Doc | None, new: Doc, subresource: str) -> dict[Owner, Entry]:
     return _readable(new) or stored
 
 
-def _readable(doc: Doc) -> dict[Owner, Entry]:
+def _readable(doc: Doc) -> dict[FieldManager, Entry]:
     try:
         return read(doc)
     except MalformedEntries:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kubectl_eksdoc.kubernetes.api.patches.refusals import UNFIT, checked, does_not_fit, too_deep
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal, Status
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
 from kubectl_eksdoc.model.api_objects import Doc
 
 MOST_OPERATIONS = 10_000
@@ -33,7 +33,9 @@ def apply_json_patch(doc: Doc, patch: Any) -> Doc:
     """
     operations = checked([] if patch is None else patch, list)
     if len(operations) > MOST_OPERATIONS:
-        raise Refusal(Status(413, "RequestEntityTooLarge", f"Request entity too large: {len(operations)} operations"))
+        raise ApiRefusal(
+            ApiStatus(413, "RequestEntityTooLarge", f"Request entity too large: {len(operations)} operations")
+        )
     changed: Any = doc
     copied = 0
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.statuses import Details, Refusal, Status, bad_request
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, bad_request
 
 UNFIT = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 """What is raised where a patch is not of its form, or asks for what its object has not."""
@@ -40,6 +40,8 @@ def too_deep(value: Any) -> bool:
     return True
 
 
-def does_not_fit() -> Refusal:
+def does_not_fit() -> ApiRefusal:
     """It is a JSON patch, but not for this object; also one whose test fails."""
-    return Refusal(Status(422, "Invalid", "the server rejected our request due to an error in our request", Details()))
+    return ApiRefusal(
+        ApiStatus(422, "Invalid", "the server rejected our request due to an error in our request", Details())
+    )

@@ -13,8 +13,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from kubectl_eksdoc.kubernetes.api.patches.refusals import UNFIT, checked
-from kubectl_eksdoc.kubernetes.api.places import Place
-from kubectl_eksdoc.kubernetes.api.statuses import Refusal, Status
+from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
 from kubectl_eksdoc.model.api_objects import Doc
 
 MARK = "$patch"
@@ -27,7 +27,7 @@ _Merged = tuple[list[Any], Sequence[Any]]
 """A list after its patch; and the order that the server's entries have when an order is asked for."""
 
 
-def apply_strategic(doc: Doc, patch: Any, root: Place) -> Doc:
+def apply_strategic(doc: Doc, patch: Any, root: SchemaPlace) -> Doc:
     """`doc`, whose fields are as `root` says, after `patch`, a JSON object; null changes nothing.
 
     Raises:
@@ -38,10 +38,10 @@ def apply_strategic(doc: Doc, patch: Any, root: Place) -> Doc:
     try:
         return _merged(doc, checked(patch, dict), root)
     except UNFIT as error:  # an error that the server has no answer for, so that it names itself as the one to blame
-        raise Refusal(Status(500, "", f"the patch cannot be merged: {error}")) from error
+        raise ApiRefusal(ApiStatus(500, "", f"the patch cannot be merged: {error}")) from error
 
 
-def _merged(held: Doc, patch: Doc, place: Place) -> Doc:
+def _merged(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
     if MARK in patch:
         return _replacement(patch)
     result = _retained(held, patch)
@@ -68,7 +68,7 @@ def _retained(held: Doc, patch: Doc) -> Doc:
     return {name: value for name, value in held.items() if name in names}
 
 
-def _set_member(result: Doc, name: str, value: Any, place: Place) -> None:
+def _set_member(result: Doc, name: str, value: Any, place: SchemaPlace) -> None:
     """Changes `result`, which nobody else has yet, by one member of a patch."""
     removes = name.startswith(REMOVE)
     field = _field_of(name) if removes else name
@@ -82,7 +82,7 @@ def _set_member(result: Doc, name: str, value: Any, place: Place) -> None:
             result[field] = _added(value)
 
 
-def _member(held: Any, value: Any, place: Place) -> Any:
+def _member(held: Any, value: Any, place: SchemaPlace) -> Any:
     """What becomes of `held`, a value of the same type as `value`."""
     if isinstance(value, dict):
         return _whole(value) if "replace" in place.strategy else _merged(held, value, place)
@@ -141,7 +141,7 @@ def _without(held: list[Any], unwanted: list[Any]) -> list[Any]:
     return [entry for entry in held if _identity(entry) not in gone]
 
 
-def _merged_list(held: list[Any], patch: list[Any], place: Place) -> _Merged:
+def _merged_list(held: list[Any], patch: list[Any], place: SchemaPlace) -> _Merged:
     if "merge" not in place.strategy:
         return _whole(patch), held
     types = {type(entry) for entry in (*held, *patch)}
@@ -153,7 +153,7 @@ def _merged_list(held: list[Any], patch: list[Any], place: Place) -> _Merged:
     return _merged_objects(held, patch, place)
 
 
-def _merged_objects(held: list[Doc], patch: list[Doc], place: Place) -> _Merged:
+def _merged_objects(held: list[Doc], patch: list[Doc], place: SchemaPlace) -> _Merged:
     """`held` without those that `patch` deletes; its others are merged into the first of the same key, or stand behind
     all."""
     key = place.merge_key
@@ -183,7 +183,7 @@ def _merged_objects(held: list[Doc], patch: list[Doc], place: Place) -> _Merged:
     return _arranged(entries, plain, left, key), entries[: len(held)]
 
 
-def _ordered_lists(held: Doc, patch: Doc, place: Place) -> Doc:
+def _ordered_lists(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
     """The fields of `held` for which `patch` asks for an order, merged with their patches and in that order."""
     found: Doc = {}
     for name, wanted in patch.items():

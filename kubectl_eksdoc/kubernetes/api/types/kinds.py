@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.kubernetes.api.places import PLAIN, Place
+from kubectl_eksdoc.kubernetes.api.places import PLAIN, SchemaPlace
 
 _TABLE = """
 Metadata finalizers: merged-set; ownerReferences: by uid of whole
@@ -118,25 +118,25 @@ first of them alone. `owned-by`: but a patch replaces the list; `merged-by`: it 
 that key. `retaining`: the patch may list the keys that stay (``$retainKeys``). In a PersistentVolume claimRef is
 granular, although an object reference is owned as a whole everywhere else."""
 
-STRUCTS: dict[str, Place] = {
+STRUCTS: dict[str, SchemaPlace] = {
     "plain": PLAIN,
-    "whole": Place(atomic=True),
-    "replaced": Place(atomic=True, strategy=("replace",)),
-    "set": Place(list_type="set"),
-    "merged-set": Place(list_type="set", strategy=("merge",)),
+    "whole": SchemaPlace(atomic=True),
+    "replaced": SchemaPlace(atomic=True, strategy=("replace",)),
+    "set": SchemaPlace(list_type="set"),
+    "merged-set": SchemaPlace(list_type="set", strategy=("merge",)),
 }
 
 
-def _place(word: str = "plain", *rest: str) -> Place:
+def _place(word: str = "plain", *rest: str) -> SchemaPlace:
     if word == "retaining":
         place = _place(*rest)
         return replace(place, strategy=(*place.strategy, "retainKeys"))
     if word == "merged-by":
-        return Place(strategy=("merge",), merge_key=rest[0])
+        return SchemaPlace(strategy=("merge",), merge_key=rest[0])
     if word not in ("by", "owned-by"):
         return STRUCTS[word]
     keys = [key.partition("=") for key in rest[0].split(",")]
-    place = Place(
+    place = SchemaPlace(
         list_type="map",
         keys=tuple(name for name, _, _ in keys),
         items=_place(*rest[2:]),
@@ -145,17 +145,17 @@ def _place(word: str = "plain", *rest: str) -> Place:
     return replace(place, strategy=("merge",), merge_key=place.keys[0]) if word == "by" else place
 
 
-def _kinds() -> dict[tuple[str, str], Place]:
-    found: dict[tuple[str, str], Place] = {}
+def _kinds() -> dict[tuple[str, str], SchemaPlace]:
+    found: dict[tuple[str, str], SchemaPlace] = {}
     for line in filter(None, _TABLE.replace("\n    ", " ").splitlines()):
         head, _, rest = line.partition(" ")
         kinds, _, fields = rest.partition(": ") if head == "v1" or "/" in head else ("", "", rest)
         named = {name.strip(): _place(*said.split()) for name, _, said in (e.partition(":") for e in fields.split(";"))}
         if kinds:
-            place = Place(named={"metadata": STRUCTS["Metadata"], **named})
+            place = SchemaPlace(named={"metadata": STRUCTS["Metadata"], **named})
             found |= {(head, kind): place for kind in kinds.split(",")}
         else:
-            STRUCTS[head] = Place(named=named)
+            STRUCTS[head] = SchemaPlace(named=named)
     return found
 
 

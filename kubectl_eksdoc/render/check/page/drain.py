@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.drain.outcome import Target, TargetVerdict
-from kubectl_eksdoc.render.check.page.shown import Shown
+from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
+from kubectl_eksdoc.render.check.page.shown import CheckPage
 from kubectl_eksdoc.render.drain.page import budgets
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
@@ -30,7 +30,7 @@ _HOW = (
 )
 
 
-def drain(shown: Shown) -> Html:
+def drain(shown: CheckPage) -> Html:
     """Nothing where nothing is to be drained, or no plan was made."""
     view = shown.drain
     if view is None:
@@ -49,7 +49,7 @@ def drain(shown: Shown) -> Html:
     )
 
 
-def _groups(shown: Shown, view: DrainView) -> Html:
+def _groups(shown: CheckPage, view: DrainView) -> Html:
     columns = [
         Column("NODE GROUP"),
         Column("NODES", right=True),
@@ -79,7 +79,7 @@ def _group(view: DrainView, name: str, anchor: str) -> Row:
     ]
 
 
-def _standing(targets: Sequence[Target]) -> Cell:
+def _standing(targets: Sequence[DrainTarget]) -> Cell:
     """Of a group: all, some or none can be emptied."""
     drained = sum(target.order > 0 for target in targets)
     if drained == len(targets):
@@ -95,7 +95,7 @@ def _budgets(view: DrainView) -> Html:
     return put(el("h3", "Headroom of the budgets"), told) if told else Html("")
 
 
-def _own_pages(shown: Shown) -> Html:
+def _own_pages(shown: CheckPage) -> Html:
     """By the commands of the checklist, so that they lead to the same cluster."""
     plans = dict.fromkeys(
         f"{line} -o html"

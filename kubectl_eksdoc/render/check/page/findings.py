@@ -11,7 +11,7 @@ from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.causes import of_aws
-from kubectl_eksdoc.render.check.page.shown import LONGEST_NAME, Light, Part, Shown, about, few
+from kubectl_eksdoc.render.check.page.shown import LONGEST_NAME, AreaLight, AreaPart, CheckPage, about, few
 from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.html import TONES, Html, bullets, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.look import Look
@@ -23,12 +23,12 @@ BAD, OPEN, GOOD = ("✗", "bad"), ("?", "open"), ("✓", "good")
 PASSED_OVER = ("○", "unseen")
 
 LIGHTS = {
-    Light.GRAVE: ("✗", "bad", "something critical or high fails"),
-    Light.FAILS: ("!", "warn", "something less severe fails"),
-    Light.UNKNOWN: ("?", "open", "something is not known"),
-    Light.PASSED_OVER: (*PASSED_OVER, "nothing counts, but for --fail-on or a suppression alone"),
-    Light.FINE: ("✓", "good", "all that was checked is fine"),
-    Light.UNSEEN: ("–", "unseen", "not checked"),
+    AreaLight.GRAVE: ("✗", "bad", "something critical or high fails"),
+    AreaLight.FAILS: ("!", "warn", "something less severe fails"),
+    AreaLight.UNKNOWN: ("?", "open", "something is not known"),
+    AreaLight.PASSED_OVER: (*PASSED_OVER, "nothing counts, but for --fail-on or a suppression alone"),
+    AreaLight.FINE: ("✓", "good", "all that was checked is fine"),
+    AreaLight.UNSEEN: ("–", "unseen", "not checked"),
 }
 """Of each its sign, its class, and what it means."""
 
@@ -40,12 +40,12 @@ _MOST_NODES = 6
 _STATUS = {Status.FAIL: "fail", Status.UNKNOWN: "are not known", Status.PASS: "block nothing"}
 
 
-def findings(shown: Shown) -> Html:
+def findings(shown: CheckPage) -> Html:
     """Areas in which all is fine are named, too."""
     return lines(_area(shown, part) for part in shown.worst_first)
 
 
-def _area(shown: Shown, part: Part) -> Html:
+def _area(shown: CheckPage, part: AreaPart) -> Html:
     sign, tone, _ = LIGHTS[part.light]
     head = el("h3", el("span", f"{sign} {part.title}", class_=tone), " ", el("span", part.figures, class_="soft"),
               id=part.anchor)  # fmt: skip
@@ -54,7 +54,7 @@ def _area(shown: Shown, part: Part) -> Html:
     return put(head, lines([*_cards(shown, part.counting), others]))
 
 
-def _cards(shown: Shown, found: Sequence[Finding]) -> Iterator[Html]:
+def _cards(shown: CheckPage, found: Sequence[Finding]) -> Iterator[Html]:
     kept, counted_only = few(found)
     for each in kept:
         sign, tone = SIGNS[each.status]
@@ -66,7 +66,7 @@ def _cards(shown: Shown, found: Sequence[Finding]) -> Iterator[Html]:
         yield more(rest.left, f"of {rest.code.name} that {_STATUS[rest.status]}")
 
 
-def _inside(shown: Shown, found: Finding) -> Html:
+def _inside(shown: CheckPage, found: Finding) -> Html:
     name = f"{found.subject.kind} {found.subject}"
     too_long = len(name) > LONGEST_NAME or len(found.message) > _LONGEST  # for the line above
     kept, left = found.evidence[:_MOST_EVIDENCE], len(found.evidence[_MOST_EVIDENCE:])
@@ -87,7 +87,7 @@ def _inside(shown: Shown, found: Finding) -> Html:
     return el("div", lines(parts), id=shown.anchors.get(found, False))
 
 
-def _what_waits(shown: Shown, found: Finding) -> str:
+def _what_waits(shown: CheckPage, found: Finding) -> str:
     """Its code, how bad it is, and what waits for it."""
     waits = "blocks nothing"
     if found.status is not Status.PASS:
@@ -97,7 +97,7 @@ def _what_waits(shown: Shown, found: Finding) -> str:
     return f"{found.code.name} · {found.severity.value} · {waits}"
 
 
-def _held_up(shown: Shown, found: Finding) -> Html:
+def _held_up(shown: CheckPage, found: Finding) -> Html:
     """Of a finding about drains: which nodes it keeps from being emptied, as the drain's plan has it."""
     drains = found.status is not Status.PASS and found.code in Code.of_area("drain")
     nodes = shown.drain.holds_up(found) if drains and shown.drain is not None else ()
@@ -114,7 +114,7 @@ _MOST_TEXTS = 3
 """Of one code for want of one thing."""
 
 
-def unknown(shown: Shown) -> Html:
+def unknown(shown: CheckPage) -> Html:
     """Nothing where all is known."""
     by_aws = of_aws(shown.plan)
     seen = frozenset(by_aws)
@@ -126,7 +126,7 @@ def unknown(shown: Shown) -> Html:
     return lines([_aws(shown, by_aws), put(answers, more(sum(map(len, groups[_MOST_ROWS:])))), lists])
 
 
-def _aws(shown: Shown, found: Sequence[Finding]) -> Html:
+def _aws(shown: CheckPage, found: Sequence[Finding]) -> Html:
     """The one reason for many answers is said once."""
     eks = shown.plan.facts.eks
     if not isinstance(eks, Unknown):
@@ -150,7 +150,7 @@ def _alike(found: Iterable[Finding]) -> list[list[Finding]]:
     return groups
 
 
-def _row(shown: Shown, found: Sequence[Finding]) -> Row:
+def _row(shown: CheckPage, found: Sequence[Finding]) -> Row:
     first = found[0]
     others = f" and {len(found) - 1} more" if len(found) > 1 else ""
     link = el("a", first.code.name, href=f"#{shown.link(first)}")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.baseline.changes import Became, Since
+from kubectl_eksdoc.baseline.changes import FindingChangeKind, ResultComparison
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.causes import DECIDING
-from kubectl_eksdoc.check.checklist.steps import Step
+from kubectl_eksdoc.check.checklist.steps import UpgradeStep
 from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.check import verdict
@@ -24,7 +24,7 @@ from kubectl_eksdoc.render.check.page.findings import (
     findings,
     unknown,
 )
-from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE, Part, Shown, about
+from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE, AreaPart, CheckPage, about
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.html import Html, bullets, command, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.identity import called
@@ -36,7 +36,7 @@ from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.text import counted, rfc3339
 
 
-def page(shown: Shown, since: Since | None, look: Look) -> str:
+def page(shown: CheckPage, since: ResultComparison | None, look: Look) -> str:
     """The check as one HTML document."""
     cluster = shown.plan.facts.cluster
     tool = f"kubectl eksdoc {shown.tool_version}"
@@ -55,7 +55,7 @@ def page(shown: Shown, since: Since | None, look: Look) -> str:
     )
 
 
-def _sections(shown: Shown, since: Since | None) -> Iterator[Section]:
+def _sections(shown: CheckPage, since: ResultComparison | None) -> Iterator[Section]:
     plan = shown.plan
     observed = plan.facts.cluster.observed_at
     yield Section("since", "Since", screen.title(since, observed) if since is not None else "", beside(since))
@@ -83,7 +83,7 @@ _GATES = {
 }
 
 
-def route(shown: Shown) -> Html:
+def route(shown: CheckPage) -> Html:
     """``1.33 → 1.34``, large."""
     way = shown.plan.facts.way
     versions = [el("b", in_words(each)) for each in dict.fromkeys((way.now, *way.steps))]
@@ -91,7 +91,7 @@ def route(shown: Shown) -> Html:
     return el("p", "Kubernetes ", put(*versions, between=" → "), assumed, class_="route")
 
 
-def _answer(shown: Shown) -> Html:
+def _answer(shown: CheckPage) -> Html:
     plan = shown.plan
     if plan.diagnosis is not None:
         return _verdict(*(BAD if plan.diagnosis.suspects else OPEN), verdict.symptom(plan.diagnosis))
@@ -108,7 +108,7 @@ def _verdict(sign: str, tone: str, head: str, *below: str) -> Html:
     return el("div", el("strong", f"{sign} {head}"), *below, class_=f"verdict {tone}")
 
 
-def _gate(shown: Shown, gate: Gate) -> Html:
+def _gate(shown: CheckPage, gate: Gate) -> Html:
     plan = shown.plan
     found, fails, unknown = verdict.at_gate(plan, gate), plan.of(gate, Status.FAIL), plan.of(gate, Status.UNKNOWN)
     accepted = sum(each.code.name in plan.wish.accepted for each in unknown)
@@ -126,7 +126,7 @@ def _gate(shown: Shown, gate: Gate) -> Html:
     return el("li", el("b", _GATES[gate]), el("span", f"{sign} {found}", class_=tone))
 
 
-def _deciding(shown: Shown) -> Html:
+def _deciding(shown: CheckPage) -> Html:
     """What the next step waits for first, and with which command to begin."""
     plan = shown.plan
     rows = [
@@ -141,7 +141,7 @@ def _deciding(shown: Shown) -> Html:
     return put(el("h2", "What decides"), el("ul", *rows, class_="worst")) if rows else Html("")
 
 
-def _lights(shown: Shown) -> Html:
+def _lights(shown: CheckPage) -> Html:
     parts = [part for part in shown.parts if part.judged or shown.plan.wish.whole]
     means = [put(sign, f" {said}") for light, (sign, _, said) in LIGHTS.items() if any(p.light == light for p in parts)]
     return put(
@@ -151,7 +151,7 @@ def _lights(shown: Shown) -> Html:
     )
 
 
-def _light(part: Part) -> Html:
+def _light(part: AreaPart) -> Html:
     sign, tone, _ = LIGHTS[part.light]
     name = el("a", part.title, href=f"#{part.anchor}") if part.judged else part.title
     return el("li", el("span", sign, class_="sign", aria_hidden="true"), el("b", name), el("span", part.figures),
@@ -201,7 +201,7 @@ _MOST_LINKS = 15
 _HINT = "Nothing is stored: ticks last as long as the page stays open. On paper the boxes are empty or ticked as here."
 
 
-def checklist(shown: Shown) -> Html:
+def checklist(shown: CheckPage) -> Html:
     """With a heading for each phase; nothing where no checklist was made."""
     parts = [
         put(
@@ -213,14 +213,14 @@ def checklist(shown: Shown) -> Html:
     return lines([el("p", _HINT, class_="soft"), *parts]) if parts else Html("")
 
 
-def _step(shown: Shown, step: Step) -> Html:
+def _step(shown: CheckPage, step: UpgradeStep) -> Html:
     waiting = verdict.waits(shown.plan, step)
     name = put(f"{step.number}. {step.title}", *([" ", el("span", waiting, class_="tag bad")] if waiting else []))
     box = el("label", el("input", type="checkbox"), el("span", name))
     return el("li", box, folded("Why, how, done when", _inside(shown, step)), id=f"step-{step.number}")
 
 
-def _inside(shown: Shown, step: Step) -> Html:
+def _inside(shown: CheckPage, step: UpgradeStep) -> Html:
     done = el("p", f"Done when {step.done_when}.") if step.done_when else ""
     how = [command_list(step.commands)]
     for form in step.forms:
@@ -229,7 +229,7 @@ def _inside(shown: Shown, step: Step) -> Html:
     return el("div", lines([why, *_links(shown, step), *how, done, command(step.verify)]))
 
 
-def _links(shown: Shown, step: Step) -> Iterator[Html]:
+def _links(shown: CheckPage, step: UpgradeStep) -> Iterator[Html]:
     """To what is to be mended first, and to the drain of the nodes that it is about."""
     waiting = shown.plan.waiting(step)
     if waiting:
@@ -271,11 +271,11 @@ def accepted(plan: CheckPlan) -> Html:
     return lines([table(columns, rows), more(len(plan.suppressed) - len(rows)), notes])
 
 
-_OPEN = (Became.NEW, Became.CHANGED, Became.FIXED)
+_OPEN = (FindingChangeKind.NEW, FindingChangeKind.CHANGED, FindingChangeKind.FIXED)
 """What somebody must see without a click."""
 
 
-def beside(since: Since | None) -> Html:
+def beside(since: ResultComparison | None) -> Html:
     """Nothing where no earlier answer was given."""
     if since is None:
         return put()
@@ -295,11 +295,11 @@ _ENDS: Mapping[Status, Cell] = {
 }
 
 
-def judged(shown: Shown) -> Html:
+def judged(shown: CheckPage) -> Html:
     return lines([_checks(shown), _reads(shown), _asked(shown)])
 
 
-def _checks(shown: Shown) -> Html:
+def _checks(shown: CheckPage) -> Html:
     columns = [Column("RESULT"), Column("AREA"), Column("CODES"), Column("HAS TO BE SO", drop=1)]
     rows: list[Row] = [
         [
@@ -314,7 +314,7 @@ def _checks(shown: Shown) -> Html:
     return folded(f"{counted(len(rows), 'check')}, and how each ended", table(columns, rows))
 
 
-def _reads(shown: Shown) -> Html:
+def _reads(shown: CheckPage) -> Html:
     columns = [Column("KIND"), Column("STATE"), Column("OBJECTS", right=True)]
     reads = shown.plan.facts.cluster.reads
     rows: list[Row] = [
@@ -323,7 +323,7 @@ def _reads(shown: Shown) -> Html:
     return folded(f"{counted(len(rows), 'list')} of the cluster, and how many objects each has", table(columns, rows))
 
 
-def _asked(shown: Shown) -> Html:
+def _asked(shown: CheckPage) -> Html:
     """The options as given."""
     given = shown.options
     if not given:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kubectl_eksdoc.check.areas import Area
-from kubectl_eksdoc.check.plan import CheckPlan, Judged
+from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order
 from kubectl_eksdoc.render.check.verdict import GateOf, counts, gates, too_slight
@@ -27,7 +27,7 @@ LONGEST_NAME = 120
 _GRAVE = (Severity.CRITICAL, Severity.HIGH)
 
 
-class Light(Enum):
+class AreaLight(Enum):
     """Of an area, the worst first. GRAVE: something critical or high fails; PASSED_OVER: nothing
     counts, but for --fail-on or a suppression alone; UNSEEN: nobody looked."""
 
@@ -39,13 +39,13 @@ class Light(Enum):
     UNSEEN = auto()
 
 
-class Part(NamedTuple):
+class AreaPart(NamedTuple):
     """An area: `counting` fails or is not known and is severe enough; `others` block nothing. Worst first. Of what
     does not count, so many are `slight`, which is less severe than asked for, and `suppressed`. `causes` begin in it:
     so many fail, and so many are not known."""
 
     area: Area
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedFindings, ...]
     counting: tuple[Finding, ...]
     others: tuple[Finding, ...]
     slight: int = 0
@@ -61,14 +61,14 @@ class Part(NamedTuple):
         return tuple(each for each in self.counting if each.status is Status.UNKNOWN)
 
     @property
-    def light(self) -> Light:
+    def light(self) -> AreaLight:
         if not self.judged:
-            return Light.UNSEEN
+            return AreaLight.UNSEEN
         if self.fails:
-            return Light.GRAVE if any(each.severity in _GRAVE for each in self.fails) else Light.FAILS
+            return AreaLight.GRAVE if any(each.severity in _GRAVE for each in self.fails) else AreaLight.FAILS
         if self.unknown:
-            return Light.UNKNOWN
-        return Light.PASSED_OVER if self.slight or self.suppressed else Light.FINE
+            return AreaLight.UNKNOWN
+        return AreaLight.PASSED_OVER if self.slight or self.suppressed else AreaLight.FINE
 
     @property
     def title(self) -> str:
@@ -96,7 +96,7 @@ class Part(NamedTuple):
         return f"area-{self.area.name.lower().replace('_', '-')}"
 
 
-class More(NamedTuple):
+class CountedFindings(NamedTuple):
     """Findings of one code and status that are only counted."""
 
     code: Code
@@ -105,7 +105,7 @@ class More(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shown:
+class CheckPage:
     """Without slots, because what is found out of the plan is found out once."""
 
     plan: CheckPlan
@@ -113,12 +113,12 @@ class Shown:
     tool_version: str
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[AreaPart, ...]:
         """In the order of the areas."""
         return tuple(self._part(area) for area in Area)
 
     @cached_property
-    def worst_first(self) -> tuple[Part, ...]:
+    def worst_first(self) -> tuple[AreaPart, ...]:
         """Those in which something was looked at."""
         seen = (part for part in self.parts if part.judged)
         return tuple(sorted(seen, key=lambda part: (part.light.value, _rank(part))))
@@ -155,7 +155,7 @@ class Shown:
             (part.anchor for part in self.worst_first if found in part.counting), "findings"
         )
 
-    def _part(self, area: Area) -> Part:
+    def _part(self, area: Area) -> AreaPart:
         judged = self.plan.in_area(area)
         every = in_order(found for each in judged for found in each.findings)
         counting = tuple(each for each in every if each.status is not Status.PASS and self.plan.counts(each))
@@ -163,7 +163,7 @@ class Shown:
         slight = sum(too_slight(self.plan, each) for each in others)
         codes = {code for each in judged for code in each.check.codes}
         suppressed = sum(each.finding.code in codes for each in self.plan.suppressed)
-        return Part(area, judged, counting, others, slight, suppressed, counts(self.plan, counting))
+        return AreaPart(area, judged, counting, others, slight, suppressed, counts(self.plan, counting))
 
 
 def about(found: Finding) -> str:
@@ -171,7 +171,7 @@ def about(found: Finding) -> str:
     return cut(f"{found.subject.kind} {found.subject}", LONGEST_NAME, Look())
 
 
-def few(found: Iterable[Finding], most: int = MOST_ALIKE) -> tuple[list[Finding], list[More]]:
+def few(found: Iterable[Finding], most: int = MOST_ALIKE) -> tuple[list[Finding], list[CountedFindings]]:
     """The first `most` of each code and status, and how many more there are; one more is shown rather than counted."""
     alike: dict[tuple[str, Status], list[Finding]] = defaultdict(list)
     every = list(found)
@@ -185,10 +185,10 @@ def few(found: Iterable[Finding], most: int = MOST_ALIKE) -> tuple[list[Finding]
         seen[key] += 1
         if key not in left or seen[key] <= most:
             kept.append(each)
-    return kept, [More(alike[key][0].code, key[1], count) for key, count in left.items()]
+    return kept, [CountedFindings(alike[key][0].code, key[1], count) for key, count in left.items()]
 
 
-def _rank(part: Part) -> Sequence[int]:
+def _rank(part: AreaPart) -> Sequence[int]:
     """Smaller for worse: by the worst severity, and by how much of it there is."""
     severities = Counter(each.severity for each in part.fails or part.unknown)
     return [-severities[severity] for severity in Severity]

@@ -6,13 +6,13 @@ import pytest
 
 from kubectl_eksdoc.coredns_lameduck.run import (
     RESTART,
+    ExpectedReload,
     Logged,
     Metrics,
-    Stand,
+    PodReload,
+    PodVerification,
     Taken,
-    Told,
     Verified,
-    Wanted,
     judged,
     logged,
     metrics_of,
@@ -25,7 +25,7 @@ from tests.builders import a_pod
 
 NEW, OLD, MD5 = "a" * 128, "b" * 128, "c" * 32
 POD = a_pod("coredns-1", "kube-system", node="n-a")
-WANTED = Wanted((NEW, MD5), {POD.key: 0.0})
+WANTED = ExpectedReload((NEW, MD5), {POD.key: 0.0})
 RUNS_NEW = f"[INFO] Reloading\n[INFO] plugin/reload: Running configuration SHA512 = {NEW}\n[INFO] Reloading complete\n"
 FAILS = "[ERROR] plugin/reload: Corefile changed but reload failed: plugin/health: address in use\n"
 NO_LOG = Unknown("RBAC forbids it", "get pods/log")
@@ -37,8 +37,8 @@ def metrics(digest: str = "", failed: int = 0) -> str:
     return text + (f'coredns_reload_version_info{{hash="sha512",value="{digest}"}} 1\n' if digest else "")
 
 
-def found(metrics: str | Unknown, log: str | Unknown, wanted: Wanted = WANTED) -> Stand:
-    return stand(POD, Told(metrics, log), wanted)
+def found(metrics: str | Unknown, log: str | Unknown, wanted: ExpectedReload = WANTED) -> PodVerification:
+    return stand(POD, PodReload(metrics, log), wanted)
 
 
 def test_what_is_printed_is_read() -> None:
@@ -68,15 +68,15 @@ def test_the_metric_alone_is_believed_only_if_nothing_failed() -> None:
     """It names the new one even where that was refused."""
     assert found(metrics(NEW), NO_LOG).taken is Taken.VERIFIED
     assert found(metrics(NEW, 1), NO_LOG).taken is Taken.REFUSED
-    before = Wanted((NEW,), {POD.key: 4.0})
+    before = ExpectedReload((NEW,), {POD.key: 4.0})
     assert found(metrics(NEW, 4), NO_LOG, before).taken is Taken.VERIFIED
     assert found(metrics(NEW, 5), NO_LOG, before).taken is Taken.REFUSED
-    not_known = found(metrics(NEW, 1), NO_LOG, Wanted((NEW,), {POD.key: None}))
+    not_known = found(metrics(NEW, 1), NO_LOG, ExpectedReload((NEW,), {POD.key: None}))
     assert not_known.taken is Taken.UNKNOWN and not_known.missing == ("get pods/log",)
 
 
 def test_the_log_tells_by_itself() -> None:
-    assert found(NO_METRICS, RUNS_NEW) == Stand(POD.key, "n-a", Taken.VERIFIED, "log")
+    assert found(NO_METRICS, RUNS_NEW) == PodVerification(POD.key, "n-a", Taken.VERIFIED, "log")
     refused = found(metrics(NEW, 1), FAILS)
     assert refused.taken is Taken.REFUSED and "address in use" in refused.why
     assert found(NO_METRICS, f"[INFO] plugin/reload: Running configuration SHA512 = {OLD}\n").taken is Taken.NOT_YET
@@ -88,14 +88,14 @@ def test_silence_is_no_pass() -> None:
     blind = found(NO_METRICS, NO_LOG)
     assert blind.taken is Taken.UNKNOWN and set(blind.missing) == {"get pods/log", "get pods/proxy"}
     assert found("up 1\n", NO_LOG).taken is Taken.UNKNOWN
-    since = Wanted((NEW,), {})
+    since = ExpectedReload((NEW,), {})
     assert found(metrics(), NO_LOG, since).taken is Taken.UNKNOWN, "who starts with it has no metric of it"
     assert found(metrics(), NO_LOG).taken is Taken.NOT_YET
-    assert found(metrics(NEW), RUNS_NEW, Wanted((), {})).taken is Taken.UNKNOWN
+    assert found(metrics(NEW), RUNS_NEW, ExpectedReload((), {})).taken is Taken.UNKNOWN
 
 
 def test_what_it_means_is_a_finding_each() -> None:
-    stands = tuple(Stand(f"kube-system/{each.name}", "n", each, "", "so it is", ("get x",)) for each in Taken)
+    stands = tuple(PodVerification(f"kube-system/{each.name}", "n", each, "", "so it is", ("get x",)) for each in Taken)
     told = {each.subject.name: each for each in judged(Verified(stands, 3.0), True)}
     assert set(told) == {"NOT_YET", "REFUSED", "UNKNOWN"}
     assert told["UNKNOWN"].status is Status.UNKNOWN and told["REFUSED"].status is Status.FAIL

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen, kinds_of
-from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
@@ -39,8 +39,8 @@ def cluster() -> Cluster:
 
 def found(cluster: Cluster, *codes: Code) -> tuple[Finding, ...]:
     names = [code.name for code in codes]
-    facts = CheckFacts(cluster, Way(Version(1, 33), Version(1, 34), (Version(1, 34),), "as told"))
-    return plan_check(facts, chosen(names), Wish(frozenset(names))).findings
+    facts = CheckFacts(cluster, UpgradePath(Version(1, 33), Version(1, 34), (Version(1, 34),), "as told"))
+    return plan_check(facts, chosen(names), CheckWish(frozenset(names))).findings
 
 
 def test_what_is_found(cluster: Cluster) -> None:

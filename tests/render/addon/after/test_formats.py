@@ -13,9 +13,9 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath
+from kubectl_eksdoc.addon_diff.aftermath.facts import UpdateReview
 from kubectl_eksdoc.addon_diff.read import HISTORIES, NEEDS, look_back_on, past_of
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.render.addon.after import AfterReport
@@ -38,7 +38,7 @@ def world() -> ClusterSession:
 class SixMinutesEarlier:
     """The demo's cluster when nobody had set the field again: without that revision. Behaves as the two ports."""
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
+    def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         doc = world().objects.one(of)
         if not isinstance(doc, dict) or of.kind != "DaemonSet":
             return doc
@@ -61,13 +61,13 @@ class SixMinutesEarlier:
 
 
 @cache
-def found(name: str = "vpc-cni", at_night: bool = False) -> Aftermath:
+def found(name: str = "vpc-cni", at_night: bool = False) -> UpdateReview:
     demo, past = world(), past_of(world(), name, "")
     night = Observed(demo.cluster, demo.aws, SixMinutesEarlier())  # type: ignore[arg-type]
     return look_back_on(night if at_night else demo, past)
 
 
-def view(*each: Aftermath) -> AfterReport:
+def view(*each: UpdateReview) -> AfterReport:
     return AfterReport(each, world().cluster, {"addon": "vpc-cni", "after": True}, world().recognised, "0.0.0")
 
 
