@@ -23,8 +23,8 @@ from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
 from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata.report import ImdsReport
+from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.session import Observed
 
 GROUPS = 12

@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.model.placement import Placement, Requests
+from kubectl_eksdoc.model.placing import Placement, Requests
 from kubectl_eksdoc.model.pods import ControllerOwner
 from kubectl_eksdoc.model.selectors import Labels
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.kubernetes.pod_security import rules
+from kubectl_eksdoc.kubernetes.guards import rules
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, GROUP_LABELS, HOSTNAME, Node
 from kubectl_eksdoc.model.own_labels import (

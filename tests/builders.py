@@ -21,8 +21,8 @@ from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Node
 from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.quantities import parse as parse_version
 from kubectl_eksdoc.model.selectors import Selector, from_parts, parse
-from kubectl_eksdoc.model.versions import parse as parse_version
 from kubectl_eksdoc.model.workloads import Job, Workload
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=timezone.utc)

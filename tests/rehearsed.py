@@ -8,11 +8,11 @@ from functools import cache
 
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.account import PendingPod, Record
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.moments import RunMoment
-from kubectl_eksdoc.drain.run.record import PendingPod, Record
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.drain.run.standing import RunProgress, standing
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
 from kubectl_eksdoc.embedded.stage import EmbeddedStage, stage_of

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kubectl_eksdoc.addon_diff.rendering import objects_of
+from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.amazon.upgrades.software import recognised
 from kubectl_eksdoc.imds_probe.programs import program_of_image
 from tests.contracts.source import PACKAGE, ROOT
@@ -18,10 +18,10 @@ import json, sys
 import kubectl_eksdoc.knowledge
 kubectl_eksdoc.knowledge.__path__ = sys.argv[1:]
 from kubectl_eksdoc.cli.completing.command import answered
-from kubectl_eksdoc.model.versions import Version
-from kubectl_eksdoc.addon_diff.rendering import objects_of, rendered
+from kubectl_eksdoc.model.quantities import Version
+from kubectl_eksdoc.addon_diff.manifests import objects_of, rendered
 from kubectl_eksdoc.model.pods import Calls
-from kubectl_eksdoc.imds_probe.programs import Started, needs_of, program_of_image
+from kubectl_eksdoc.imds_probe.programs import ContainerCommand, needs_of, program_of_image
 from tests.builders import a_pod
 from kubectl_eksdoc.amazon.upgrades.addon_needs import placed
 from kubectl_eksdoc.amazon.upgrades.software import recognised
@@ -34,7 +34,7 @@ told = {
     "completion": offered.partition(chr(10))[0],
     "addon-diff": [str(each) for each in objects_of("node-doctor")],
     "its values": [each.part for each in rendered("node-doctor", {"replicas": 3})],
-    "imds-probe": program and [need.value for need in needs_of(program, pod, Started(), True).surely],
+    "imds-probe": program and [need.value for need in needs_of(program, pod, ContainerCommand(), True).surely],
     "check": software and placed(software, Version(1, 2, 3), Version(1, 33), Version(1, 34)).place.value,
 }
 print(json.dumps(told))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.check.registry import ALL
-from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Code
 
 _HEAD = """\
 # Finding codes

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_eksdoc.addon_diff.facts import AddonFacts
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
-from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Fate, FieldChange, Mode
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, EKS, TEXT, owners_of, text_of
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged
@@ -15,7 +13,7 @@ from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Subject
-from kubectl_eksdoc.model.versions import parse as version_of
+from kubectl_eksdoc.model.quantities import parse as version_of
 
 _EKS_WRITES = (Fate.RESET, Fate.REMOVED, Fate.FOLLOWS)
 

@@ -13,17 +13,29 @@ from enum import Enum
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import (
     AddonManifests,
+    Rendered,
     Values,
     built,
+    ends_somewhere,
     in_registry,
     may_be,
     registry_of,
+    stems,
     upstream,
 )
 from kubectl_eksdoc.addon_diff.merging import MISSING
-from kubectl_eksdoc.addon_diff.rendering import Rendered, ends_somewhere, stems
-from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
-from kubectl_eksdoc.kubernetes.api.ownership.applying import BEFORE_FIRST_APPLY
+from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
+from kubectl_eksdoc.kubernetes.api.ownership.applying import BEFORE_FIRST_APPLY, kept, merged, removed
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import (
+    NONE,
+    FieldSet,
+    Path,
+    Tree,
+    fields_of,
+    names_item,
+    tree_of,
+    united,
+)
 from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     Entry,
     FieldManager,
@@ -32,16 +44,12 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     read,
     without_entries,
 )
-from kubectl_eksdoc.kubernetes.api.ownership.extracting import kept
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet, fields_of
-from kubectl_eksdoc.kubernetes.api.ownership.merging import merged, removed
 from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of
-from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, Tree, names_item, tree_of, united
 from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
-from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
+from kubectl_eksdoc.kubernetes.api.structural import Schema, schema_of
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import at as found_at
-from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 
 EKS = owner_of("eks", "Apply", "", "")
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.addon_diff.effects import Users, effect_of
 from kubectl_eksdoc.addon_diff.expected import Witness
 from kubectl_eksdoc.addon_diff.exposure import exposed
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest
-from kubectl_eksdoc.addon_diff.fields import AddonField, some_of, value_of
+from kubectl_eksdoc.addon_diff.fields import AddonField, Users, effect_of, some_of, value_of
+from kubectl_eksdoc.addon_diff.manifests import knows_all, objects_of
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
-from kubectl_eksdoc.addon_diff.prediction import FieldChange, Prediction
-from kubectl_eksdoc.addon_diff.rendering import knows_all, objects_of
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
 from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 
 Unread = tuple[ObjectName, Unknown]
 

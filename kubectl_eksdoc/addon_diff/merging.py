@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.aws.configuration import Path
+from kubectl_eksdoc.model.aws.addons import Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.addon_diff.circumstances import circumstances
 from kubectl_eksdoc.addon_diff.corefile import corefile
 from kubectl_eksdoc.addon_diff.expected import ExpectedApply
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest
+from kubectl_eksdoc.addon_diff.exposure import circumstances
+from kubectl_eksdoc.addon_diff.fields import AddonField
 from kubectl_eksdoc.addon_diff.judging import Unread, judged, may_return, refused, shared
-from kubectl_eksdoc.addon_diff.manifests import manifests
+from kubectl_eksdoc.addon_diff.manifests import Rendered, manifests, rendered, role_rendered
 from kubectl_eksdoc.addon_diff.merging import MissingValue, leaves, merged, with_value
-from kubectl_eksdoc.addon_diff.prediction import FieldChange, Prediction, predict
-from kubectl_eksdoc.addon_diff.rendering import Rendered, rendered, role_rendered
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, FieldChange, Prediction, predict
+from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
+from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
+from kubectl_eksdoc.baseline.side import Scope, Side, SnapshotOrigin, made_earlier, needs_of, read_of
+from kubectl_eksdoc.baseline.side import since as comparing_since
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.kubernetes.keeping import has_digest
 from kubectl_eksdoc.model.api_objects import Doc, at, named
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.aws.configuration import SchemaViolation
-from kubectl_eksdoc.model.findings import Finding, in_order
+from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
+from kubectl_eksdoc.model.aws.addons import SchemaViolation
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.earlier import SavedResult
+from kubectl_eksdoc.model.findings import Code, Finding, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +175,122 @@ def _settable(change: FieldChange, facts: AddonFacts) -> bool:
         return False
     schema = facts.target.schema
     return bool(change.config) and (isinstance(schema, Unknown) or not schema.refuses(change.config))
+
+
+# The updates of add-ons against an earlier answer: which add-ons either was about.
+
+
+KIN = {
+    code.name: frozenset({"addon-object-unread", "addon-field-unknown"})
+    for code in (
+        Code.of("addon-field-reset"),
+        Code.of("addon-field-changed-in-every-mode"),
+        Code.of("addon-field-conflict"),
+        Code.of("addon-update-refused"),
+        Code.of("addon-field-kept"),
+        Code.of("addon-field-unknown"),
+        Code.of("addon-ownership-grows"),
+        Code.of("addon-other-writer"),
+    )
+}
+"""An object that nobody could look at hides the effect on its fields."""
+
+OF_FIELDS = frozenset(
+    code.name
+    for code in (
+        Code.of("addon-field-reset"),
+        Code.of("addon-field-changed-in-every-mode"),
+        Code.of("addon-field-conflict"),
+        Code.of("addon-field-kept"),
+        Code.of("addon-field-unknown"),
+        Code.of("addon-ownership-grows"),
+    )
+)
+"""An object may have several of each, a field each."""
+
+_NEEDS = needs_of(Code.of_area("addon"))
+_KNOWN = frozenset(_NEEDS) | {code.name for code in Code.of_area("addon_past")}
+"""What an older version may have found besides, nobody looks for here."""
+
+
+def against(
+    earlier: SavedResult, cluster: Cluster, plans: Sequence[AddonPlan], options: Mapping[str, object], whole: bool
+) -> ResultComparison:
+    """`whole`: every add-on of the cluster was looked at, so that one that is missing is not there any more.
+
+    Raises:
+        BaselineError: the earlier answer is of another cluster.
+    """
+    then = Side(earlier.findings, read=earlier.read, needs=_NEEDS, scope=_addons(earlier.addons), kin=KIN)
+    names = _addons(plan.facts.addon.name for plan in plans)
+    found = tuple(outline_of(each) for plan in plans for each in plan.findings)
+    now = Side(
+        found,
+        read=read_of(cluster),
+        needs=_NEEDS,
+        codes=_KNOWN,
+        scope=None if whole else names,
+        kin=KIN,
+        apart=OF_FIELDS,
+    )
+    return comparing_since(earlier, cluster, then, now, options)
+
+
+def as_earlier(of: SnapshotOrigin, cluster: Cluster, plans: Sequence[AddonPlan]) -> SavedResult:
+    """`plans` of what was read earlier, as their own document is read."""
+    made = made_earlier(of, cluster, (each for plan in plans for each in plan.findings))
+    return replace(made, addons=frozenset(plan.facts.addon.name for plan in plans))
+
+
+def _addons(names: Iterable[str]) -> Scope:
+    return frozenset(("Addon", name) for name in names)
+
+
+# Since which version EKS's schema has a path: what was safe in every update before it is not safe in that one.
+
+
+SchemaOf = Callable[[str], "SchemaPaths | Unknown"]
+"""Of a version; asked for once each."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaSince:
+    """`has` is the first version known to have the path in its schema, `lacks` the last one before it known not to, ""
+    if there is none. `exact`: no version in between is unknown."""
+
+    field: AddonField
+    config: ConfigPath
+    lacks: str
+    has: str
+    exact: bool
+
+
+def since(changes: Iterable[FieldChange], versions: Sequence[str], schema_of: SchemaOf) -> tuple[SchemaSince, ...]:
+    """Of each field at risk that a configuration value leads to and that the last of `versions` (the oldest first) has.
+
+    Halved again and again, so that of thirty versions five are asked for: a path that has come is taken to stay.
+    """
+    found = []
+    for change in changes:
+        if change.at_risk and change.config and versions and _has(schema_of(versions[-1]), change.config) is True:
+            found.append(_first(change, versions, schema_of))
+    return tuple(found)
+
+
+def _first(change: FieldChange, versions: Sequence[str], schema_of: SchemaOf) -> SchemaSince:
+    below, above = -1, len(versions) - 1  # known to lack it, known to have it
+    left = set(range(above))  # of which nothing is known, and which were not found unknown
+    while candidates := [at for at in left if below < at < above]:
+        at = candidates[len(candidates) // 2]
+        left.discard(at)
+        match _has(schema_of(versions[at]), change.config):
+            case True:
+                above = at
+            case False:
+                below = at
+    lacks = versions[below] if below >= 0 else ""
+    return SchemaSince(change.field, change.config, lacks, versions[above], above == below + 1)
+
+
+def _has(schema: SchemaPaths | Unknown, path: ConfigPath) -> bool | None:
+    return None if isinstance(schema, Unknown) else schema.of(path) is not None

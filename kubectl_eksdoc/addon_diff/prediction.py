@@ -8,30 +8,74 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.differing import differing
 from kubectl_eksdoc.addon_diff.expected import EKS, ExpectedApply, ExpectedConfig, Witness, expected
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
-from kubectl_eksdoc.addon_diff.manifests import has_some_build
+from kubectl_eksdoc.addon_diff.manifests import NearestManifest, has_some_build
 from kubectl_eksdoc.addon_diff.merging import MissingValue
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
 from kubectl_eksdoc.addon_diff.standing import missing
+from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, apply
-from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply, removed
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import (
+    NONE,
+    FieldSet,
+    Path,
+    compare,
+    names_item,
+    steps_of,
+    tree_of,
+)
 from kubectl_eksdoc.kubernetes.api.ownership.entries import FieldManager, MalformedEntries, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet
-from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
-from kubectl_eksdoc.kubernetes.api.ownership.merging import removed
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
-from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, names_item, tree_of
 from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
-from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
-from kubectl_eksdoc.kubernetes.api.template_validation import problems
+from kubectl_eksdoc.kubernetes.api.structural import Schema, schema_of
+from kubectl_eksdoc.kubernetes.api.workload_validation import template_problems as problems
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
-from kubectl_eksdoc.model.asked import Confidence
-from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon
+from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+
+# Which fields of an object with a value of their own are others in one document of it than in another.
+
+
+def differing(before: Doc, after: Doc, schema: Schema) -> set[Path]:
+    """An item of a list that comes or goes is told by what is in it."""
+    seen = compare(before, after, schema.root)
+    every = set(seen.written | seen.removed)
+    every -= {path for path in every if path[-1].startswith("f:") and names_item(path)}
+    return {path for path in every if not any(other[: len(path)] == path for other in every if other != path)}
+
+
+# How conflicts are resolved, and what may become of a field.
+
+
+class Mode(str, Enum):
+    """UpdateAddon's ``resolveConflicts``; NONE where it is not given. Sources: UpdateAddonRequest, eksctl #5830.
+
+    EKS applies the chart as field manager ``eks``: NONE without force, so that a conflict ends the update; OVERWRITE
+    with force. PRESERVE leaves a conflicting field to whoever has it: how exactly, no document says (confidence low).
+    """
+
+    NONE = "NONE"
+    OVERWRITE = "OVERWRITE"
+    PRESERVE = "PRESERVE"
+
+
+class Fate(str, Enum):
+    """Of a field in one mode."""
+
+    KEPT = "kept"  # it stays as it is live
+    RESET = "reset"  # EKS writes its own value over somebody's
+    REMOVED = "removed"  # EKS takes away what it has named so far
+    FOLLOWS = "follows the version"  # nobody but EKS has it, and the version changes it
+    CONFLICT = "conflict"  # the update fails, and names it
+    UNKNOWN = "unknown"
+
 
 _NOW = "2000-01-01T00:00:00Z"
 """Entries get a time, which nobody looks at here."""
@@ -282,3 +326,73 @@ def _message(of: ObjectName, conflicts: tuple[Path, ...]) -> str:
     return (
         f"Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts:\n{fields}"
     )
+
+
+# What an update of an add-on is judged by, and what was asked for.
+
+
+@dataclass(frozen=True, slots=True)
+class OfVersion:
+    """A version of the add-on: what its chart sets by default, and what its schema allows."""
+
+    version: str
+    chart: Doc | Unknown
+    schema: SchemaPaths | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class AddonFacts:
+    """`values`: the configuration values of today. `objects` are live, with their managedFields; `unread` are those
+    that could not be read, and why. `steps`: the version of each minor on the way, the target last; several where the
+    add-on may not skip one. `offered`: whether EKS offers the target for this cluster. `installed`: EKS manages it
+    already; where it does not, `addon` and `now` have no version, and none of its objects need be there. `manifest`:
+    the target's, as a user gives it."""
+
+    cluster: EksCluster
+    addon: Addon
+    now: OfVersion
+    target: OfVersion
+    values: Doc | Unknown
+    objects: tuple[Doc, ...]
+    unread: tuple[tuple[ObjectName, Unknown], ...]
+    usage: Usage
+    offered: bool | Unknown = True
+    steps: tuple[str, ...] = ()
+    installed: bool = True
+    manifest: NearestManifest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddonUpdateRequest:
+    """`values`: those that the call gives, None where it gives none and EKS keeps today's. `manifest`: what the target
+    version applies, as a user has rendered it; None where nobody gives one."""
+
+    mode: Mode = Mode.NONE
+    values: Doc | None = None
+    manifest: NearestManifest | None = None
+
+
+# Tools that write again what they have written, by the field managers they are known as.
+
+
+_TOOLS: Mapping[str, str] = {
+    "terraform": "Terraform",
+    "hashicorp": "Terraform",
+    "pulumi": "Pulumi",
+    "helm": "Helm",
+    "argocd": "Argo CD",
+    "argo-cd": "Argo CD",
+    "kustomize-controller": "Flux",
+    "helm-controller": "Flux",
+    "fluxcd": "Flux",
+    "ansible": "Ansible",
+}
+"""Begin of the name → tool. Sources: the default field managers in the documentation of each."""
+
+
+def tool_of(manager: str) -> str:
+    """ "" where it is a person's program, EKS, or part of Kubernetes."""
+    name = manager.lower()
+    if name in ("helm-controller", "kustomize-controller"):
+        return _TOOLS[name]
+    return next((tool for begin, tool in _TOOLS.items() if name.startswith(begin)), "")

@@ -8,28 +8,26 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest, OfVersion
-from kubectl_eksdoc.addon_diff.manifests import NearestManifest
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, plan_update
-from kubectl_eksdoc.addon_diff.rendering import every_object, objects_of
-from kubectl_eksdoc.addon_diff.run.guards import Guard, refusals
-from kubectl_eksdoc.addon_diff.run.sending import Sending, sending
-from kubectl_eksdoc.addon_diff.run.way_back import AddonRollback, way_back
-from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
-from kubectl_eksdoc.addon_diff.schema.paths import paths
-from kubectl_eksdoc.addon_diff.since import SchemaSince, since
-from kubectl_eksdoc.addon_diff.terraform.declared import declared
-from kubectl_eksdoc.addon_diff.terraform.generations import generations
+from kubectl_eksdoc.addon_diff.manifests import NearestManifest, every_object, objects_of
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, SchemaSince, plan_update, since
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, OfVersion
+from kubectl_eksdoc.addon_diff.run.guards import Guard, Sending, refusals, sending
+from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, way_back
+from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
 from kubectl_eksdoc.addon_diff.terraform.judging import judged, open_question, refused, unjudged
-from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind, requests
-from kubectl_eksdoc.addon_diff.terraform.result import JudgedAddonChange, PlannedAddonChange, TerraformJudgement
-from kubectl_eksdoc.addon_diff.terraform.whole import RequestScope, scope_of, whole
+from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind, declared, generations, requests
+from kubectl_eksdoc.addon_diff.terraform.result import (
+    JudgedAddonChange,
+    PlannedAddonChange,
+    RequestScope,
+    TerraformJudgement,
+    scope_of,
+    whole,
+)
 from kubectl_eksdoc.addon_diff.usage import USED_BY, usage
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.addon_past import addon_past
-from kubectl_eksdoc.aws.addon_side import addon_side, creation_side, version_side
+from kubectl_eksdoc.aws.addon_side import addon_past, addon_side, chart_defaults, creation_side, version_side
 from kubectl_eksdoc.aws.asking import at_once
-from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError
 from kubectl_eksdoc.model import kinds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubectl_eksdoc.model.aws.configuration import SchemaViolation, shown
+from kubectl_eksdoc.model.aws.addons import SchemaViolation, shown
 
 _WORDS = {
     "string": "a text",

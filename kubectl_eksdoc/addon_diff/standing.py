@@ -19,8 +19,7 @@ from kubectl_eksdoc.addon_diff.expected import (
     leaves_of,
 )
 from kubectl_eksdoc.addon_diff.fields import value_at
-from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
-from kubectl_eksdoc.addon_diff.rendering import (
+from kubectl_eksdoc.addon_diff.manifests import (
     AWS_NODE,
     CNI_ACCESS,
     CNI_MAP,
@@ -30,13 +29,13 @@ from kubectl_eksdoc.addon_diff.rendering import (
     KUBE_DNS,
     KUBE_PROXY,
 )
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet
-from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
+from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
+from kubectl_eksdoc.kubernetes.api.ownership.applying import merged
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet, Path
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
-from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
-from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
+from kubectl_eksdoc.kubernetes.api.structural import Schema, schema_of
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.quantities import Version, parse
 
 
 def missing(of: ObjectName, live: Doc, will: ExpectedConfig, update: ExpectedApply, schema: Schema) -> dict[Path, bool]:

@@ -2,16 +2,105 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import VerifiedCluster
-from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.values import kept_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, AddonVersions, VersionSide
+from kubectl_eksdoc.model.aws.addons import (
+    Addon,
+    AddonPast,
+    AddonSide,
+    AddonVersions,
+    EksAddonUpdate,
+    UpdateHistory,
+    VersionSide,
+)
+from kubectl_eksdoc.model.quantities import Version, parse
+
+# What the charts of EKS's add-ons set where nobody configures it, by version: tables of this package, for vpc-cni.
+#
+# Sources, and what a gap in them means: `chart_values/README.md`.
+
+
+_OWN_VERSION = ("env", "VPC_CNI_VERSION")
+_ADDON = "vpc-cni"
+
+
+def chart_defaults(addon: str, version: str) -> Doc | Unknown:
+    """The chart's values of an add-on's version, such as ``v1.12.6-eksbuild.1``; the chart's own is what stands
+    before ``-eksbuild``.
+
+    Of a version between two that the table has: the older one's, if both say the same but for their own version.
+    """
+    if addon != _ADDON:
+        return Unknown(f"which defaults the chart of {addon} has is not known here, only those of {_ADDON}")
+    wanted = parse(version)
+    if wanted is None or wanted.patch is None:
+        return Unknown(f"{version!r} is no version of a chart")
+    table = _vpc_cni()
+    older = [each for each in table if not wanted < each]
+    newer = [each for each in table if wanted < each]
+    if older and older[-1] == wanted:
+        return table[wanted]
+    if not older:
+        return Unknown(f"chart defaults of {_ADDON} are known from {newer[0]} on, not of {wanted}")
+    if not newer:
+        return Unknown(f"chart defaults of {_ADDON} are known up to {older[-1]}, not of {wanted}")
+    below, above = table[older[-1]], table[newer[0]]
+    if without(below, _OWN_VERSION) != without(above, _OWN_VERSION):
+        return Unknown(f"chart defaults of {_ADDON} {wanted} are not known, and {older[-1]} and {newer[0]} differ")
+    return below if at(below, *_OWN_VERSION) is None else with_value(below, _OWN_VERSION, str(wanted))
+
+
+@lru_cache(maxsize=1)
+def variables() -> frozenset[str]:
+    """The names of all that a chart sets or the README documents."""
+    charts = _vpc_cni().values()
+    set_there = (name for values in charts for path in _ENV for name in at(values, *path) or ())
+    return frozenset((*set_there, *(row["name"] for row in _read("vpc_cni_variables.json"))))
+
+
+_ENV = (("env",), ("init", "env"), ("nodeAgent", "env"))
+
+
+@lru_cache(maxsize=1)
+def _vpc_cni() -> dict[Version, Doc]:
+    """The oldest first."""
+    found: dict[Version, Doc] = {}
+    values: Doc = {}
+    for version, patch in _read("vpc_cni.json").items():
+        values = _patched(values, patch) if found else patch
+        key = parse(version)
+        assert key is not None, version
+        found[key] = values
+    return found
+
+
+def _read(name: str) -> Any:
+    return json.loads((files(__package__) / "chart_values" / name).read_text(encoding="utf-8"))
+
+
+def _patched(values: Doc, patch: Doc) -> Doc:
+    """A merge patch (RFC 7386): null takes away."""
+    made = {key: value for key, value in values.items() if patch.get(key, value) is not None or key not in patch}
+    for key, value in patch.items():
+        old = made.get(key)
+        if isinstance(value, dict) and isinstance(old, dict):
+            made[key] = _patched(old, value)
+        elif value is not None:
+            made[key] = value
+    return made
 
 
 def installed(of: VerifiedCluster, name: str, told: object) -> Addon:
@@ -144,3 +233,76 @@ def version_side(of: VerifiedCluster, name: str, version: str) -> VersionSide:
 def values_now(addon: Addon) -> Doc | Unknown:
     """The configuration values of today; {} for none."""
     return kept_values(addon.configuration)
+
+
+# All that AWS is asked of an add-on that was updated already: how it is, and its latest updates, two at a time.
+
+
+_ADDON_UPDATE = "AddonUpdate"
+
+
+def addon_past(of: VerifiedCluster, name: str, update: str) -> AddonPast:
+    """`update`: the id of the one that is looked at, "" for the latest.
+
+    Raises:
+        AwsMissing: it is no add-on of the cluster, or no update of it.
+        AwsDenied: it may not be described.
+        AwsError: as `Aws.ask`.
+    """
+    told = dict(at_once(("addon", "history"), lambda what: _addon_past_asked(of, name, what)))
+    addon, history = installed(of, name, told["addon"]), told["history"]
+    assert isinstance(history, (UpdateHistory, Unknown)), "as they were asked"
+    version = addon.version
+    more = dict(at_once(("now", "update"), lambda what: _more(of, name, what, version, update, history)))
+    now, chosen = more["now"], more["update"]
+    assert isinstance(now, VersionSide) and not isinstance(chosen, VersionSide), "as they were asked"
+    if isinstance(chosen, Absent) and update:
+        raise AwsMissing(
+            f"{update} is no update of add-on {name} in cluster {of.cluster.name}",
+            f"aws eks list-updates --name {of.cluster.name} --addon-name {name} lists those that EKS remembers.",
+        )
+    return AddonPast(addon, now, values_now(addon), _with_values(history, chosen), chosen)
+
+
+def _addon_past_asked(of: VerifiedCluster, name: str, what: str) -> Addon | UpdateHistory | Unknown | Absent:
+    if what == "addon":
+        return eks.addon(of, name)
+    told = eks.updates_of_addon(of, name)
+    return UpdateHistory(()) if isinstance(told, Absent) else told
+
+
+def _more(
+    of: VerifiedCluster, name: str, what: str, version: str, update: str, history: UpdateHistory | Unknown
+) -> VersionSide | EksAddonUpdate | Unknown | Absent:
+    if what == "now":
+        return version_side(of, name, version)
+    if not update:
+        return _latest(history)
+    known = history.updates if isinstance(history, UpdateHistory) else ()
+    same = (each for each in known if isinstance(each, EksAddonUpdate) and each.id == update)
+    return next(same, None) or eks.update_of_addon(of, name, update)
+
+
+def _latest(history: UpdateHistory | Unknown) -> EksAddonUpdate | Unknown | Absent:
+    """Of the add-on itself. One that could not be described may be the latest: then nobody knows."""
+    if isinstance(history, Unknown):
+        return history
+    unknown = [each for each in history.updates if isinstance(each, Unknown)]
+    if unknown:
+        return unknown[0]
+    updates = (each for each in history.updates if isinstance(each, EksAddonUpdate) and each.type == _ADDON_UPDATE)
+    return next(updates, None) or Absent("EKS lists no update of it")
+
+
+def _with_values(
+    history: UpdateHistory | Unknown, chosen: EksAddonUpdate | Unknown | Absent
+) -> UpdateHistory | Unknown:
+    if isinstance(history, Unknown):
+        return history
+    updates = [each for each in (*history.updates, chosen) if isinstance(each, EksAddonUpdate)]
+    return replace(history, values=_values(updates))
+
+
+def _values(updates: list[EksAddonUpdate]) -> Mapping[str, Doc | Unknown]:
+    given = {each.id: each.parameter("ConfigurationValues") for each in updates}
+    return {id: kept_values(text) for id, text in given.items() if text.strip()}

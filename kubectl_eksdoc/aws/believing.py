@@ -16,9 +16,8 @@ from kubectl_eksdoc.aws.asking import AwsClient, Json, answered, moment, name_of
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, UsageError
 from kubectl_eksdoc.kubernetes.keeping import hidden
 from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
+from kubectl_eksdoc.model.aws.clusters import AwsAccess, Caller, EksCluster
 
 # What EKS calls unhealthy in a cluster, a node group or an add-on. Source of the shapes: botocore 1.44.5,
 # eks/2017-11-01.

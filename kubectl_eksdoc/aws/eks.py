@@ -9,6 +9,7 @@ from kubectl_eksdoc.amazon.upgrades.amis import AMIS
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, moment, name_of, parts, text, texts
 from kubectl_eksdoc.aws.believing import VerifiedCluster, issue, issues
 from kubectl_eksdoc.aws.values import schema_of
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.addons import (
@@ -21,7 +22,7 @@ from kubectl_eksdoc.model.aws.addons import (
     UpdateCall,
     UpdateHistory,
 )
-from kubectl_eksdoc.model.aws.clusters import ClusterVersion
+from kubectl_eksdoc.model.aws.clusters import ClusterVersion, TargetGroup, TargetHealth
 
 
 def cluster_versions(of: VerifiedCluster) -> tuple[ClusterVersion, ...] | Unknown:
@@ -224,3 +225,98 @@ def release(of: VerifiedCluster, ami_type: str, version: str) -> str | Absent | 
 
 def _value(said: Json) -> str:
     return name_of(said, "Value")
+
+
+# Updates of one add-on: begun, and followed.
+
+
+class AddonUpdates:
+    """A `flows.ports.AddonEks` of the add-on `name`."""
+
+    def __init__(self, of: VerifiedCluster, name: str) -> None:
+        self._of = of
+        self._name = name
+
+    def begin(self, call: UpdateCall) -> EksAddonUpdate:
+        """As `flows.ports.AddonEks.begin`."""
+        try:
+            return begin_update(self._of, call)
+        except AwsDenied as error:
+            raise AwsDenied(error.message, f"Nothing was changed. {error.hint}", error.missing) from error
+        except AwsRefused as error:
+            if error.code not in _REFUSING:
+                raise AwsError(error.message, error.hint) from error
+            raise _in_words(error, call) from error
+
+    def update(self, ident: str) -> EksAddonUpdate | Unknown | Absent:
+        """As `flows.ports.AddonEks.update`."""
+        return update_of_addon(self._of, self._name, ident)
+
+    def addon(self) -> Addon | Unknown | Absent:
+        """As `flows.ports.AddonEks.addon`."""
+        return addon(self._of, self._name)
+
+
+_WORDS = {
+    "ResourceInUseException": (
+        "EKS takes no update of {addon} now: another one is in progress",
+        "Wait until that has ended, and check the difference again.",
+    ),
+    "InvalidParameterException": (
+        "EKS refuses this update of {addon} to {version}",
+        "Check what it says about the version and the configuration values.",
+    ),
+    "InvalidRequestException": (
+        "EKS refuses this update of {addon} to {version} as the cluster or the add-on is now",
+        "Check the add-on: aws eks describe-addon.",
+    ),
+}
+
+_REFUSING = frozenset(
+    (
+        *_WORDS,
+        "BadRequestException",
+        "ClientException",
+        "InvalidStateException",
+        "NotFoundException",
+        "SerializationException",
+        "UnsupportedOperationException",
+        "ValidationException",
+    )
+)
+"""Of requests that EKS has not taken. After a fault of its own (ServerException, ServiceUnavailableException, one
+that is not known), or an answer that nobody can read, the update may have begun."""
+
+
+def _in_words(error: AwsRefused, call: UpdateCall) -> AwsRefused:
+    if error.code not in _WORDS:
+        return error
+    what, hint = _WORDS[error.code]
+    said = error.message.partition(f"{error.code}: ")[2]
+    message = f"{what.format(addon=call.addon, version=call.version)}: {said}"
+    return AwsRefused(message, f"Nothing was changed. {hint}", error.code)
+
+
+# How the targets of a load balancer's target group are. Source of the shapes: botocore 1.44.5, elbv2/2015-12-01.
+
+
+def target_group(of: VerifiedCluster, arn: str) -> TargetGroup | Unknown:
+    """
+    Raises:
+        AwsError: nothing can be asked.
+    """
+    told = found(of.aws, questions.TARGET_HEALTH, {"TargetGroupArn": arn}, lambda said: _group(arn, said))
+    return Unknown(f"there is no such target group: {told.said}") if isinstance(told, Absent) else told
+
+
+def _group(arn: str, said: Json) -> TargetGroup:
+    targets = [
+        TargetHealth(
+            each["Target"].get("Id", ""),
+            int(each["Target"].get("Port", 0)),
+            each.get("TargetHealth", {}).get("State", ""),
+            each.get("TargetHealth", {}).get("Reason", ""),
+        )
+        for each in said.get("TargetHealthDescriptions", ())
+    ]
+    return TargetGroup(arn, tuple(sorted(targets, key=lambda target: (target.id, target.port))))

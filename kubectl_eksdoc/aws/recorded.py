@@ -17,7 +17,7 @@ from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError, ValuesError
 from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
 from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from kubectl_eksdoc.model.aws.questions import AwsOperation
 
 KIND, VERSION = "AwsAnswers", 1

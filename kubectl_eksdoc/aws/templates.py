@@ -7,8 +7,8 @@ from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.aws.ec2 import a_template_version, template_version
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.clusters import TemplateVersions
 from kubectl_eksdoc.model.aws.machines import TemplateRef, TemplateVersion
-from kubectl_eksdoc.model.aws.upgrades import TemplateVersions
 
 _BOTH = ["$Latest", "$Default"]
 

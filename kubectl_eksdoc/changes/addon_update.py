@@ -9,20 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from kubectl_eksdoc.addon_diff.run import targets
-from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
-from kubectl_eksdoc.addon_diff.run.expectations import ExpectedUpdate
-from kubectl_eksdoc.addon_diff.run.outcome import checked, unread
-from kubectl_eksdoc.addon_diff.run.rollout import WORKLOADS, RolloutState, not_ready, rollout
-from kubectl_eksdoc.addon_diff.run.targets import Health
+from kubectl_eksdoc.addon_diff.run import expectations
+from kubectl_eksdoc.addon_diff.run.expectations import ExpectedUpdate, Health
+from kubectl_eksdoc.addon_diff.run.guards import WORKLOADS, RolloutState, not_ready, rollout
+from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, checked, unread
 from kubectl_eksdoc.changes.engine import Sent, Step, World
-from kubectl_eksdoc.drain.run.stages import Stage, stage_by_addon, stage_of
+from kubectl_eksdoc.drain.run.waves import Stage, stage_by_addon, stage_of
 from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.flows.ports import AddonEks
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue, UpdateCall
-from kubectl_eksdoc.model.aws.targets import TargetGroup
+from kubectl_eksdoc.model.aws.clusters import TargetGroup
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.network import TargetGroupBinding
 from kubectl_eksdoc.model.pods import Pod
@@ -61,7 +59,7 @@ class Following:
 
     def before(self, ports: Ports) -> dict[str, Health]:
         """The health of its targets before anything is sent, by ARN of the group."""
-        return targets.begun(self.watched, _groups([each.arn for each in self.watched], ports))
+        return expectations.begun(self.watched, _groups([each.arn for each in self.watched], ports))
 
 
 _NOTHING: Mapping[str, Health] = MappingProxyType({})
@@ -93,7 +91,7 @@ class AddonUpdate:
         self.following, self.world = following, world
         self._sends, self._ports = sends, ports
         self.id = sends if isinstance(sends, str) else ""
-        self.health = targets.again(following.watched, health)
+        self.health = expectations.again(following.watched, health)
         self.stage, self.errors = Stage.ASKED, tuple[Issue, ...]()
         self.rollouts: dict[ObjectName, RolloutState] = {}
         self.missed = False  # the cluster did not answer when it was looked at last
@@ -127,7 +125,7 @@ class AddonUpdate:
         if self.stage not in (Stage.FAILED, Stage.CANCELLED):
             self._look_at_rollouts()
         if self.health:
-            self.health = targets.followed(self.health, _groups(self.health, self._ports))
+            self.health = expectations.followed(self.health, _groups(self.health, self._ports))
             for arn, each in self.health.items():
                 if each.fell or each.unread:
                     self._tell(arn, str(each))

@@ -7,15 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.merging import MissingValue, differences
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepared
-from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.run.guards import Guard, to_acknowledge
+from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.changes.engine import Sent, Step
 from kubectl_eksdoc.coredns_lameduck.change.change import CorednsChange, CorefileTexts, changed
@@ -26,9 +24,8 @@ from kubectl_eksdoc.coredns_lameduck.read import VerificationEdges, verified
 from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Verified, judged
 from kubectl_eksdoc.coredns_lameduck.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.errors import Drifted
-from kubectl_eksdoc.kubernetes.api.ownership.applying import apply
-from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.kubernetes.api.ownership.applying import Conflicts, apply
+from kubectl_eksdoc.kubernetes.api.structural import schema_of
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile

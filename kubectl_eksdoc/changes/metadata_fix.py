@@ -8,13 +8,12 @@ from typing import Protocol
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.changes.engine import Kind, Sent, Step, World
-from kubectl_eksdoc.drain.run.stages import Stage, stage_of
+from kubectl_eksdoc.drain.run.waves import Stage, stage_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, ClusterError
 from kubectl_eksdoc.flows.metadata_probe import ImdsProbeClock as ProbeClock
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed
 from kubectl_eksdoc.flows.ports import ProbeNamespace
-from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings
-from kubectl_eksdoc.imds_probe.probing.result import ProbedNode
+from kubectl_eksdoc.imds_probe.probing.result import ProbedNode, ProbeSettings
 from kubectl_eksdoc.imds_probe.run import FixDone, class_patch, of_class, of_group, of_instance, of_node, stage_by_group
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown

@@ -14,7 +14,7 @@ from kubectl_eksdoc.changes.engine import Sent, Step
 from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, EksdocError, Forbidden, UsageError
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.change_journal import Became, Part
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.placing import NotPlaced, called
 
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.wording import led
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import CommandTarget, shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.connection import CommandTarget, shell
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, in_order
 
 AWS = Subject("AWS", "account")
 """What is unknown for the one reason that nothing of AWS is known comes from that."""

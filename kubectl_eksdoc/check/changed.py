@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.check.checking import cluster_of
-from kubectl_eksdoc.check.checks.grouped import groups, named
+from kubectl_eksdoc.check.checks.noted import groups, named
 from kubectl_eksdoc.check.checks.running import maker
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import number
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.changes import ReportedEvent
 from kubectl_eksdoc.model.findings import Subject
+from kubectl_eksdoc.model.interruption import ReportedEvent
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
 

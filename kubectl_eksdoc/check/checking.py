@@ -9,8 +9,7 @@ from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.model.missing_rights import allow
 
@@ -39,7 +38,7 @@ def is_told(finding: Finding, check: UpgradeCheck, only: Collection[str]) -> boo
 def kin_of(check: UpgradeCheck, code: str) -> frozenset[str]:
     """What stays open for that code of `check` where one of these is unknown. By itself a code hides only its own."""
     # Imported late: a single code, as of manifests alone, must not pay for the plans of other commands.
-    from kubectl_eksdoc.addon_diff.against import KIN as OF_ADDONS
+    from kubectl_eksdoc.addon_diff.plan import KIN as OF_ADDONS
     from kubectl_eksdoc.imds_probe.plan import KIN as OF_IMDS
 
     return _siblings(check) | OF_ADDONS.get(code, frozenset()) | OF_IMDS.get(code, frozenset())

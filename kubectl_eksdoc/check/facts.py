@@ -6,28 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
 from kubectl_eksdoc.amazon.upgrades.sourced import minor_of
-from kubectl_eksdoc.amazon.upgrades.tables import Tables
 from kubectl_eksdoc.check.way import UpgradePath
-from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.api_usage import ApiUsage
+from kubectl_eksdoc.model.api_objects import ApiUsage, Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster, no_changes
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.quantities import Version, parse
 
-if TYPE_CHECKING:  # manifests alone must not pay for the plan of a drain, and for what AWS tells
+if TYPE_CHECKING:
     from kubectl_eksdoc.drain.result import DrainPlan
-    from kubectl_eksdoc.model.aws.clusters import EksCluster
-    from kubectl_eksdoc.model.aws.upgrades import UpgradeFacts
-    from kubectl_eksdoc.model.changes import ReportedChanges
+    from kubectl_eksdoc.model.aws.clusters import EksCluster, UpgradeFacts
+    from kubectl_eksdoc.model.interruption import ReportedChanges
+
 
 NOT_ASKED = Unknown("no check that was chosen asks for it")
 
 
 def _nothing_of_aws() -> UpgradeFacts:
-    from kubectl_eksdoc.model.aws.upgrades import UpgradeFacts
+    from kubectl_eksdoc.model.aws.clusters import UpgradeFacts
 
     return UpgradeFacts()
 

@@ -10,18 +10,17 @@ from functools import cache
 from typing import TypeVar
 
 from kubectl_eksdoc.addon_diff import read as addon_reads
-from kubectl_eksdoc.addon_diff.circumstances import by_minors
 from kubectl_eksdoc.addon_diff.corefile import at_later_version
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
-from kubectl_eksdoc.addon_diff.rendering import every_object
+from kubectl_eksdoc.addon_diff.exposure import by_minors
+from kubectl_eksdoc.addon_diff.manifests import every_object
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.amazon.upgrades.path import NoPath
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.aws.addon_side import installed_side
 from kubectl_eksdoc.aws.eks import updates_of_addons
-from kubectl_eksdoc.aws.insights import InsightRefresh
-from kubectl_eksdoc.aws.upgrades import nothing_told, upgrade_told
+from kubectl_eksdoc.aws.upgrades import InsightRefresh, nothing_told, upgrade_told
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, plan_check
@@ -39,22 +38,20 @@ from kubectl_eksdoc.imds_probe import read as imds_reads
 from kubectl_eksdoc.interruption import read as interruption_reads
 from kubectl_eksdoc.interruption.plan import InterruptionOptions as InterruptionWish
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.kubernetes import kube_proxy
+from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import coredns, kinds
-from kubectl_eksdoc.model.api_usage import ApiUsage
+from kubectl_eksdoc.model.api_objects import ApiUsage
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
-from kubectl_eksdoc.model.aws.insights import Refresh
-from kubectl_eksdoc.model.aws.upgrades import UpgradeFacts
-from kubectl_eksdoc.model.changes import ReportedChanges
+from kubectl_eksdoc.model.aws.clusters import Refresh, UpgradeFacts
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import CommandTarget
-from kubectl_eksdoc.model.findings import Finding, Subject
+from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.findings import Code, Finding, Subject
+from kubectl_eksdoc.model.interruption import ReportedChanges
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
 
 
@@ -113,11 +110,11 @@ def way_to(session: ClusterSession, target: Version | None) -> UpgradePath:
     cluster, eks = session.cluster, session.eks
     here = where(eks if isinstance(eks, Unknown) else eks.version, cluster.identity.server_version, cluster.nodes)
     if isinstance(here, Unknown):
-        raise UsageError(f"the way to the target is not known: {here.why}", "Ask the live cluster.")
+        raise UsageError(f"the upgrade path is unknown: {here.why}", "Ask the live cluster.")
     found = way(here, target)
     if isinstance(found, NoPath):
         wanted = "the next version" if target is None else in_words(target)
-        raise UsageError(f"there is no way to {wanted}: {found.why}", _where_it_is(here.version, eks))
+        raise UsageError(f"there is no upgrade path to {wanted}: {found.why}", _where_it_is(here.version, eks))
     return found
 
 
@@ -149,7 +146,7 @@ def check_facts(
     told = upgrade_side(session, wanted)
     others = summed(session, way, told, needs, reach.ours, given)
     cluster = replace(session.cluster, notes=tuple(dict.fromkeys((*session.cluster.notes, *others.notes))))
-    proxy = session.objects.one(kube_proxy.CONFIG) if CheckNeed.PROXY in needs else NOT_ASKED
+    proxy = session.objects.one(guards.CONFIG) if CheckNeed.PROXY in needs else NOT_ASKED
     facts = CheckFacts(
         cluster, way, session.eks, told, api_told(session, given.files, wanted), others.findings, others.drain
     )

@@ -8,34 +8,43 @@ from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.checks import (
     addresses,
-    apis,
+    api_manifests,
     control_plane,
-    extensions,
     group_updates,
     insighted,
-    managed,
-    node_images,
     noted,
     programs,
-    quotas,
+    running,
     skewed,
     sockets,
-    summed,
-    supporting,
-    unsteady,
     webhooks,
     workloads,
 )
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import NODES, PODS, Resource
 
-_OF_AWS = (control_plane, insighted, managed, group_updates, node_images, addresses, quotas)
-_OF_API = (apis, webhooks, extensions)
-_THEMES = (supporting, *_OF_AWS, *_OF_API, skewed, programs, noted, sockets, unsteady, workloads, summed)
-
-ALL: tuple[UpgradeCheck, ...] = tuple(check for theme in _THEMES for check in theme.CHECKS)
+ALL: tuple[UpgradeCheck, ...] = (
+    *control_plane.SUPPORT_CHECKS,
+    *control_plane.CHECKS,
+    *insighted.CHECKS,
+    *running.CHECKS,
+    *group_updates.CHECKS,
+    *group_updates.NODE_IMAGE_CHECKS,
+    *addresses.CHECKS,
+    *addresses.QUOTA_CHECKS,
+    *api_manifests.CHECKS,
+    *webhooks.CHECKS,
+    *webhooks.EXTENSION_CHECKS,
+    *skewed.CHECKS,
+    *programs.CHECKS,
+    *noted.CHECKS,
+    *sockets.CHECKS,
+    *workloads.UNHEALTHY_CHECKS,
+    *workloads.CHECKS,
+    *noted.SUMMARY_CHECKS,
+)
 
 CODES: tuple[Code, ...] = tuple(dict.fromkeys(code for check in ALL for code in check.codes))
 """What ``--only`` takes."""

@@ -12,7 +12,7 @@ from enum import Enum
 from kubectl_eksdoc.check.undoing import UNDO, way_back
 from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.commands import CommandTarget, shell
+from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS

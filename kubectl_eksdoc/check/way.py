@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.amazon.upgrades.path import NoPath, path
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.quantities import Version, parse
 
 if TYPE_CHECKING:  # manifests alone have no nodes
     from kubectl_eksdoc.model.nodes import Node

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 
-from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli import opening as looks
 from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions

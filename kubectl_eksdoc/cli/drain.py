@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, opening, rights, values
-from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser, RefusedFlag
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.stop_times import stop_times
+from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.policy import (
     AS_IN_KUBECTL,
@@ -307,7 +306,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     with noting(request, "drain plan", around) as said:
         cluster, plan = answered(request, around, said.append)
     # Whose cluster it is comes first, and then all that is to be said about the answer.
-    looks.identify(cluster, options, around)
+    opening.identify(cluster, options, around)
     since_options.told(baseline, around)
     tell((*said, *opening.contradicted(cluster.identity, options), *idle(plan)), around)
     reached_by = opening.words(request.source, options, cluster.identity.context)
@@ -315,13 +314,15 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     if comparison and comparison.doubt:
         tell((f"it is unknown whether the baseline is of this cluster: {comparison.doubt}",), around)
     report = DrainReport(plan, cluster, request.given, reached_by=reached_by, comparison=comparison)
-    return CommandAnswer(looks.answered(report, options, around), exit_code(plan))
+    return CommandAnswer(opening.answered(report, options, around), exit_code(plan))
 
 
 @contextmanager
 def noting(request: PlanRequest, command: str, around: CommandContext) -> Iterator[list[str]]:
     """What is to be said about the answer, once it is there; it is said where there is none."""
     said = list(request.notes)
+    from kubectl_eksdoc.cli import rights
+
     with rights.explaining(command):
         try:
             yield said

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, values
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.model.fleet import Member
-    from kubectl_eksdoc.render.look import Look
+    from kubectl_eksdoc.render.text import Look
 
 
 # The flags of a fleet, and what makes no sense beside them.
@@ -206,7 +206,7 @@ def over_fleet(
         EksdocError: which clusters they are cannot be told.
         KeyboardInterrupt: it was told to end; so was whatever was begun for it.
     """
-    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.flows.fleet import ask_fleet
     from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.fleet.report import FleetReport

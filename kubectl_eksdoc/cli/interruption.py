@@ -23,7 +23,7 @@ from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.interruption.plan import InterruptionPlan
-    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.findings import Code
 
 
 # What was asked of ``interruption``.
@@ -189,7 +189,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.findings import Code
 
     return Code.of_area("interruption")
 
@@ -200,7 +200,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.interruption.plan import InterruptionOptions
     from kubectl_eksdoc.interruption.read import NEEDS, look_at_interruption
     from kubectl_eksdoc.render.interruption.report import InterruptionReport

@@ -101,14 +101,7 @@ def _process(stdout: TextIO, stderr: TextIO) -> CommandContext:
 
 def _answer(argv: Sequence[str], prog: str, around: CommandContext) -> CommandAnswer:
     from kubectl_eksdoc.cli import bare, screen
-    from kubectl_eksdoc.cli.parser import (
-        ShowText,
-        first_unknown,
-        spelled_out,
-        strays,
-        unknown_flag,
-        until_dashes,
-    )
+    from kubectl_eksdoc.cli.parser import ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
     from kubectl_eksdoc.cli.surroundings import CommandAnswer
 
     alone = bare.flags_alone(argv, prog)

@@ -15,14 +15,14 @@ from kubectl_eksdoc.cli.parser import RefusedFlag
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.surroundings import CommandContext
     from kubectl_eksdoc.model.cluster import Identity
-    from kubectl_eksdoc.model.codes import Code
     from kubectl_eksdoc.model.earlier import SavedResult
+    from kubectl_eksdoc.model.findings import Code
     from kubectl_eksdoc.wiring.stages import Faults
 
 
@@ -302,7 +302,7 @@ def faults_from(args: argparse.Namespace) -> Faults:
     Raises:
         UsageError: a fault is of clients, and there are none, or of the rehearsal, and there is none.
     """
-    from kubectl_eksdoc.embedded.faults.registry import parse
+    from kubectl_eksdoc.embedded.faults.of_requests import parse
     from kubectl_eksdoc.wiring.stages import Faults
 
     for text in args.fault:
@@ -320,8 +320,8 @@ def wants_list(args: argparse.Namespace) -> bool:
 
 def listed(look: Look) -> str:
     """Each fault as it is typed, what it does, what holds unless said otherwise, and of what a share is."""
-    from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S
-    from kubectl_eksdoc.embedded.faults.registry import ALL
+    from kubectl_eksdoc.embedded.faults.of_clusters import ONCE_AT_S
+    from kubectl_eksdoc.embedded.faults.of_requests import ALL
     from kubectl_eksdoc.render.tables import Column, plain
     from kubectl_eksdoc.render.text import wrap
 
@@ -346,7 +346,7 @@ def as_given(faults: Faults) -> dict[str, object]:
 
 
 def _fault(text: str) -> str:
-    from kubectl_eksdoc.embedded.faults.registry import parse
+    from kubectl_eksdoc.embedded.faults.of_requests import parse
 
     if text != LIST:
         try:

@@ -10,7 +10,9 @@ from kubectl_eksdoc.cli.completion import add_command, done, is_dry, located, wo
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.host.entry_points import EntryPoint, EntryPointState, entry_points, link, unlink
+from kubectl_eksdoc.host.completers import EntryPoint, EntryPointState, entry_points
+from kubectl_eksdoc.host.completers import link_plugins as link
+from kubectl_eksdoc.host.completers import unlink_plugins as unlink
 
 NAME = "plugins"
 

@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import drain, exits, values
-from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli import opening as looks
 from kubectl_eksdoc.cli import options as fault_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.stages import Serving

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import bare, exits, replay, streams
-from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli import opening as looks
 from kubectl_eksdoc.cli import opening as reaching
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.host.keymap_file import read_keymap
+from kubectl_eksdoc.host.completers import read_keymap
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session import sources
 from kubectl_eksdoc.session.sources import SourceChoice

@@ -16,7 +16,7 @@ from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli import options as opt_in_options
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc import __version__
-    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.render.snapshot import SnapshotReport
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline, read_earlier
 
-if TYPE_CHECKING:  # the first paint must not pay for what it does not need
+if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run_edges import DrainRunEdges
     from kubectl_eksdoc.flows.fleet import Members
     from kubectl_eksdoc.flows.ports import SimulatedCluster

@@ -15,8 +15,8 @@ from kubectl_eksdoc.model.spelling import maybe
 
 if TYPE_CHECKING:  # what a plan is asked for is loaded with the commands that plan, not with every flag
     from kubectl_eksdoc.model.budgets import Amount
+    from kubectl_eksdoc.model.quantities import Version
     from kubectl_eksdoc.model.selectors import Selector
-    from kubectl_eksdoc.model.versions import Version
 
 T = TypeVar("T")
 
@@ -195,9 +195,9 @@ def selector(text: str) -> Selector:
 
 def version(text: str) -> Version:
     """``v1.33``, ``1.33`` or ``v1.33.2``."""
-    from kubectl_eksdoc.model import versions
+    from kubectl_eksdoc.model import quantities
 
-    found = versions.parse(text)
+    found = quantities.parse(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a version; write v1.33 or v1.33.2")
     return found
@@ -214,7 +214,7 @@ def node_name(text: str) -> str:
 
 
 def _every_code() -> Iterable[str]:
-    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.findings import Code
 
     return tuple(code.name for code in Code.of_area("drain"))
 

@@ -21,28 +21,27 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     symptoms,
     together,
 )
-from kubectl_eksdoc.interruption.links import Link
+from kubectl_eksdoc.interruption.installs import Link
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.kubernetes import kube_proxy
+from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, EKS, owners_of, text_of
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged, lameduck_s
-from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, CorefileRefusal, Propagation, is_coredns
-from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import NODES
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Container, LogOf, Pod
 
 DEPLOYMENT = ObjectName("apps/v1", "Deployment", SYSTEM, NAME)
-KUBE_PROXY = kube_proxy.CONFIG
+KUBE_PROXY = guards.CONFIG
 
 PROPORTIONAL = tuple(
     ObjectName("apps/v1", "Deployment", SYSTEM, name)
@@ -301,7 +300,7 @@ class DnsFacts:
         known = of if isinstance(of, Deployed) else None
         wanted = version or (known.version if known else "")
         alone, own_build = (known.alone, known.own_build) if known is not None else (False, False)
-        return judged(corefile, versions.parse(wanted), alone, own_build)
+        return judged(corefile, quantities.parse(wanted), alone, own_build)
 
     def budget(self, shutdown: Shutdown) -> ShutdownBudget:
         """Where nodes were not read, as many are assumed as make the most of a difference."""

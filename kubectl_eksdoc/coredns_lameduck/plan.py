@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, InterruptionNotices
-from kubectl_eksdoc.coredns_lameduck.judging import configured, failing, leaving, placed
+from kubectl_eksdoc.coredns_lameduck.judging import configured, failing, placed
 from kubectl_eksdoc.coredns_lameduck.judging import failing as lasting
+from kubectl_eksdoc.coredns_lameduck.judging import failing as leaving
 from kubectl_eksdoc.coredns_lameduck.judging.configured import (
     ADDON,
     DEPLOYMENT,
@@ -17,14 +18,13 @@ from kubectl_eksdoc.coredns_lameduck.judging.configured import (
     place_elsewhere,
     set_to,
 )
-from kubectl_eksdoc.coredns_lameduck.judging.leaving import ShutdownEnding, ending
+from kubectl_eksdoc.coredns_lameduck.judging.failing import ShutdownEnding, ending
 from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S
 from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import CommandTarget
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order, reached
+from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, in_order, reached
 from kubectl_eksdoc.model.kinds import NODES
 from kubectl_eksdoc.model.missing_rights import as_read
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
@@ -251,7 +251,7 @@ def _findings(facts: DnsFacts) -> Iterator[Finding]:
     yield from configured.judged(facts)
     yield from leaving.judged(facts)
     yield from lasting.judged_lasting(facts)
-    yield from failing.judged(facts)
+    yield from failing.judged_failing(facts)
     yield from placed.judged(facts)
     yield from configured.judged_clients(facts)
     yield from _elsewhere(facts)

@@ -13,9 +13,8 @@ from enum import Enum
 
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.coredns import CorefileRefusal, Directive
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, in_order
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.permissions import opt_in_of
 from kubectl_eksdoc.model.pods import Pod

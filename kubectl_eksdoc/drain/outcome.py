@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
-from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.findings import Remedy
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.quantities import in_words
 
 
 class PodVerdict(str, Enum):

@@ -8,17 +8,15 @@ from collections.abc import Mapping, Sequence
 from kubectl_eksdoc.drain import nodes
 from kubectl_eksdoc.drain.choice import OrderedPlan, settled
 from kubectl_eksdoc.drain.duration import slow_nodes
-from kubectl_eksdoc.drain.duration.estimate import estimate
-from kubectl_eksdoc.drain.duration.headrooms import Line, headrooms
+from kubectl_eksdoc.drain.duration.estimate import Line, estimate, headrooms
 from kubectl_eksdoc.drain.handoff.handing import hand_offs
 from kubectl_eksdoc.drain.landing import places, preempting
-from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.nodes import DrainContext, natural, survey
 from kubectl_eksdoc.drain.order.forced import evictions, outages
 from kubectl_eksdoc.drain.order.rounds import EvictionOrder
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
-from kubectl_eksdoc.drain.survey import DrainContext, survey
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement
 from kubectl_eksdoc.drain.verdicts.said import merged
 from kubectl_eksdoc.model.cluster import Cluster

@@ -14,20 +14,14 @@ from dataclasses import dataclass, fields, replace
 from kubectl_eksdoc.drain.choice import GIVEN, settled, timed, waves_of, without_a_second, without_homeless
 from kubectl_eksdoc.drain.landing import places, preempting
 from kubectl_eksdoc.drain.landing.reserving import ReplacementPlaces
+from kubectl_eksdoc.drain.nodes import DrainContext, survey
 from kubectl_eksdoc.drain.order.rounds import NodeWaves, arrange, assign, plain_limits
 from kubectl_eksdoc.drain.order.strategies import NodeTasks, work_again
 from kubectl_eksdoc.drain.plan import make_plan, put_together
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.survey import DrainContext, survey
-from kubectl_eksdoc.drain.verdicts.assuming import (
-    assumed,
-    assumption_notes,
-    check_assumed,
-    with_assumed_budgets,
-)
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement, judge_again
-from kubectl_eksdoc.drain.verdicts.said import merged
+from kubectl_eksdoc.drain.verdicts.said import assumed, assumption_notes, check_assumed, merged, with_assumed_budgets
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.model.nodes import Node

@@ -23,7 +23,7 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.objects.identities import identity_of
+from kubectl_eksdoc.objects.collector import identity_of
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import FactDecoder, NoJson, encode
 from kubectl_eksdoc.simulator.plane import ControlPlane

@@ -13,6 +13,15 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Protocol
 
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
+    INTERRUPTED,
+    CorednsAct,
+    DnsMeasurement,
+    MeasuredZone,
+    moments,
+    settled,
+    until,
+)
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import (
     AFTER_S,
     BEFORE_S,
@@ -25,15 +34,6 @@ from kubectl_eksdoc.coredns_lameduck.measuring.plan import (
     owner_manifest,
     plan_measure,
     pod_manifest,
-)
-from kubectl_eksdoc.coredns_lameduck.measuring.result import (
-    INTERRUPTED,
-    CorednsAct,
-    DnsMeasurement,
-    MeasuredZone,
-    moments,
-    settled,
-    until,
 )
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.metadata_probe import LOOK_S, ImdsProbeClock, owning

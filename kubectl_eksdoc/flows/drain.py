@@ -10,14 +10,14 @@ from kubectl_eksdoc.drain.order.forced import check_named
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.verdicts.assuming import with_assumed_budgets
 from kubectl_eksdoc.drain.verdicts.budgets import check_deleted
+from kubectl_eksdoc.drain.verdicts.said import with_assumed_budgets
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity
 from kubectl_eksdoc.session.ports import ClusterReader
 
 READS = kinds.ALL
-"""What planning reads; `model.codes` says which answer needs which of them."""
+"""What planning reads; `model.findings` says which answer needs which of them."""
 
 
 Stops = Callable[[Identity], tuple[tuple[str, float], ...]]

@@ -12,8 +12,17 @@ from typing import Protocol, TypeVar
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers
-from kubectl_eksdoc.imds_probe.probing.pods import ProbePod, ProbeSettings, owner_manifest, pod_manifest
-from kubectl_eksdoc.imds_probe.probing.result import INTERRUPTED, Probed, ProbePlan, plan_probe, probed_nodes
+from kubectl_eksdoc.imds_probe.probing.result import (
+    INTERRUPTED,
+    Probed,
+    ProbePlan,
+    ProbePod,
+    ProbeSettings,
+    owner_manifest,
+    plan_probe,
+    pod_manifest,
+    probed_nodes,
+)
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions

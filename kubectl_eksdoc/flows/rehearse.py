@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from kubectl_eksdoc.drain.duration.clock import NEW_NODE_S, EvictionTimes, Time
+from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S, EvictionTimes, Time
 from kubectl_eksdoc.drain.landing.new_nodes import surged
+from kubectl_eksdoc.drain.nodes import survey
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.account import PendingPod, Record
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.record import PendingPod, Record
-from kubectl_eksdoc.drain.run.replanning import Replanning
-from kubectl_eksdoc.drain.run.seen import ObservedState
-from kubectl_eksdoc.drain.survey import survey
+from kubectl_eksdoc.drain.run.others import Replanning
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.flows.drain import Stops, no_stops, plan_drain
 from kubectl_eksdoc.flows.ports import SimulatedCluster
 from kubectl_eksdoc.model.acts import Hook

@@ -5,6 +5,7 @@ Source: kubectl, pkg/cmd/plugin/plugin_completion.go: it is looked for on PATH, 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -112,3 +113,96 @@ def is_ours(path: Path) -> bool:
 def on_path(folder: Path, environ: Mapping[str, str]) -> bool:
     folders = filter(None, environ.get("PATH", "").split(os.pathsep))
     return os.path.realpath(folder) in map(os.path.realpath, folders)
+
+
+# The plugins that stand for one command each: links ``kubectl-eksdoc_X`` to the program ``kubectl-eksdoc`` beside it.
+#
+# krew installs a plugin of its own for each of them; with links one installation is enough. krew replaces the link
+# ``kubectl-eksdoc`` when it upgrades and leaves other files in its folder alone (krew, internal/installation/install.go
+# and upgrade.go), so that links to it lead to the new version.
+
+
+COMMANDS = ("drain", "addon-diff", "imds-probe", "coredns-lameduck", "interruption", "check")
+"""Those that have an entry point, as in plugins.yaml."""
+_SUFFIX = ".exe" if os.name == "nt" else ""
+
+
+class EntryPointState(Enum):
+    """INSTALLED: krew or pip made it."""
+
+    LINK = "link"
+    INSTALLED = "installed"
+    MISSING = "missing"
+    DANGLING = "dangling"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    command: str
+    path: Path
+    state: EntryPointState
+
+
+def entry_points(folder: Path) -> tuple[EntryPoint, ...]:
+    """Those of the program in `folder`."""
+    paths = {each: folder / f"{PROGRAM}_{each.replace('-', '_')}{_SUFFIX}" for each in COMMANDS}
+    return tuple(EntryPoint(command, path, _entry_points_state(path)) for command, path in paths.items())
+
+
+def link_plugins(entry: EntryPoint) -> None:
+    """Raises OSError: it cannot be made."""
+    os.symlink(f"{PROGRAM}{_SUFFIX}", entry.path)
+
+
+def unlink_plugins(entry: EntryPoint) -> None:
+    """Raises OSError: it cannot be removed."""
+    entry.path.unlink()
+
+
+def _entry_points_state(path: Path) -> EntryPointState:
+    if not os.path.lexists(path):
+        return EntryPointState.MISSING
+    main = path.with_name(f"{PROGRAM}{_SUFFIX}")
+    if path.is_symlink() and os.readlink(path) in (main.name, str(main)):
+        return EntryPointState.LINK if path.exists() else EntryPointState.DANGLING
+    return EntryPointState.INSTALLED if is_ours(path) else EntryPointState.OTHER
+
+
+# The user's file of keys for the screens.
+#
+# ``$XDG_CONFIG_HOME/eksdoc/keys.json``, or else ``~/.config/eksdoc/keys.json``.
+
+
+MOST_BYTES = 1 << 20
+
+WANTED = 'write {"mark": "v"}: the name of an action, and its key or several with commas'
+
+
+def path_of(environ: Mapping[str, str]) -> Path | None:
+    """None where neither variable says where; a relative XDG_CONFIG_HOME counts as none, as its specification says."""
+    configured, home = environ.get("XDG_CONFIG_HOME", ""), environ.get("HOME", "")
+    if Path(configured).is_absolute():
+        return Path(configured, "eksdoc", "keys.json")
+    return Path(home, ".config", "eksdoc", "keys.json") if home else None
+
+
+def read_keymap(environ: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The keys by the names of their actions, and what is wrong with the file, a sentence each.
+
+    Without a file there are none and nothing is wrong.
+    """
+    path = path_of(environ)
+    try:
+        if path is None or not path.is_file():
+            return {}, ()
+        with path.open("rb") as file:
+            text = file.read(MOST_BYTES)
+        found = json.loads(text.decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        return {}, (f"{path} cannot be read, so all keys are as they come: {why}",)
+    if not isinstance(found, dict):
+        return {}, (f"{path} is no object, so all keys are as they come: {WANTED}",)
+    keys = {name: key for name, key in found.items() if isinstance(key, str)}
+    return keys, tuple(f"{path}: the key of {name!r} is no text; {WANTED}" for name in found if name not in keys)

@@ -20,7 +20,7 @@ from typing import IO, Protocol
 from kubectl_eksdoc.host import endings
 from kubectl_eksdoc.kubernetes.news import HookEnded, News
 from kubectl_eksdoc.model.acts import Act, Errand, Hook
-from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.quantities import in_words
 
 TIMEOUT_S = 600.0
 """So long a command may take; who takes longer says no."""

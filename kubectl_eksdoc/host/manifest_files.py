@@ -14,8 +14,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import standard_input
 from kubectl_eksdoc.host.documents import read_text, yaml_as_go_reads_it
-from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc
-from kubectl_eksdoc.model.api_usage import ManifestText, Unread
+from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ManifestText, Unread
 from kubectl_eksdoc.objects.manifests import manifest_of
 
 STDIN = "-"

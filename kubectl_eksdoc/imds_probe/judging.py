@@ -8,19 +8,19 @@ from kubectl_eksdoc.amazon.metadata_service import HOST, OPTIONAL, POD, REQUIRED
 from kubectl_eksdoc.imds_probe.affected import (
     AffectedPod,
     Effect,
+    IntendedOptions,
     PodEvidence,
     cut_off,
     ended_badly,
     fails,
     unexplained,
 )
-from kubectl_eksdoc.imds_probe.assumed import IntendedOptions
 from kubectl_eksdoc.imds_probe.evidence import Counted, answered, in_all, rejected
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.nodes import NodeOwner

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.images import by_image, tag_of
+from kubectl_eksdoc.amazon.upgrades.software import by_image, tag_of
 from kubectl_eksdoc.kubernetes.keeping import MARK, hidden
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.model.versions import parse
+from kubectl_eksdoc.model.quantities import parse
 
 
 class ImdsNeed(str, Enum):

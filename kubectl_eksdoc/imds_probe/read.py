@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kubectl_eksdoc.amazon.metadata_service import POD
-from kubectl_eksdoc.aws.machines import machines_told, nothing_told
-from kubectl_eksdoc.aws.metadata_calls import v1_calls
+from kubectl_eksdoc.aws.machines import machines_told, nothing_told, v1_calls
 from kubectl_eksdoc.errors import AwsDenied, UsageError
-from kubectl_eksdoc.imds_probe.affected import choose, inside, logs_of
-from kubectl_eksdoc.imds_probe.assumed import Assumed, IntendedOptions
+from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, choose, inside, logs_of
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.imds_probe.sources import BY_PARAMETER, MetadataFacts, instance_of
 from kubectl_eksdoc.model import kinds
@@ -26,7 +24,7 @@ from kubectl_eksdoc.model.aws.machines import (
     V1Calls,
 )
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.commands import CommandTarget
+from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.pods import Container, LogOf, Pod

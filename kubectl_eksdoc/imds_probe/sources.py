@@ -24,8 +24,7 @@ from kubectl_eksdoc.amazon.metadata_service import (
     of_group_by_eks,
     verdict,
 )
-from kubectl_eksdoc.imds_probe.affected import PodEvidence
-from kubectl_eksdoc.imds_probe.assumed import Assumed, IntendedOptions
+from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, PodEvidence
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (

@@ -8,14 +8,12 @@ from dataclasses import replace
 from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.amazon.iam import IamMatch, IamRequest, PolicyDecision, Ruling, judged
 from kubectl_eksdoc.amazon.interruption import EventKind, about, matches
-from kubectl_eksdoc.interruption.installs import InterruptionFacts
-from kubectl_eksdoc.interruption.links import Link, unknown
+from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknown
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import EventRule, KmsKey, Queue, RuleTarget
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Remedy, Status, Subject
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.findings import Code, Remedy, Status, Subject
+from kubectl_eksdoc.model.quantities import Version
 
 EVENTS = "events.amazonaws.com"
 KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")

@@ -7,22 +7,74 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.amazon.interruption import ARGUMENT, CONFIG_KEY, CONFIG_MAP, VARIABLE
-from kubectl_eksdoc.interruption.links import Link, unknown
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import InterruptionAnswers
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.model.findings import Remedy, Status, Subject
-from kubectl_eksdoc.model.interruption import AwsPlace, KarpenterInstall, Setting, SpotEvent
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.interruption import EVENTS, AwsPlace, KarpenterInstall, Setting, SpotEvent
+from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.pods import Pod, RoleBy
-from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.quantities import Version, parse
+
+# The chain from EventBridge to Karpenter: each link with what is there, and the finding that it makes.
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """`status` None: nothing is wrong or right with it, as `what` says: it cannot be judged before another one is
+    mended, or has no effect. `vital`: no notice of a Spot
+    interruption arrives without it. `name` in a few words, `what` a clause. `made`: where it fails, a repair can make
+    what it lacks; else a person must decide."""
+
+    code: Code
+    name: str
+    subject: Subject
+    status: Status | None
+    what: str
+    vital: bool = True
+    evidence: tuple[str, ...] = ()
+    missing: str = ""
+    remedy: tuple[Remedy, ...] = ()
+    made: bool = True
+    lacks: tuple[Unknown, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        return self.status is Status.FAIL
+
+    def finding(self, severity: Severity) -> Finding | None:
+        """None where nothing is wrong with it, or where that is another's."""
+        if self.status is None or self.status is Status.PASS:
+            return None
+        of = self.code, severity, self.status, self.subject, self.what, self.evidence, self.remedy, self.missing
+        chain = self.failed and self.code is not Code.of("interruption-karpenter")
+        return Finding(*of, EVENTS if chain else None, self.lacks)
+
+
+def unknown(link: Link, why: Unknown, fact: str) -> Link:
+    """`link` of which it is not known; `fact`: what would tell, where no right does."""
+    remedy = allow(why.missing) if why.missing else Remedy(AGAIN)
+    missing = why.missing or fact
+    return replace(link, status=Status.UNKNOWN, what=why.why, missing=missing, remedy=(remedy,), lacks=(why,))
+
+
+AGAIN = "Ask again; --debug shows what AWS was asked."
+
+
+def handled(links: Iterable[Link]) -> bool | None:
+    """Whether Karpenter hears of a Spot interruption; None where it is not known."""
+    vital = [each for each in links if each.vital]
+    if not vital or any(each.failed for each in vital):
+        return False
+    return None if any(each.status is not Status.PASS for each in vital) else True
+
 
 NAME_LABEL, VERSION_LABEL = "app.kubernetes.io/name", "app.kubernetes.io/version"
 KARPENTER = "karpenter"

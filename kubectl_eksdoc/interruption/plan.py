@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from kubectl_eksdoc.amazon.interruption import SPOT
-from kubectl_eksdoc.interruption import delivery, outage, rights, signs
-from kubectl_eksdoc.interruption.installs import InterruptionFacts, setting_link
-from kubectl_eksdoc.interruption.links import Link, handled
+from kubectl_eksdoc.interruption import delivery, outage, rights
+from kubectl_eksdoc.interruption import spot as signs
+from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, handled, setting_link
 from kubectl_eksdoc.interruption.outage import InterruptionOutage
 from kubectl_eksdoc.interruption.repair import FILE, MissingLinks, creates
 from kubectl_eksdoc.interruption.repair import missing as missing_missing
@@ -19,9 +19,8 @@ from kubectl_eksdoc.interruption.spot import spot_nodes
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import in_turn, shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.connection import in_turn, shell
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.missing_rights import allow, as_read
 from kubectl_eksdoc.model.nodes import NodeOwner

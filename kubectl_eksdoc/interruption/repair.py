@@ -13,16 +13,14 @@ from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.amazon.iam import IamMatch, merged
 from kubectl_eksdoc.amazon.interruption import EventKind, matches
 from kubectl_eksdoc.interruption.delivery import EVENTS, KEY_ACTIONS, NO_RULE, known_of, takes_new_rules
-from kubectl_eksdoc.interruption.installs import InterruptionFacts
-from kubectl_eksdoc.interruption.links import Link
+from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link
 from kubectl_eksdoc.interruption.rights import DECRYPT, Role, lacking_of, role_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import part_of
 from kubectl_eksdoc.model.aws.queues import EventRule, KmsKey, Queue, RolePolicies
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import in_turn, shell
-from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.connection import in_turn, shell
+from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 
 # What has to be made or changed, by what was found: nothing that is in order is in it, and nothing that is not

@@ -8,16 +8,14 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.amazon.iam import IamRequest, PolicyDecision, Ruling, judged
 from kubectl_eksdoc.amazon.interruption import ACTIONS
 from kubectl_eksdoc.interruption.delivery import NAMELESS, NOWHERE
-from kubectl_eksdoc.interruption.installs import NAME_LABEL, InterruptionFacts
-from kubectl_eksdoc.interruption.links import Link, unknown
+from kubectl_eksdoc.interruption.installs import NAME_LABEL, InterruptionFacts, Link, unknown
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import kubectl
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.connection import kubectl
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.nodes import NodeOwner

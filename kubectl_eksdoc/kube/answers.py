@@ -18,8 +18,8 @@ from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreach
 from kubectl_eksdoc.held_secrets import without_held
 from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.target import utc_now
-from kubectl_eksdoc.kubernetes.addresses import address, addresses_in
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, StatusCause
+from kubectl_eksdoc.kubernetes.guards import address, addresses_in
 
 MOST_SAID = 4000
 """Characters of a message that are shown and kept: a body may have as many as fit into the largest answer."""

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from kubectl_eksdoc.amazon.upgrades.deprecated_requests import METRIC
+from kubectl_eksdoc.amazon.upgrades.removed_apis import METRIC
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.answers import ContinueTokenExpired, Incomplete, NotServed, RequestRefused
 from kubectl_eksdoc.kube.answers import ObjectNotFound as NotThere
@@ -19,15 +19,13 @@ from kubectl_eksdoc.kube.single_objects import EVERY, NamespaceLists, listed
 from kubectl_eksdoc.kube.single_objects import LIST_METADATA_VERB as VERB
 from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Transport, in_order
-from kubectl_eksdoc.model.api_objects import ObjectName, named
-from kubectl_eksdoc.model.api_usage import HelmRelease, KindUsage, WrittenObject
+from kubectl_eksdoc.model.api_objects import HelmRelease, KindUsage, ObjectName, WrittenObject, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.changes import ReportedChanges, Revision
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.interruption import ReportedChanges, Revision, SpotEvent
 from kubectl_eksdoc.model.kinds import EVENTS, HISTORY_OF, Resource
 from kubectl_eksdoc.objects import manifests
-from kubectl_eksdoc.objects.changing import event, revision
+from kubectl_eksdoc.objects.held import event, revision
 from kubectl_eksdoc.objects.karpenter import spot_event
 from kubectl_eksdoc.objects.manifests import HelmRevision, written_object
 from kubectl_eksdoc.objects.single import document

@@ -15,13 +15,22 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.held_secrets import hold, hold_environment, hold_login
-from kubectl_eksdoc.kube import credentials, exec_plugin
-from kubectl_eksdoc.kube.credentials import NO_HEADER, Credential, Credentials
+from kubectl_eksdoc.kube import exec_plugin
+from kubectl_eksdoc.kube import target as credentials
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.pools import Pools
-from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, Impersonation, KubeTarget, is_secret
-from kubectl_eksdoc.kubernetes.addresses import address, token_in
+from kubectl_eksdoc.kube.target import (
+    NO_HEADER,
+    Credential,
+    CredentialContext,
+    Credentials,
+    ExecPlugin,
+    Impersonation,
+    KubeTarget,
+    is_secret,
+)
+from kubectl_eksdoc.kubernetes.guards import address, token_in
 from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
 
 # Which proxy stands between us and the server, by the rules kubectl follows.

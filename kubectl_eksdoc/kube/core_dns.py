@@ -12,8 +12,7 @@ from kubectl_eksdoc.kube.answers import Incomplete, NotServed, RequestRefused
 from kubectl_eksdoc.kube.answers import ObjectNotFound as NotThere
 from kubectl_eksdoc.kube.config import ApiAccess, connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.sending import Cautious, RetryLimits
-from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Clock, SentRequest
+from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Cautious, Clock, RetryLimits, SentRequest
 from kubectl_eksdoc.kube.target import CredentialContext, of_this_process, utc_now
 from kubectl_eksdoc.kube.transport import Transport, in_order
 from kubectl_eksdoc.model.acts import RESTARTED_AT

@@ -19,7 +19,7 @@ from kubectl_eksdoc.bounds import AnswerLimits, TooLarge, within
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.answers import NO_API, HttpAnswer, Incomplete, RequestRefused, breakdown, never_sent, shown
 from kubectl_eksdoc.kube.config import ApiAccess
-from kubectl_eksdoc.kube.credentials import Credential
+from kubectl_eksdoc.kube.target import Credential
 
 if TYPE_CHECKING:
     import urllib3

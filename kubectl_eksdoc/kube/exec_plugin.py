@@ -23,8 +23,7 @@ from typing import Any
 from kubectl_eksdoc.bounds import PRINTED_BYTES, current, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
 from kubectl_eksdoc.held_secrets import hold, without_held
-from kubectl_eksdoc.kube.credentials import Credential
-from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, ServerEntry
+from kubectl_eksdoc.kube.target import Credential, CredentialContext, ExecPlugin, ServerEntry
 
 TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
 _KILL_S = 0.3

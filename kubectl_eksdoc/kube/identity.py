@@ -15,7 +15,7 @@ from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.exec_plugin import program_of, unwrapped
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, KubeTarget, ServerEntry
-from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.connection import Connection
 

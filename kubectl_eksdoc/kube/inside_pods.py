@@ -17,8 +17,7 @@ from kubectl_eksdoc.kube.answers import Incomplete, NotServed, RequestRefused
 from kubectl_eksdoc.kube.answers import ObjectNotFound as NotThere
 from kubectl_eksdoc.kube.config import ApiAccess, connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.sending import Cautious, RetryLimits
-from kubectl_eksdoc.kube.sent import Clock
+from kubectl_eksdoc.kube.sent import Cautious, Clock, RetryLimits
 from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Transport, in_order
 from kubectl_eksdoc.model.api_objects import Doc, at

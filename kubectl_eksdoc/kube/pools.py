@@ -19,8 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from kubectl_eksdoc.bounds import BoundedResponse, current
 from kubectl_eksdoc.errors import ConfigError
-from kubectl_eksdoc.kube.credentials import Credential
-from kubectl_eksdoc.kube.target import KubeTarget
+from kubectl_eksdoc.kube.target import Credential, KubeTarget
 
 if TYPE_CHECKING:
     import urllib3

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.target import utc_now
+from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, Forbidden, Unauthorized
+from kubectl_eksdoc.kube.answers import HttpAnswer, status_of
+from kubectl_eksdoc.kube.config import ApiAccess
+from kubectl_eksdoc.kube.exchanges import ExchangeFailed, Exchanges, RetryPolicy, real_timing
+from kubectl_eksdoc.kube.pools import asked_before_each_byte
+from kubectl_eksdoc.kube.target import Credential, utc_now
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, text_at
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.permissions import opt_ins_of
+from kubectl_eksdoc.model.placing import OF_KIND, NotMade, NotPlaced
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -99,3 +108,298 @@ def refused(sent: SentRequest, right: str, namespace: str) -> ClusterError | Non
         look = f"kubectl auth can-i {right} -n {namespace}"
         return Forbidden(f"the cluster refuses {right}: {sent.said}", f"Ask for the right, or look: {look}", right)
     return None
+
+
+# Requests that change something: each is sent once, and ends in the server's answer, or in nobody knowing.
+
+
+Fence = Callable[[], object]
+"""Raises LockLost where nothing must be sent any more. Asked from several threads."""
+
+
+def unfenced() -> None:
+    """Nothing is to be held."""
+
+
+class ApiWriter:
+    """One cluster's API, for writing. Safe to use from several threads.
+
+    A request is sent again only where nothing can have been done: after a 401 with newer credentials, and after a
+    connection that did not come about. Whatever else breaks down is `LostAnswer`. Each time the fence is asked right
+    before: making credentials, a connection that does not come and the pauses between take longer than a lock may be
+    held.
+    """
+
+    def __init__(self, exchanges: Exchanges, fence: Fence = unfenced, confirm: Fence = unfenced) -> None:
+        """`fence` asks nobody itself, and is asked before each byte; `confirm` asks the cluster whether the lock is
+        still ours, once before each try, and may raise other errors of a cluster: then it is not sent either."""
+        self._exchanges = exchanges
+        self._fence = fence
+        self._confirm = confirm
+
+    def send(
+        self, method: str, path: str, query: Mapping[str, str], body: Doc | None, content_type: str = JSON
+    ) -> SentRequest:
+        """
+        Raises:
+            LockLost: the fence does, and nothing that could have been done was sent.
+        """
+        url = self._exchanges.url(path, query)
+        sent = None if body is None else json.dumps(body, separators=(",", ":")).encode()
+        try:
+            answer = self._answer(method, url, sent, content_type if body is not None else "")
+        except ExchangeFailed as failure:
+            return SentRequest(LostAnswer(failure.error.message), {})
+        except ClusterError as error:  # no credentials, or a certificate that cannot be used: it was not sent
+            return SentRequest(LostAnswer(error.message), {})
+        status, document = status_of(answer), answer.document
+        return SentRequest(status, {} if document.get("kind") == "Status" else dict(document), answer.date)
+
+    def _answer(self, method: str, url: str, body: bytes | None, content_type: str) -> HttpAnswer:
+        exchanges, patience, timing = self._exchanges, self._exchanges.patience, self._exchanges.timing
+
+        def once(given: Credential) -> HttpAnswer:
+            self._confirm()
+            self._fence()
+            with asked_before_each_byte(self._fence):
+                return exchanges.once(given, url, method, body, content_type)
+
+        tried = 0
+        while True:
+            try:
+                return exchanges.admitted(once)
+            except ExchangeFailed as failure:
+                tried += 1
+                if not failure.unsent or tried >= patience.tries_to_connect:
+                    raise
+            timing.sleep(patience.pause_s(tried, timing.chance()))
+
+
+# How long one write is tried again, and what it waits between: for whoever must know how it ended.
+
+
+@dataclass(frozen=True, slots=True)
+class RetryLimits:
+    """Times in seconds. `patience_s`: after so long no further try is begun; a server that is replaced is away for some
+    30 s."""
+
+    patience_s: float = 45.0
+    first_pause_s: float = 0.2
+    longest_pause_s: float = 4.0
+    longest_asked_s: float = 10.0
+
+    def each(self, clock: Clock) -> Iterator[Pause]:
+        """One for every try; before the next one, its pause is slept."""
+        begun, pause_s = clock.monotonic(), self.first_pause_s
+        while True:
+            pause = Pause(pause_s, self.longest_asked_s, clock.monotonic() - begun)
+            yield pause
+            if clock.monotonic() - begun + pause.seconds > self.patience_s:
+                return
+            clock.sleep(pause.seconds)
+            pause_s = min(pause_s * 2, self.longest_pause_s)
+
+
+class Pause:
+    """Mutable: what the answer asks for is added to it. `tried_s`: so long it had been tried when this try began."""
+
+    def __init__(self, seconds: float, longest_s: float, tried_s: float = 0.0) -> None:
+        self.seconds = seconds
+        self.tried_s = tried_s
+        self._longest_s = longest_s
+
+    def after(self, sent: SentRequest) -> None:
+        self.seconds = max(self.seconds, min(sent.retry_s, self._longest_s))
+
+
+# Questions to an API server, and small changes, of which every answer is kept: a refusal, and that none came, too.
+
+
+class Cautious:
+    """In one namespace. Mutable: it holds a connection."""
+
+    def __init__(
+        self, access: ApiAccess, patience: RetryPolicy, namespace: str, clock: Clock, tries: RetryLimits
+    ) -> None:
+        self._sender = ApiWriter(Exchanges(access, patience, real_timing()))
+        self._namespace = namespace
+        self._clock = clock
+        self._tries = tries
+
+    def once(self, path: str, query: Mapping[str, str]) -> SentRequest:
+        """A question that is not asked again: the next one comes soon anyway."""
+        return self._sender.send("GET", path, query, None)
+
+    def asked(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Doc | None = None
+    ) -> SentRequest:
+        """Asked again while nobody answers, or says that it cannot just now: what may be done twice."""
+        sent = UNASKED
+        for pause in self._tries.each(self._clock):
+            sent = self._sender.send(method, path, query or {}, body, JSON)
+            if not sent.unknown and sent.code != 429:
+                return sent
+            pause.after(sent)
+        return sent
+
+    def changed(
+        self, method: str, path: str, right: str, body: Doc, content: str = JSON, dry: bool = False
+    ) -> SentRequest | NotMade:
+        """Sent once; `dry`: the server only says whether it would."""
+        query = {**MANAGER, "dryRun": "All"} if dry else MANAGER
+        sent = self._sender.send(method, path, query, body, content)
+        return sent if sent.ok else self.not_made(sent, right)
+
+    def unknown(self, sent: SentRequest, right: str) -> Unknown:
+        """
+        Raises:
+            Unauthorized: nothing more can be asked.
+        """
+        error = self._refused(sent, right)
+        return Unknown(_how(sent, right)) if error is None else Unknown(error.message, right)
+
+    def not_made(self, sent: SentRequest, right: str) -> NotMade:
+        """Raises: as `unknown`."""
+        error = self._refused(sent, right)
+        if error is not None:
+            return NotMade(error.message, right)
+        return NotMade(_how(sent, right), maybe=sent.unknown, later=sent.code == 429)
+
+    def _refused(self, sent: SentRequest, right: str) -> ClusterError | None:
+        error = refused(sent, right, self._namespace)
+        if isinstance(error, Unauthorized):
+            raise Unauthorized(error.message, "Sign in again, and retry the test.")
+        return error
+
+
+def _how(sent: SentRequest, right: str) -> str:
+    how = f"answered {sent.code}" if sent.code else "gave no answer"
+    return f"to {right}, the server {how}: {sent.said}"
+
+
+# Objects of a live cluster that are created and never written over.
+
+
+_ESCALATES = "is attempting to grant RBAC permissions not currently held"
+"""Whoever creates a role must have its rights (Kubernetes, RBAC: privilege escalation prevention)."""
+_RULE = re.compile(r"\{(?:APIGroups:\[([^]]*)\], Resources|NonResourceURLs):\[([^]]*)\], Verbs:\[([^]]*)\]\}")
+"""How a rule is written that is not held: pkg/registry/rbac/validation, CompactString, its lists by Go's %q."""
+
+
+class LiveObjectWriter:
+    """A `changes.placement.PlacingGround`. Mutable: it holds connections."""
+
+    def __init__(self, sender: ApiWriter) -> None:
+        self._sender = sender
+
+    def create(self, doc: Doc, dry: bool = False) -> NotPlaced | None:
+        """As `changes.placement.PlacingGround.create`."""
+        query = {**MANAGER, **({"dryRun": "All"} if dry else {})}
+        sent = self._sender.send("POST", _path(doc), query, doc, JSON)
+        return None if sent.ok else _not_placed(sent, doc)
+
+    def there(self, doc: Doc) -> Doc | None:
+        """As `changes.placement.PlacingGround.there`."""
+        sent = self._sender.send("GET", f"{_path(doc)}/{text_at(doc, 'metadata', 'name')}", {}, None)
+        return sent.doc if sent.ok else None
+
+    def remove(self, doc: Doc) -> NotPlaced | None:
+        """As `changes.placement.PlacingGround.remove`."""
+        path = f"{_path(doc)}/{text_at(doc, 'metadata', 'name')}"
+        sent = self._sender.send("DELETE", path, {"propagationPolicy": "Background"}, None)
+        return None if sent.ok or sent.code == 404 else _not_placed(sent, doc, "delete")
+
+
+def _path(doc: Doc) -> str:
+    resource, where = OF_KIND[doc["kind"]], text_at(doc, "metadata", "namespace")
+    root = f"/apis/{resource.group}" if resource.group else "/api"
+    inside = f"/namespaces/{where}" if resource.namespaced else ""
+    return f"{root}/{resource.version}{inside}/{resource.plural}"
+
+
+def _not_placed(sent: SentRequest, doc: Doc, verb: str = "create") -> NotPlaced:
+    right = f"{verb} {OF_KIND[doc['kind']].full_name}"
+    error = refused(sent, right, text_at(doc, "metadata", "namespace"))
+    if isinstance(error, Unauthorized):
+        raise Unauthorized(error.message, "Sign in again, and retry.")
+    if error is not None:
+        return NotPlaced(sent.said, right)
+    if sent.code == 403 and _ESCALATES in sent.said:
+        rights = tuple(_rights_in(sent.said))
+        why = f"you cannot give it rights that you have not yourself: {'; '.join(rights) or sent.said}"
+        opted = "; ".join(f"opt-in {each.said}" for each in opt_ins_of(rights))
+        return NotPlaced(f"{why} ({opted})" if opted else why, f"escalate {right.split()[1]}")
+    how = f"the server answered {sent.code}: {sent.said}" if sent.code else f"the server gave no answer: {sent.said}"
+    return NotPlaced(how, taken=sent.code == 409, lacking=sent.code == 404, maybe=sent.unknown)
+
+
+def _rights_in(said: str) -> Iterator[str]:
+    """As the tool names them: ``list nodes``, ``create pods/eviction``, ``get /metrics``."""
+    for groups, resources, verbs in _RULE.findall(said):
+        for group in _words(groups) or [""]:
+            for resource in _words(resources):
+                plural, _, subresource = resource.partition("/") if not resource.startswith("/") else (resource, "", "")
+                full = f"{plural}.{group}" if group else plural
+                of = f"{full}/{subresource}" if subresource else full
+                yield from (f"{verb} {of}" for verb in _words(verbs))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r'"([^"]*)"', text)
+
+
+# ConfigMaps of a live cluster, applied by server-side apply as this tool's field manager.
+
+
+APPLY_PATCH = "application/apply-patch+yaml"
+"""JSON is YAML, too."""
+RIGHT = "patch configmaps"
+_CONFLICT = "FieldManagerConflict"
+_OWNER = re.compile(r'conflict with "([^"]*)"')
+
+
+class AppliedMaps:
+    """A `changes.dns_change.ConfigMaps`. Mutable: it holds connections."""
+
+    def __init__(self, sender: ApiWriter) -> None:
+        self._sender = sender
+
+    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> AppliedObject | Conflicting:
+        """As `changes.dns_change.ConfigMaps.apply`."""
+        namespace, name = str(at(doc, "metadata", "namespace")), str(at(doc, "metadata", "name"))
+        query = {**MANAGER, "force": str(force).lower(), **({"dryRun": "All"} if dry else {})}
+        path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
+        sent = self._sender.send("PATCH", path, query, doc, APPLY_PATCH)
+        if sent.ok:
+            return AppliedObject(sent.doc)
+        conflicts = _conflicts(sent)
+        if conflicts:
+            return Conflicting(conflicts)
+        what = f"ConfigMap {namespace}/{name}"
+        if sent.code == 409:
+            raise Drifted(f"{what} is not as it was: {sent.said}", "Nothing was changed. Look again.")
+        error = refused(sent, RIGHT, namespace)
+        if isinstance(error, Forbidden):
+            look = f"Ask for the right, or look: kubectl auth can-i {RIGHT} -n {namespace}"
+            raise Forbidden(error.message, look, error.missing)
+        if error is not None:
+            raise error
+        if sent.unknown and not dry:
+            raise ClusterError(
+                f"it is unknown whether {what} was changed: {sent.said}",
+                f"Look: kubectl get configmap {name} -n {namespace} -o yaml",
+            )
+        raise ClusterRefused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
+
+
+def _conflicts(sent: SentRequest) -> tuple[Conflict, ...]:
+    answer = sent.answer
+    if sent.code != 409 or not isinstance(answer, ApiStatus) or answer.details is None:
+        return ()
+    found = (cause for cause in answer.details.causes if cause.reason == _CONFLICT)
+    return tuple(sorted(Conflict(cause.where, _owner(cause.message)) for cause in found))
+
+
+def _owner(message: str) -> str:
+    match = _OWNER.search(message)
+    return match.group(1) if match is not None else message

@@ -18,7 +18,7 @@ from kubectl_eksdoc.kube.config import ApiAccess
 from kubectl_eksdoc.kube.exchanges import ExchangeFailed, Exchanges, RetryPolicy, Timing, real_timing
 from kubectl_eksdoc.kube.target import utc_now
 from kubectl_eksdoc.model.connection import OutageLimits
-from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.quantities import in_words
 
 TELL_S = 60.0
 """So often it is told that a server is waited for."""

@@ -9,9 +9,8 @@ from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.target import CredentialContext, ServerEntry
-from kubectl_eksdoc.kubernetes.addresses import without_user
-from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.model.whereabouts import ClusterAddress
+from kubectl_eksdoc.kubernetes.guards import without_user
+from kubectl_eksdoc.model.connection import ClusterAddress, Connection
 
 _LARGEST_CA = 1 << 20
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node
-from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.model.workloads import REBOOT_LOCK
 
 TERMINATION_TAINTS = "aws-node-termination-handler/"

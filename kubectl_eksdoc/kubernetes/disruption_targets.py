@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placement import CPU, MEMORY, PODS
+from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
 from kubectl_eksdoc.model.pods import Pod
 
 STALE_AFTER = timedelta(minutes=2)

@@ -6,11 +6,14 @@ invalid one none (pkg/registry/core/pod/storage/eviction.go: getPodDisruptionBud
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import Requirement
 
@@ -110,3 +113,203 @@ def _by_namespace(budgets: tuple[Budget, ...]) -> dict[str, _Namespace]:
 
 def _exact(requirement: Requirement) -> bool:
     return requirement.operator == "In" and len(requirement.values) == 1
+
+
+# Addresses as they are printed and stored: without user information, tokens and parameters.
+#
+# Sources: RFC 3986 (authority, query); kubectl prints the user information of a URL without its password.
+
+
+AS = "/as/"
+"""A path of a rehearsal's server begins with it; the user's token follows."""
+
+_TOKEN = re.compile(rf"{AS}([^/\s?#'\"<>]+)")
+_AUTHORITY = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[\w.~-]*)(?::\d*)?")
+_URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z0-9+.-]+://[^\s'\"<>]+")
+"""Looked for from the beginning of a word alone: otherwise a long word takes the square of its length."""
+
+
+def address(url: str) -> str:
+    """`url` as a message, a journal and a snapshot may have it."""
+    return _TOKEN.sub("", re.split(r"[?#]", without_user(url), maxsplit=1)[0])
+
+
+def addresses_in(text: str) -> str:
+    """A text of a library, a server or a proxy, with each URL in it as `address` prints it."""
+    return _TOKEN.sub("", _URL.sub(lambda found: address(found.group()), text))
+
+
+def token_in(url: str) -> str:
+    """Of the path of a rehearsal's server, "" of any other."""
+    found = _TOKEN.search(url)
+    return found.group(1) if found else ""
+
+
+def without_user(url: str) -> str:
+    """Without user information alone. A password may have signs that a URL would need to escape."""
+    scheme, there, rest = url.partition("://")
+    if not there:
+        scheme, rest = "", url
+    end = re.search(r"[/?#]|\Z", rest)
+    assert end is not None
+    authority, path = rest[: end.start()], rest[end.start() :]
+    authority = authority.rpartition("@")[2]
+    if "@" in path:  # a part of a password, as it seems
+        authority = authority if _AUTHORITY.fullmatch(authority) else path.rpartition("@")[2]
+        path = ""
+    return f"{scheme}{there}{authority}{path}"
+
+
+# How kube-proxy is told to send what Services get: its mode, of its configuration as EKS keeps it in a ConfigMap.
+
+
+CONFIG = ObjectName("v1", "ConfigMap", "kube-system", "kube-proxy-config")
+"""As EKS calls it."""
+IPVS = "ipvs"
+
+_MODE = re.compile(r"(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
+
+
+def configuration(config: Doc) -> str:
+    """As it stands in the ConfigMap; "" where it has none."""
+    return str(at(config, "data", "config") or at(config, "data", "config.conf") or "")
+
+
+def mode(text: str) -> str:
+    """As configured, iptables where that is left out; "" where there is no configuration."""
+    found = _MODE.search(text)
+    return "" if not text.strip() else (found[1] if found else "") or "iptables"
+
+
+# What the levels of pod security forbid: those checks that decide about pods as this tool makes them.
+#
+# Source: Pod Security Standards (kubernetes.io/docs/concepts/security/pod-security-standards); texts of
+# k8s.io/pod-security-admission policy/check_*.go, v0.33. Of "baseline": host namespaces, privileged containers, added
+# capabilities, hostPath volumes, host ports; of "restricted" besides: privilege escalation, dropped capabilities,
+# runAsNonRoot, the user 0, seccomp. Left out: AppArmor, SELinux, procMount, sysctls, volume types, Windows.
+
+
+PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
+
+_ADDABLE = frozenset(
+    ("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP")
+    + ("SETGID", "SETPCAP", "SETUID", "SYS_CHROOT")
+)
+
+
+def violations(level: str, spec: Doc) -> tuple[str, ...]:
+    """Of a pod's spec, in the order of the checks' names; a level that is not known forbids nothing."""
+    checks: Sequence[_Check] = {BASELINE: _BASELINE, RESTRICTED: _BASELINE + _RESTRICTED}.get(level, ())
+    return tuple(said for check in checks for said in check(spec))
+
+
+def refusal(level: str, spec: Doc) -> str:
+    """As admission says it, "" where it lets the pod pass."""
+    found = violations(level, spec)
+    return f'violates PodSecurity "{level}:latest": {", ".join(found)}' if found else ""
+
+
+_Check = Callable[[Doc], Iterator[str]]
+
+
+def _host_namespaces(spec: Doc) -> Iterator[str]:
+    shared = [name for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)]
+    if shared:
+        yield f"host namespaces ({', '.join(f'{name}=true' for name in shared)})"
+
+
+def _host_path(spec: Doc) -> Iterator[str]:
+    paths = [f'"{each.get("name")}"' for each in spec.get("volumes") or () if "hostPath" in each]
+    if paths:
+        yield f"hostPath volumes ({_counted('volume', paths)})"
+
+
+def _host_ports(spec: Doc) -> Iterator[str]:
+    every = [port for each in _containers(spec) for port in each.get("ports") or ()]
+    ports = [str(port["hostPort"]) for port in every if port.get("hostPort")]
+    if ports:
+        yield f"hostPort (hostPort {', '.join(ports)})"
+
+
+def _privileged(spec: Doc) -> Iterator[str]:
+    bad = _named(spec, lambda own: bool(own.get("privileged")))
+    if bad:
+        yield f"privileged ({_counted('container', bad)} must not set securityContext.privileged=true)"
+
+
+def _added(spec: Doc) -> Iterator[str]:
+    bad = _named(spec, lambda own: not set(at(own, "capabilities", "add") or ()) <= _ADDABLE)
+    if bad:
+        yield f"non-default capabilities ({_counted('container', bad)} must not include them)"
+
+
+def _escalation(spec: Doc) -> Iterator[str]:
+    bad = _named(spec, lambda own: own.get("allowPrivilegeEscalation") is not False)
+    if bad:
+        text = f"{_counted('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
+        yield f"allowPrivilegeEscalation != false ({text})"
+
+
+def _capabilities(spec: Doc) -> Iterator[str]:
+    bad = _named(spec, lambda own: "ALL" not in (at(own, "capabilities", "drop") or ()))
+    if bad:
+        text = f'{_counted("container", bad)} must set securityContext.capabilities.drop=["ALL"]'
+        yield f"unrestricted capabilities ({text})"
+
+
+def _non_root(spec: Doc) -> Iterator[str]:
+    whole = at(spec, "securityContext", "runAsNonRoot")
+    bad = _named(spec, lambda own: own.get("runAsNonRoot", whole) is not True)
+    if bad:
+        yield f"runAsNonRoot != true (pod or {_counted('container', bad)} must set securityContext.runAsNonRoot=true)"
+
+
+def _root(spec: Doc) -> Iterator[str]:
+    bad = _named(spec, lambda own: own.get("runAsUser") == 0)
+    if bad or at(spec, "securityContext", "runAsUser") == 0:
+        yield "runAsUser=0 (must not set runAsUser=0)"
+
+
+def _seccomp(spec: Doc) -> Iterator[str]:
+    whole = at(spec, "securityContext", "seccompProfile", "type")
+    bad = _named(spec, lambda own: (at(own, "seccompProfile", "type") or whole) not in ("RuntimeDefault", "Localhost"))
+    if bad:
+        text = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+        yield f"seccompProfile (pod or {_counted('container', bad)} {text})"
+
+
+_BASELINE: tuple[_Check, ...] = (_added, _host_namespaces, _host_path, _host_ports, _privileged)
+_RESTRICTED: tuple[_Check, ...] = (_escalation, _capabilities, _non_root, _root, _seccomp)
+
+
+def _named(spec: Doc, bad: Callable[[Doc], bool]) -> list[str]:
+    """The containers, quoted, of whose own security context that holds."""
+    return [f'"{each.get("name")}"' for each in _containers(spec) if bad(each.get("securityContext") or {})]
+
+
+def _containers(spec: Doc) -> list[Doc]:
+    return [each for part in ("initContainers", "containers", "ephemeralContainers") for each in spec.get(part) or ()]
+
+
+def _counted(what: str, names: Sequence[str]) -> str:
+    return f"{what}{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+
+# Rights as the rules of a Role or a ClusterRole (rbac.authorization.k8s.io/v1, PolicyRule).
+
+
+def rules(permissions: Iterable[Permission]) -> list[Doc]:
+    """One for each set of verbs in each API group, and one for paths that are no resources; sorted, each right once."""
+    verbs: dict[tuple[str, str], set[str]] = {}
+    for each in permissions:
+        plural = f"{each.resource.plural}/{each.subresource}" if each.subresource else each.resource.plural
+        verbs.setdefault((each.resource.group, plural), set()).add(each.verb)
+    together: dict[tuple[bool, str, tuple[str, ...]], list[str]] = {}
+    for (group, plural), found in sorted(verbs.items()):
+        together.setdefault((plural.startswith("/"), group, tuple(sorted(found))), []).append(plural)
+    return [_rule(is_path, group, allowed, names) for (is_path, group, allowed), names in sorted(together.items())]
+
+
+def _rule(is_path: bool, group: str, verbs: Sequence[str], names: Sequence[str]) -> Doc:
+    of = {"nonResourceURLs": list(names)} if is_path else {"apiGroups": [group], "resources": list(names)}
+    return {**of, "verbs": list(verbs)}

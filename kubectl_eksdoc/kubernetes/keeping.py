@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 from kubectl_eksdoc.amazon.interruption import ARGUMENT, CONFIG_KEY, VARIABLE
-from kubectl_eksdoc.kubernetes.addresses import address, addresses_in
 from kubectl_eksdoc.kubernetes.corefile.parser import without_comments
+from kubectl_eksdoc.kubernetes.guards import address, addresses_in
 from kubectl_eksdoc.model.coredns import COREFILE
 from kubectl_eksdoc.model.journal import PRIOR, RUN
 from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS

@@ -41,7 +41,7 @@ class Protect(NamedTuple):
     uid: str
 
 
-class ReleaseNode(NamedTuple):
+class Release(NamedTuple):
     """Take back what this run did to protect exactly this node, byte for byte; nothing else."""
 
     node: str
@@ -72,7 +72,7 @@ class Delete(NamedTuple):
     pod: Pod
 
 
-class ReadPod(NamedTuple):
+class Look(NamedTuple):
     """Read this pod now: what is there under its name."""
 
     pod: Pod
@@ -90,7 +90,7 @@ class ListAttachments(NamedTuple):
     node: str
 
 
-OfNode = Cordon | Exclude | Restore | Protect | ReleaseNode
+OfNode = Cordon | Exclude | Restore | Protect | Release
 """What changes a node. Of two that differ in nothing but their kind Python says that they are equal."""
 
 OfPod = Evict | Restart | Delete
@@ -99,7 +99,7 @@ OfPod = Evict | Restart | Delete
 Change = OfNode | OfPod
 """What changes something: it is written down before it is done."""
 
-Act = Change | ReadPod | ListPods | ListAttachments
+Act = Change | Look | ListPods | ListAttachments
 """What is asked of the cluster."""
 
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"

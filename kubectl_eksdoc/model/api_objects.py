@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
+
+from kubectl_eksdoc.model.asked import NOT_ASKED, Unknown
+from kubectl_eksdoc.model.kinds import Resource
 
 Doc = dict[str, Any]
 """A JSON object: a Kubernetes object, or a part of one. Never changed in place once it was handed on."""
@@ -100,3 +104,144 @@ def named(doc: Doc) -> ObjectName:
     """Whatever of it is missing is ""."""
     said = (doc.get("apiVersion"), doc.get("kind"), at(doc, "metadata", "namespace"), at(doc, "metadata", "name"))
     return ObjectName(*(each if isinstance(each, str) else "" for each in said))
+
+
+# Which API versions clients and manifests use, as far as the API server, what is stored in it, and files tell.
+#
+# Of objects it is their metadata, of Helm's releases and of files which objects are in them; never what any of them
+# says.
+
+
+class WrittenBy(str, Enum):
+    """What says so: the surer one first."""
+
+    LAST_APPLIED = "last-applied-configuration"  # the manifest of the last kubectl apply, client side
+    MANAGED_FIELDS = "managedFields"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """That somebody wrote the object as `kind` in `api_version`. `manager`, `operation` (Apply or Update) and `time`
+    (RFC 3339, "" if not told) are those of its entry, "" for the annotation. `subresource`: it wrote only that."""
+
+    by: WrittenBy
+    api_version: str
+    kind: str
+    manager: str = ""
+    operation: str = ""
+    time: str = ""
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenObject:
+    """`signs`: all of them. `kept_by_server`: the API server brings it and keeps it as it should be."""
+
+    of: ObjectName
+    signs: tuple[Written, ...]
+    kept_by_server: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KindUsage:
+    """Those objects of a resource of which at least one sign is of a version that is removed at some time; Unknown
+    where they could not be listed. `lacking`: what else could not be seen of them."""
+
+    resource: Resource
+    objects: tuple[WrittenObject, ...] | Unknown
+    lacking: Unknown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An object of a manifest. `line`: the first of its document, from 1."""
+
+    of: ObjectName
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A part of a manifest that could not be read; `why` in a clause. `template`: it is to be made YAML first."""
+
+    line: int
+    why: str
+    template: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestText:
+    """What is in a text of one or more documents. `path` is "" where it is no file, "-" standard input."""
+
+    path: str
+    documents: tuple[Document, ...] = ()
+    unread: tuple[Unread, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HelmRelease:
+    """A release of Helm in the revision that counts. `manifest` is Unknown where its Secret could not be read, and
+    nothing is known of its `hooks` then."""
+
+    namespace: str
+    name: str
+    revision: int
+    status: str
+    manifest: ManifestText | Unknown
+    hooks: ManifestText = ManifestText("")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiUsage:
+    """Each answer, or why there is none. `requested`: the lines of ``/metrics`` about deprecated APIs, as they are.
+    `manifests`: of the files that the user names."""
+
+    requested: tuple[str, ...] | Unknown = NOT_ASKED
+    written: tuple[KindUsage, ...] = ()
+    releases: tuple[HelmRelease, ...] | Unknown = NOT_ASKED
+    manifests: tuple[ManifestText, ...] = ()
+
+
+# What extends the API: groups that other servers answer for, and custom resources with their versions.
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """Whom the API server calls: a Service, or what is at `url` ("" for a Service)."""
+
+    namespace: str = ""
+    service: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiService:
+    """A group version. `service` is None where the API server answers itself. `available` is the status of its
+    condition of that name, "" without one; `reason` and `message` are the condition's."""
+
+    name: str
+    group: str
+    version: str
+    service: Callee | None = None
+    available: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DefinedVersion:
+    name: str
+    served: bool = False
+    deprecated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A CustomResourceDefinition. `converter` is None where nobody is called to convert its objects; `stored` are the
+    versions in which some of them may lie in etcd (status.storedVersions)."""
+
+    name: str
+    kind: str
+    versions: tuple[DefinedVersion, ...] = ()
+    stored: tuple[str, ...] = ()
+    converter: Callee | None = None

@@ -12,12 +12,10 @@ from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 
 if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
-    from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-    from kubectl_eksdoc.model.api_usage import ApiService, Definition, HelmRelease, KindUsage
+    from kubectl_eksdoc.model.api_objects import ApiService, Definition, Doc, HelmRelease, KindUsage, ObjectName
     from kubectl_eksdoc.model.aws.machines import SaidOptions
     from kubectl_eksdoc.model.budgets import Budget
-    from kubectl_eksdoc.model.changes import ReportedChanges
-    from kubectl_eksdoc.model.interruption import SpotEvent
+    from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
     from kubectl_eksdoc.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
     from kubectl_eksdoc.model.nodes import Node
     from kubectl_eksdoc.model.pods import LogOf, Pod
@@ -41,7 +39,7 @@ def _nothing_said() -> SaidOptions:
 
 def no_changes() -> ReportedChanges:
     """That nothing was asked about the past."""
-    from kubectl_eksdoc.model.changes import ReportedChanges
+    from kubectl_eksdoc.model.interruption import ReportedChanges
 
     return ReportedChanges()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import shlex
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 IN_CLUSTER = "in-cluster"
@@ -51,3 +53,123 @@ class OutageLimits:
     away_s: float
     tell: Callable[[str], object]
     answered: bool = True
+
+
+# Commands as text that can be pasted into a POSIX shell, whatever the names in them hold.
+#
+# Names come from a cluster or a dump, so none of them may end a word, begin a flag or leave the working folder.
+
+
+_UNFIT_FOR_A_FILE = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_FILE = 200  # characters before the ending; file systems take 255 bytes
+
+
+def shell(*words: str) -> str:
+    """The words as one command, each quoted where it must be."""
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def named(kind: str, name: str) -> tuple[str, ...]:
+    """The words by which kubectl finds one object; a name that looks like a flag is joined to its kind."""
+    return (f"{kind}/{name}",) if name.startswith("-") else (kind, name)
+
+
+def kubectl(verb: str, kind: str, name: str, namespace: str = "", *more: str) -> str:
+    """One command about one object; `namespace` "" is that of no namespace."""
+    return shell("kubectl", *verb.split(), *named(kind, name), *in_namespace(namespace), *more)
+
+
+def patch(kind: str, name: str, namespace: str, spec: str, *more: str) -> str:
+    """A merge patch, `spec` being its JSON text."""
+    return kubectl("patch", kind, name, namespace, *more, "--type", "merge", "-p", spec)
+
+
+def saved(kind: str, name: str, namespace: str) -> str:
+    """Writes the object to `file_of` its name in the folder where the command is run."""
+    return f"{kubectl('get', kind, name, namespace, '-o', 'yaml')} > {shlex.quote(file_of(name))}"
+
+
+def file_of(name: str) -> str:
+    """A plain file name for an object: ``web.yaml``."""
+    plain = _UNFIT_FOR_A_FILE.sub("_", name)[:_LONGEST_FILE].lstrip(".-")
+    return f"{plain or 'object'}.yaml"
+
+
+def in_namespace(namespace: str) -> tuple[str, ...]:
+    return ("-n", namespace) if namespace else ()
+
+
+def in_turn(*commands: str) -> str:
+    """One after the other, as long as each of them succeeds."""
+    return " && ".join(commands)
+
+
+def resource_word(kind: str, group: str = "") -> str:
+    """How kubectl is told the kind: ``deployment``, ``rollout.argoproj.io``. Its own groups need no naming."""
+    word = kind.lower()
+    return f"{word}.{group}" if "." in group else word
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTarget:
+    """The words that lead to the same cluster: for ``kubectl eksdoc``, for any other kubectl command, and for one of
+    ours that is of the live cluster alone (``--apply``, ``--active``). `aws`: for awscli, which asks the account of its
+    default profile otherwise; their place is before its service."""
+
+    ours: tuple[str, ...] = ()
+    kubectl: tuple[str, ...] = ()
+    applying: tuple[str, ...] = ()
+    aws: tuple[str, ...] = ()
+
+    def of(self, command: str) -> str:
+        """`command` with the words that it needs, unless it has them: each part of several that are run one after the
+        other, or are piped. What is none of these stays as it is."""
+        if self.aws and self.aws[0] not in command:
+            command = _AWS.sub(lambda found: f"{found.group()}{shell(*self.aws)} ", command)
+        return "".join(each if each in _BETWEEN else self._one(each) for each in _parts(command))
+
+    def _one(self, command: str) -> str:
+        if command.startswith("kubectl eksdoc"):
+            words = self.applying if _OF_LIVE.search(command) else self.ours
+        else:
+            words = self.kubectl if command.startswith("kubectl ") else ()
+        if not words or shell(*words) in command:
+            return command
+        return f"{command} {shell(*words)}"
+
+
+_AWS = re.compile(r"(?:^|(?<= && )|(?<=\$\())aws ")
+"""Where awscli begins, also in the midst of a line."""
+_OF_LIVE = re.compile(r" --(?:apply|active)(?= |\Z)")
+"""Of the live cluster alone."""
+_BETWEEN = (" && ", " | ", " > ")
+
+
+def _parts(command: str) -> Iterator[str]:
+    """Commands, files, and what stands between them; within quotes nothing does. As `shlex.quote` writes them: in
+    single quotes a backslash is itself, and a quote is written in double ones."""
+    begin, quote, at = 0, "", 0
+    while at < len(command):
+        sign = command[at]
+        found = next((each for each in _BETWEEN if command.startswith(each, at)), "") if not quote else ""
+        if found:
+            yield from (command[begin:at], found)
+            begin = at = at + len(found)
+            continue
+        if sign in "'\"" and quote in ("", sign):
+            quote = "" if quote else sign
+        at += 1
+    yield command[begin:]
+
+
+# Which cluster is talked to, before anything was asked of it.
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAddress:
+    """By the kubeconfig and the flags: the context ("" for none) and the server's address. `key` is a digest in hex of
+    what makes out the cluster and who looks at it; two contexts never share one."""
+
+    context: str
+    server: str
+    key: str

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from kubectl_eksdoc.knowledge import read
 from kubectl_eksdoc.model.asked import Confidence
-from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.quantities import Version, parse
 
 _T = TypeVar("_T")
 _Make = Callable[[Any], Any]

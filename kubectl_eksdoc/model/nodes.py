@@ -8,8 +8,8 @@ from datetime import datetime
 from enum import Enum
 
 from kubectl_eksdoc.model.journal import RunNote
+from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.selectors import Labels
-from kubectl_eksdoc.model.versions import Version
 
 HOSTNAME = "kubernetes.io/hostname"
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"

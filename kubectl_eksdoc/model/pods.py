@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
-from kubectl_eksdoc.model.durations import go_duration
-from kubectl_eksdoc.model.placement import NOWHERE_SPECIAL, Placement, Requests
+from kubectl_eksdoc.model.placing import NOWHERE_SPECIAL, Placement, Requests
+from kubectl_eksdoc.model.quantities import go_duration
 from kubectl_eksdoc.model.selectors import Labels
 
 # Containers of single pods: with what they were started, how they fare, and what they printed.

@@ -7,6 +7,8 @@ exact before they are rounded, so an amount is a count of billionths, the smalle
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from datetime import timedelta
 
 NANOS = 10**9
 """Billionths in one."""
@@ -66,3 +68,75 @@ def millis(amount: int) -> int:
 def wholes(amount: int) -> int:
     """Billionths as whole units, rounded up (``Quantity.Value``): bytes, devices, pods."""
     return -(-amount // NANOS)
+
+
+# Durations as Go writes them (``1h30m``, ``1.5h``, ``90s``), and as sentences say them (``22 min``).
+
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART = re.compile(r"([0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(ns|us|µs|μs|ms|s|m|h)")
+_MOST_SECONDS = 2**63 / 1e9  # Go's longest, about 292 years
+
+
+def go_duration(text: str) -> timedelta | None:
+    """What Go's ``time.ParseDuration`` reads; None where it reports an error."""
+    unsigned = text[1:] if text[:1] in ("-", "+") else text
+    if unsigned == "0":
+        return timedelta(0)
+    seconds, at = 0.0, 0
+    while at < len(unsigned):
+        part = _PART.match(unsigned, at)
+        if part is None:
+            return None
+        seconds += float(part[1]) * _SECONDS[part[2]]
+        at = part.end()
+    if not unsigned or seconds >= _MOST_SECONDS:
+        return None
+    return timedelta(seconds=-seconds if text[0] == "-" else seconds)
+
+
+def in_words(seconds: float) -> str:
+    """``22 min``, below two minutes ``95 s``; rounded down, so that "at least" before it is true."""
+    return f"{int(seconds // 60)} min" if seconds >= 120 else f"{int(seconds)} s"
+
+
+# Kubernetes versions as people and kubelets write them: ``v1.33``, ``1.33.1``, ``v1.33.1-eks-1b3e656``.
+
+
+_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:[-+].*)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """`patch` is None where only a minor was named; it sorts before all versions of that minor."""
+
+    major: int
+    minor: int
+    patch: int | None = None
+
+    def __lt__(self, other: Version) -> bool:
+        return self._sorted_by < other._sorted_by
+
+    @property
+    def _sorted_by(self) -> tuple[int, int, int]:
+        return self.major, self.minor, -1 if self.patch is None else self.patch
+
+    def older_than(self, other: Version) -> bool:
+        """True when this kubelet is older than `other`; without a patch there, by minor only."""
+        mine, theirs = (self.major, self.minor), (other.major, other.minor)
+        if mine != theirs or other.patch is None:
+            return mine < theirs
+        return (self.patch or 0) < other.patch
+
+    def __str__(self) -> str:
+        text = f"v{self.major}.{self.minor}"
+        return text if self.patch is None else f"{text}.{self.patch}"
+
+
+def parse(text: str) -> Version | None:
+    """The version in `text`, or None when it is not one."""
+    match = _VERSION.match(text.strip())
+    if not match:
+        return None
+    major, minor, patch = match.groups()
+    return Version(int(major), int(minor), None if patch is None else int(patch))

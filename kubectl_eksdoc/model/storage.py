@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.model.placement import NodeTerm
+from kubectl_eksdoc.model.placing import NodeTerm
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,11 @@ read here). AWSNodeTemplate and Provisioner, which came before, are not read.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -15,6 +19,8 @@ from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.objects import budgets, network, nodes, pods, storage, workloads
 from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import Lean, Meta, Object, moment
 
@@ -140,3 +146,66 @@ def spot_event(doc: Doc) -> SpotEvent | None:
     if about.get("kind") == "Node":
         return SpotEvent(reason, about["name"], when)
     return SpotEvent(reason, "", when, about["name"]) if about.get("kind") == "NodeClaim" else None
+
+
+# For every kind this tool reads: its struct, its projection, and the tuple of `Cluster` its facts go to.
+
+
+Projection = Callable[[Any, SharedTexts], tuple[Any, datetime | None]]
+"""A struct to its fact (for webhooks: a tuple of them) and the newest time it tells, deletion aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    resource: Resource
+    form: type[Object]
+    project: Projection
+    field: str
+    several: bool = False  # one object makes a tuple of facts
+
+
+def _workload(resource: Resource) -> _Kind:
+    project = partial(workloads.workload, kind=resource.kind)
+    return _Kind(resource, workloads.WorkloadObject, project, "workloads")
+
+
+def _webhooks(resource: Resource) -> _Kind:
+    project = partial(network.webhooks, kind=resource.kind)
+    return _Kind(resource, network.WebhooksObject, project, "webhooks", several=True)
+
+
+_KINDS: tuple[_Kind, ...] = (
+    _Kind(kinds.NODES, nodes.NodeObject, nodes.node, "nodes"),
+    _Kind(kinds.PODS, pods.PodObject, pods.pod, "pods"),
+    _Kind(kinds.BUDGETS, budgets.BudgetObject, budgets.budget, "budgets"),
+    _workload(kinds.DEPLOYMENTS),
+    _workload(kinds.REPLICA_SETS),
+    _workload(kinds.STATEFUL_SETS),
+    _workload(kinds.DAEMON_SETS),
+    _workload(kinds.REPLICATION_CONTROLLERS),
+    _Kind(kinds.JOBS, workloads.JobObject, workloads.job, "jobs"),
+    _Kind(kinds.VOLUMES, storage.VolumeObject, storage.volume, "volumes"),
+    _Kind(kinds.CLAIMS, storage.ClaimObject, storage.claim, "claims"),
+    _Kind(kinds.STORAGE_CLASSES, storage.StorageClassObject, storage.storage_class, "storage_classes"),
+    _Kind(kinds.CSI_NODES, storage.CSINodeObject, storage.csi_node, "csi_nodes"),
+    _Kind(kinds.VOLUME_ATTACHMENTS, storage.AttachmentObject, storage.volume_attachment, "volume_attachments"),
+    _Kind(kinds.NAMESPACES, network.NamespaceObject, network.namespace, "namespaces"),
+    _Kind(kinds.PRIORITY_CLASSES, network.PriorityObject, network.priority_class, "priority_classes"),
+    _Kind(kinds.LEASES, network.LeaseObject, network.lease, "leases"),
+    _Kind(kinds.AUTOSCALERS, workloads.AutoscalerObject, workloads.autoscaler, "autoscalers"),
+    _Kind(kinds.SERVICES, network.ServiceObject, network.service, "services"),
+    _Kind(kinds.ENDPOINT_SLICES, network.SliceObject, network.endpoint_slice, "endpoint_slices"),
+    _webhooks(kinds.VALIDATING_WEBHOOKS),
+    _webhooks(kinds.MUTATING_WEBHOOKS),
+    _Kind(kinds.TARGET_GROUP_BINDINGS, network.BindingObject, network.target_group_binding, "target_group_bindings"),
+    _Kind(kinds.SECURITY_GROUP_POLICIES, Object, network.security_group_policy, "security_group_policies"),
+    _Kind(kinds.ENI_CONFIGS, Object, network.eni_config, "eni_configs"),
+    _Kind(kinds.NODE_POOLS, NodePoolObject, node_pool, "node_pools"),
+    _Kind(kinds.NODE_CLASSES, NodeClassObject, node_class, "node_classes"),
+    _Kind(kinds.CRON_JOBS, workloads.CronJobObject, workloads.cron_job, "cron_jobs"),
+    _Kind(kinds.API_SERVICES, network.ApiServiceObject, network.api_service, "api_services"),
+    _Kind(kinds.DEFINITIONS, network.DefinitionObject, network.definition, "definitions"),
+)
+
+BY_RESOURCE: dict[Resource, _Kind] = {kind.resource: kind for kind in _KINDS}
+FIELDS: tuple[str, ...] = tuple(dict.fromkeys(kind.field for kind in _KINDS))

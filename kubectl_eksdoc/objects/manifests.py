@@ -17,9 +17,18 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.amazon.upgrades.written_versions import KEPT_BY_SERVER, LAST_APPLIED, row_of, written
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, text_at
-from kubectl_eksdoc.model.api_usage import Document, HelmRelease, ManifestText, Unread, WrittenObject
+from kubectl_eksdoc.amazon.upgrades.written_kinds import KEPT_BY_SERVER, LAST_APPLIED, row_of, written
+from kubectl_eksdoc.model.api_objects import (
+    Doc,
+    Document,
+    HelmRelease,
+    ManifestText,
+    ObjectName,
+    Unread,
+    WrittenObject,
+    at,
+    text_at,
+)
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.objects.structs import Lean
@@ -392,7 +401,7 @@ def _inflated(packed: bytes) -> bytes:
 
 # In which versions an object was written: made of its metadata, of which nothing else is kept.
 #
-# Source: amazon.upgrades.written_versions.
+# Source: amazon.upgrades.written_kinds.
 
 
 def written_object(doc: Doc, kind: str, api_version: str) -> WrittenObject | None:

@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 import msgspec
 
 from kubectl_eksdoc.model import journal as run_notes
-from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.journal import RunNote, is_namespace, is_run_id
 from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
-from kubectl_eksdoc.model.placement import PODS
+from kubectl_eksdoc.model.placing import PODS
 from kubectl_eksdoc.model.workloads import RebootLock
-from kubectl_eksdoc.objects.resources import Quantity, allocatable, amounts
+from kubectl_eksdoc.objects.placement import Quantity, allocatable, amounts
 from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, Time, condition, newest_of
 
@@ -81,7 +81,7 @@ def node(given: NodeObject, share: SharedTexts) -> tuple[Node, datetime | None]:
         unschedulable=bool(spec.unschedulable),
         taints=tuple(Taint(text(t.key), text(t.value), text(t.effect)) for t in spec.taints or ()),
         ready=text(ready.status if ready else None) or "Unknown",
-        kubelet=versions.parse(kubelet),
+        kubelet=quantities.parse(kubelet),
         kubelet_text=kubelet,
         os_image=text(info.os_image),
         runtime=text(info.container_runtime_version),

@@ -5,24 +5,222 @@ Whole containers cannot be the key: each pod mounts its own service account toke
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
-from kubectl_eksdoc.model.placement import (
+from kubectl_eksdoc.model.placing import (
+    CPU,
     DEFAULT_SCHEDULER,
+    EPHEMERAL_STORAGE,
+    MEMORY,
     NOWHERE_SPECIAL,
     HostPort,
     NodeDemand,
+    NodeTerm,
     Placement,
     PodTerm,
+    Requests,
     Spread,
 )
-from kubectl_eksdoc.model.placement import NodeTerm as Term
-from kubectl_eksdoc.objects.affinity import AffinityEntry, SpreadEntry, node_terms, pod_terms, spreads
+from kubectl_eksdoc.model.placing import NodeTerm as Term
+from kubectl_eksdoc.model.quantities import InvalidQuantity, millis, nanos, wholes
+from kubectl_eksdoc.model.selectors import Requirement
 from kubectl_eksdoc.objects.pod_details import Calling
-from kubectl_eksdoc.objects.resources import NOTHING, Amounts, Quantity, amounts, requests
-from kubectl_eksdoc.objects.structs import MOST, NO_RAW, InternedTexts, Lean, RawCache
+from kubectl_eksdoc.objects.structs import (
+    MOST,
+    NO_RAW,
+    Expression,
+    InternedTexts,
+    LabelSelector,
+    Lean,
+    RawCache,
+    RawError,
+    selector,
+)
+
+# What a pod's spec says about nodes and other pods: selectors, required affinity terms, spread constraints.
+
+
+class AffinityTerm(Lean):
+    match_expressions: list[Expression] | None = None
+    match_fields: list[Expression] | None = None
+
+
+class NodeSelector(Lean):
+    node_selector_terms: list[AffinityTerm] | None = None
+
+
+class NodeAffinityEntry(Lean, rename={"required": "requiredDuringSchedulingIgnoredDuringExecution"}):
+    required: NodeSelector | None = None
+
+
+class PodTermEntry(Lean):
+    topology_key: str | None = None
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] | None = None
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
+
+
+class PodTermsEntry(Lean, rename={"required": "requiredDuringSchedulingIgnoredDuringExecution"}):
+    required: list[PodTermEntry] | None = None
+
+
+class AffinityEntry(Lean):
+    """spec.affinity; what is only preferred decides nothing and is skipped."""
+
+    node_affinity: NodeAffinityEntry | None = None
+    pod_affinity: PodTermsEntry | None = None
+    pod_anti_affinity: PodTermsEntry | None = None
+
+
+class SpreadEntry(Lean):
+    topology_key: str | None = None
+    max_skew: int | None = None
+    when_unsatisfiable: str | None = None
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: list[str] | None = None
+
+
+def node_terms(given: NodeSelector | None, share: InternedTexts) -> tuple[NodeTerm, ...] | None:
+    """None where there is no node selector at all, which is not the same as one without terms."""
+    if given is None:
+        return None
+    return tuple(
+        NodeTerm(_requirements(t.match_expressions, share), _requirements(t.match_fields, share))
+        for t in given.node_selector_terms or ()
+    )
+
+
+def pod_terms(given: PodTermsEntry | None, share: InternedTexts) -> tuple[PodTerm, ...]:
+    return tuple(_pod_term(t, share) for t in (given.required if given else None) or ())
+
+
+def spreads(given: list[SpreadEntry], share: InternedTexts) -> tuple[Spread, ...]:
+    """The constraints that forbid; ScheduleAnyway only prefers."""
+    return tuple(
+        Spread(
+            topology_key=share.text(c.topology_key),
+            max_skew=1 if c.max_skew is None else c.max_skew,
+            selector=selector(c.label_selector),
+            min_domains=1 if c.min_domains is None else c.min_domains,
+            honours_affinity=c.node_affinity_policy != "Ignore",
+            honours_taints=c.node_taints_policy == "Honor",
+            match_keys=share.texts(c.match_label_keys),
+        )
+        for c in given
+        if c.when_unsatisfiable == "DoNotSchedule"
+    )
+
+
+def _pod_term(given: PodTermEntry, share: InternedTexts) -> PodTerm:
+    chosen = given.namespace_selector
+    return PodTerm(
+        topology_key=share.text(given.topology_key),
+        selector=selector(given.label_selector),
+        namespaces=share.texts(given.namespaces),
+        namespace_selector=None if chosen is None else selector(chosen),
+        match_keys=share.texts(given.match_label_keys),
+        mismatch_keys=share.texts(given.mismatch_label_keys),
+    )
+
+
+def _requirements(given: list[Expression] | None, share: InternedTexts) -> tuple[Requirement, ...]:
+    text = share.text
+    return tuple(Requirement(text(e.key), text(e.operator), share.texts(e.values)) for e in given or ())
+
+
+# What a pod's containers ask for, added up as the scheduler adds it, and what a node has to give.
+
+
+Quantity = str | int | float
+Amounts = Mapping[str, int]
+"""Billionths by resource: sums must be exact before they are rounded."""
+
+NOTHING: Amounts = {}
+HUGE_PAGES = "hugepages-"
+
+
+def amounts(given: Mapping[str, Quantity | None], path: str) -> Amounts:
+    """Billionths of each resource.
+
+    Raises:
+        RawError: one of them is not an amount.
+    """
+    found = {}
+    for name, text in given.items():
+        try:
+            found[name] = nanos(str(text)) if text is not None else 0
+        except InvalidQuantity as error:
+            raise RawError(f"{error} - at `{path}.{name}`") from error
+    return found
+
+
+def requests(
+    containers: Iterable[Amounts], inits: Iterable[tuple[Amounts, bool]], pod: Amounts, overhead: Amounts
+) -> Requests:
+    """What the pod takes off a node; `inits` are in their order, each with whether it keeps running (a sidecar).
+
+    As ``PodRequests`` of component-helpers/resource/helpers.go: containers run together, init containers one after
+    the other beside the sidecars started before them; requests of the pod itself replace the sum; overhead is on top.
+    """
+    total: dict[str, int] = {}
+    for each in containers:
+        _add(total, each)
+    peak: dict[str, int] = {}
+    sidecars: dict[str, int] = {}
+    for each, stays in inits:
+        if stays:
+            _add(total, each)
+            _add(sidecars, each)
+            moment = sidecars
+        else:
+            moment = dict(sidecars)
+            _add(moment, each)
+        _raise_to(peak, moment)
+    _raise_to(total, peak)
+    total.update({name: amount for name, amount in pod.items() if _for_pods(name)})
+    _add(total, overhead)
+    others = {name: wholes(amount) for name, amount in total.items() if is_scalar(name)}
+    return Requests(
+        cpu=millis(total.get(CPU, 0)),
+        memory=wholes(total.get(MEMORY, 0)),
+        ephemeral=wholes(total.get(EPHEMERAL_STORAGE, 0)),
+        others=tuple(sorted((name, amount) for name, amount in others.items() if amount)),
+    )
+
+
+def allocatable(given: Amounts) -> dict[str, int]:
+    """Cpu in millicores, everything else in whole units."""
+    return {name: millis(amount) if name == CPU else wholes(amount) for name, amount in given.items()}
+
+
+def is_scalar(name: str) -> bool:
+    """Whether the scheduler counts it by its name (``IsScalarResourceName``): huge pages and what has a domain."""
+    return name.startswith((HUGE_PAGES, "attachable-volumes-")) or ("/" in name and not name.startswith("requests."))
+
+
+def _for_pods(name: str) -> bool:
+    """Resources that may be asked for by the pod as a whole (``IsSupportedPodLevelResource``)."""
+    return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES)
+
+
+def _add(total: dict[str, int], more: Amounts) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise_to(total: dict[str, int], least: Amounts) -> None:
+    for name, amount in least.items():
+        if amount > total.get(name, 0):
+            total[name] = amount
+
 
 Affinity = tuple[tuple[Term, ...] | None, tuple[PodTerm, ...], tuple[PodTerm, ...]]
 NO_DEMAND: Affinity = (None, (), ())

@@ -48,7 +48,7 @@ class FactDecoder:
 
     def __init__(self) -> None:
         # Imported late: documents alone must not pay for the forms of all kinds.
-        from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
+        from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
         from kubectl_eksdoc.objects.sharing import SharedTexts
 
         self._share, self._kinds = SharedTexts(), BY_RESOURCE

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from kubectl_eksdoc.model.change_journal import SavedChange, State
-from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
 from kubectl_eksdoc.render.result import KindResult, Printed, Text
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
-from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import Tone, counted
 
 _TONES = {State.OPEN: Tone.WARN, State.FAILED: Tone.BAD, State.DONE: Tone.GOOD}
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.coredns_lameduck.file import CorefileRead
+from kubectl_eksdoc.coredns_lameduck.shutdown import CorefileRead
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.report import PLAIN, Backend, Findings, Head, Report, Section
 from kubectl_eksdoc.render.result import FindingResult, KindResult, Meta, Positive, Printed, Text, Texts

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.encode import to_json, to_yaml
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 
 View = TypeVar("View")
 

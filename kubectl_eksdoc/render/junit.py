@@ -14,8 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding, Suppression
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import clean, rfc3339
+from kubectl_eksdoc.render.text import Look, clean, rfc3339
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write (2.2, Char)."""

@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.render.identity import NO_CLUSTER, UNKNOWN, called, named
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.result import NO_CLUSTER, UNKNOWN, called, named
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
-from kubectl_eksdoc.render.text import clean, rfc3339
+from kubectl_eksdoc.render.text import Look, clean, rfc3339
 
 _ACTIVE = re.compile(r"[\\`*\[\]<>|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _OPENING = re.compile(r"^(\s*)(?:([-+#=:])|(\d+)([.)])(?=\s|$))")

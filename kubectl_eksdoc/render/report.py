@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.render.encode import to_json, to_yaml
-from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import (
     MARGIN,
     MOST_ROWS,
@@ -28,7 +27,7 @@ from kubectl_eksdoc.render.tables import (
     told,
     unmarked,
 )
-from kubectl_eksdoc.render.text import cut, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, cut, shown, wrap
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
@@ -156,7 +155,7 @@ class Report:
     @property
     def origin(self) -> str:
         """Which cluster, by what data, by which tool; "" where that is not said."""
-        from kubectl_eksdoc.render.identity import origin
+        from kubectl_eksdoc.render.result import origin
 
         cluster: Cluster | None = getattr(self, "cluster", None)
         return "" if cluster is None else origin(cluster, getattr(self, "tool_version", ""))

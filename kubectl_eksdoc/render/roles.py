@@ -10,15 +10,14 @@ from typing import ClassVar
 
 from kubectl_eksdoc.in_cluster import KINDS, InClusterCommand
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.selectors import Selector
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.encode import Json, plain_value, to_json, to_yaml
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import block
 from kubectl_eksdoc.render.report import Backend, OwnFormat, Report
-from kubectl_eksdoc.render.text import clean
+from kubectl_eksdoc.render.text import Look, clean
 
 _API = "rbac.authorization.k8s.io/v1"
 

@@ -17,10 +17,9 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Suppression
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Suppression
 from kubectl_eksdoc.render.encode import Json, to_json
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 
 Fields = dict[str, Json]
 

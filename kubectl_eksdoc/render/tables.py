@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import cut, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, cut, shown, wrap
 
 _GAP = 2
 

@@ -9,9 +9,9 @@ from kubectl_eksdoc.model.asked import Unknown
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import VerifiedCluster
-    from kubectl_eksdoc.aws.live import LiveAws
+    from kubectl_eksdoc.aws.refusals import LiveAws
     from kubectl_eksdoc.kube.identity import AwsRequest
-    from kubectl_eksdoc.model.aws.access import AwsAccess
+    from kubectl_eksdoc.model.aws.clusters import AwsAccess
     from kubectl_eksdoc.model.aws.questions import AwsOperation
     from kubectl_eksdoc.model.connection import Connection
 
@@ -36,7 +36,7 @@ def open_live(connection: Connection, wanted: AwsRequest) -> LiveAws:
     Raises:
         ConfigError, UsageError: as `believe_live`.
     """
-    from kubectl_eksdoc.aws.live import LiveAws
+    from kubectl_eksdoc.aws.refusals import LiveAws
     from kubectl_eksdoc.kube.identity import aws_access
     from kubectl_eksdoc.kube.target import of_this_process
 
@@ -95,7 +95,7 @@ class DemoAnswers:
     @property
     def access(self) -> AwsAccess:
         from kubectl_eksdoc.embedded.demo.reader import IDENTITY, account
-        from kubectl_eksdoc.model.aws.access import AwsAccess
+        from kubectl_eksdoc.model.aws.clusters import AwsAccess
 
         who = IDENTITY
         return AwsAccess(who.cluster, who.region, "demo", account=who.account, server=account()["endpoint"])
@@ -103,7 +103,7 @@ class DemoAnswers:
     def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """As `aws.asking.Aws.ask`."""
         from kubectl_eksdoc.aws.refusals import refused
-        from kubectl_eksdoc.embedded.demo.account import AwsErrorResponse, ask
+        from kubectl_eksdoc.embedded.demo.reader import AwsErrorResponse, ask
 
         try:
             return ask(self._scene, question.service, question.operation, parameters)

@@ -44,9 +44,8 @@ class SnapshotScene:
         from kubectl_eksdoc.host.archives.snapshot import file_in
         from kubectl_eksdoc.model.cluster import ClusterAnswers
         from kubectl_eksdoc.model.kinds import PODS
-        from kubectl_eksdoc.objects.answers import BadAnswers, read
         from kubectl_eksdoc.objects.held import HeldPods
-        from kubectl_eksdoc.objects.held_answers import HeldAnswers
+        from kubectl_eksdoc.objects.held_answers import BadAnswers, HeldAnswers, read
 
         body = file_in(self.path, self.scene, CLUSTER_ANSWERS)
         try:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.api_usage import HelmRelease, KindUsage
+from kubectl_eksdoc.model.api_objects import Doc, HelmRelease, KindUsage, ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.changes import ReportedChanges
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.pods import Container, LogOf
 

@@ -10,10 +10,9 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.host.cache import LastViews
     from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.connection import Connection, OutageLimits
+    from kubectl_eksdoc.model.connection import ClusterAddress, Connection, OutageLimits
     from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.snapshots import LastView, Scene, Snapshot
-    from kubectl_eksdoc.model.whereabouts import ClusterAddress
     from kubectl_eksdoc.objects.raw_objects import RawObjects
     from kubectl_eksdoc.session.ports import ClusterReader
 

@@ -13,8 +13,7 @@ from kubectl_eksdoc.simulator.controllers import Controller, Loop, VirtualTime, 
 from kubectl_eksdoc.simulator.disruptions import DisruptionController, Evictions, StaleTargets
 from kubectl_eksdoc.simulator.kubelets import Kubelets, KubeletTimes, Pulling, every_image, none_is
 from kubectl_eksdoc.simulator.registry import FactSource, Registry
-from kubectl_eksdoc.simulator.roster import NodeRoster
-from kubectl_eksdoc.simulator.scheduling import Scheduler
+from kubectl_eksdoc.simulator.scheduling import NodeRoster, Scheduler
 from kubectl_eksdoc.simulator.store import Key, Listener, Names, Store, StoredItem, Traits, by_resource
 
 

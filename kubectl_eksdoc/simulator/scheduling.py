@@ -6,21 +6,27 @@ are tried again when a node or a pod that is in the way changes (the queue of un
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import log
 
+from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy, Occupancy
-from kubectl_eksdoc.kubernetes.scheduling.pod_classes import PodClass
+from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placement import CPU, DEFAULT_SCHEDULER, MEMORY
-from kubectl_eksdoc.model.pods import ControllerOwner
-from kubectl_eksdoc.simulator.registry import NAMESPACES, PODS, FactSource, Registry, with_condition
-from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
+from kubectl_eksdoc.model.placing import CPU, DEFAULT_SCHEDULER, MEMORY
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod
+from kubectl_eksdoc.model.selectors import Labels
+from kubectl_eksdoc.model.workloads import Workload
+from kubectl_eksdoc.simulator.registry import NAMESPACES, FactSource, Registry, with_condition
+from kubectl_eksdoc.simulator.registry import PODS as REGISTRY_PODS
+from kubectl_eksdoc.simulator.store import Key, Store, StoreChange, StoreChangeKind, StoredItem
 
 # Which of the nodes that fit the scheduler prefers: where few pods of the same controller are, and much is left.
 #
@@ -96,7 +102,7 @@ _STORAGE = (
 class Scheduler:
     """A `Controller` whose keys are pods'. Keeps who is where up to date by itself."""
 
-    resources = (PODS, NODES, NAMESPACES, *_STORAGE)
+    resources = (REGISTRY_PODS, NODES, NAMESPACES, *_STORAGE)
 
     def __init__(self, registry: Registry, facts: FactSource) -> None:
         self._registry = registry
@@ -108,7 +114,7 @@ class Scheduler:
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
         item = change.item
-        if item.resource == PODS:
+        if item.resource == REGISTRY_PODS:
             yield from self._pod_changed(change)
             return
         if item.resource == NODES:
@@ -119,7 +125,7 @@ class Scheduler:
         yield from self._again()
 
     def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(PODS, key)
+        item = self._registry.store.get(REGISTRY_PODS, key)
         if item is None or not _is_ours(item):
             self._unschedulable.pop(key, None)
             return None
@@ -196,7 +202,7 @@ class Scheduler:
         self._occupancy = made = Occupancy(nodes, spaces, self._storage())
         self._placed.clear()
         self._replicas.clear()
-        for item in store.list(PODS):
+        for item in store.list(REGISTRY_PODS):
             self._place(item, there=True)
         return made
 
@@ -243,3 +249,136 @@ def _unschedulable(doc: Doc, said: str, now: str) -> Doc:
 
 def _conditions(doc: Doc) -> list[Doc]:
     return list(at(doc, "status", "conditions") or ())
+
+
+# Who is there, kept up to date with the store: pods by their labels and by node, budgets by namespace, scales.
+
+
+PODS = kinds.PODS.full_name
+BUDGETS = kinds.BUDGETS.full_name
+SCALED = (kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS, kinds.REPLICATION_CONTROLLERS)
+
+_LabelSet = tuple[tuple[str, str], ...]
+
+
+class _Namespace:
+    """Pods by their labels, budgets by name, and which of both belong together; pods of one workload share labels."""
+
+    __slots__ = ("alike", "budgets", "guarded", "guards")
+
+    def __init__(self) -> None:
+        self.alike: dict[_LabelSet, dict[Key, None]] = {}
+        self.budgets: dict[str, Budget] = {}
+        self.guards: dict[_LabelSet, list[str]] = {}  # names of budgets, sorted; of labels that any pod ever had
+        self.guarded: dict[str, dict[_LabelSet, None]] = {}  # the same the other way round
+
+    def guards_of(self, labels: _LabelSet) -> list[str]:
+        found = self.guards.get(labels)
+        if found is None:
+            found = self.guards[labels] = [n for n in sorted(self.budgets) if _selects(self.budgets[n], labels)]
+            for name in found:
+                self.guarded[name][labels] = None
+        return found
+
+    def learn(self, budget: Budget) -> None:
+        """A budget that is new, or has changed."""
+        before = self.budgets.get(budget.name)
+        self.budgets[budget.name] = budget
+        if before is not None and before.selector == budget.selector:
+            return
+        if before is not None:
+            self.forget(budget.name)
+            self.budgets[budget.name] = budget
+        mine = self.guarded[budget.name] = {labels: None for labels in self.guards if _selects(budget, labels)}
+        for labels in mine:
+            insort(self.guards[labels], budget.name)
+
+    def forget(self, name: str) -> None:
+        self.budgets.pop(name, None)
+        for labels in self.guarded.pop(name, ()):
+            self.guards[labels].remove(name)
+
+
+class NodeRoster:
+    """Mutable: it listens to the store, and must be made before anybody who asks it and listens, too."""
+
+    def __init__(self, store: Store, facts: FactSource) -> None:
+        self._facts = facts
+        self._pods: dict[Key, Pod] = {}
+        self._namespaces: dict[str, _Namespace] = defaultdict(_Namespace)
+        self._workloads: dict[tuple[str, str, str], Workload] = {}
+        self._kinds = {resource.full_name: resource.kind for resource in SCALED}
+        self.scales = Scales(self._workloads, {}, complete=True)
+        for resource in (PODS, BUDGETS, *self._kinds):
+            for item in store.list(resource):
+                self._note(item, there=True)
+        store.listen(lambda change: self._note(change.item, change.what is not StoreChangeKind.DELETED))
+
+    def pod(self, key: Key) -> Pod | None:
+        return self._pods.get(key)
+
+    def selected(self, budget: Budget) -> list[Pod]:
+        """The pods that `budget`, one of those that are there, selects."""
+        within = self._namespaces[budget.namespace]
+        alike = (within.alike.get(labels, {}) for labels in within.guarded.get(budget.name, ()))
+        return [self._pods[key] for keys in alike for key in keys]
+
+    def guards(self, namespace: str, labels: Labels) -> list[Budget]:
+        """The budgets that select pods with those labels, by name."""
+        within = self._namespaces[namespace]
+        return [within.budgets[name] for name in within.guards_of(_label_set(labels))]
+
+    def budget(self, key: Key) -> Budget | None:
+        return self._namespaces[key[0]].budgets.get(key[1])
+
+    def _note(self, item: StoredItem, there: bool) -> None:
+        if item.resource == PODS:
+            self._note_pod(item, there)
+        elif item.resource == BUDGETS:
+            within = self._namespaces[item.key[0]]
+            if there:
+                within.learn(self._facts.budget(item))
+            else:
+                within.forget(item.key[1])
+        elif item.resource in self._kinds:
+            key = (self._kinds[item.resource], *item.key)
+            if there:
+                self._workloads[key] = self._facts.workload(item)
+            else:
+                self._workloads.pop(key, None)
+
+    def _note_pod(self, item: StoredItem, there: bool) -> None:
+        before = self._pods.get(item.key)
+        now = self._facts.pod(item) if there else None
+        within = self._namespaces[item.key[0]]
+        if before is not None and (now is None or now.labels != before.labels):
+            labels = _label_set(before.labels)
+            del within.alike[labels][item.key]
+            if not within.alike[labels]:
+                del within.alike[labels]
+        if now is None:
+            self._pods.pop(item.key, None)
+            return
+        self._pods[item.key] = now
+        labels = _label_set(now.labels)
+        within.guards_of(labels)
+        within.alike.setdefault(labels, {})[item.key] = None
+
+
+def _selects(budget: Budget, labels: _LabelSet) -> bool:
+    """policy/v1: an empty selector selects all, an invalid one none."""
+    return budget.selector.valid and budget.selector.matches(dict(labels))
+
+
+def _label_set(labels: Labels) -> _LabelSet:
+    return tuple(sorted(labels.items()))
+
+
+def labels_in(change: StoreChange) -> Iterator[Labels]:
+    """The object's labels after `change`, and before if they were others."""
+    now: Labels = at(change.item.doc, "metadata", "labels") or {}
+    yield now
+    if change.before is not None:
+        before: Labels = at(change.before.doc, "metadata", "labels") or {}
+        if before != now:
+            yield before

@@ -21,12 +21,12 @@ from kubectl_eksdoc.session.sources import Progress, SourceChoice
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import AwsClient
     from kubectl_eksdoc.aws.believing import VerifiedCluster
-    from kubectl_eksdoc.aws.live import LiveAws
     from kubectl_eksdoc.aws.recorded import Recorder
+    from kubectl_eksdoc.aws.refusals import LiveAws
     from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
-    from kubectl_eksdoc.model.aws.access import AwsAccess
+    from kubectl_eksdoc.model.aws.clusters import AwsAccess
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.objects.raw_objects import RawObjects
@@ -160,7 +160,7 @@ class _Taking:
         recording: SnapshotRecorder,
         left_out: Mapping[str, str],
     ) -> Scene:
-        from kubectl_eksdoc.objects.answers import written
+        from kubectl_eksdoc.objects.held_answers import written
 
         self._file.file(scene, CLUSTER_ANSWERS, self.without_secrets(written(recording.answers())))
         why, calls = (of_aws, 0) if isinstance(of_aws, Unknown) else (None, len(of_aws.recorder))
@@ -276,7 +276,7 @@ class _Asking:
 def _keep() -> KeptAnnotations:
     from secrets import token_bytes
 
-    from kubectl_eksdoc.aws.charts import variables
+    from kubectl_eksdoc.aws.addon_side import variables
     from kubectl_eksdoc.kubernetes.keeping import VARIABLES, Digests, KeptAnnotations
 
     return KeptAnnotations(Digests(token_bytes(32)), variables=VARIABLES | variables())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 
 from kubectl_eksdoc.addon_diff import read as addons
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
 from kubectl_eksdoc.check import read as check
 from kubectl_eksdoc.check.registry import ALL, chosen
 from kubectl_eksdoc.check.way import UpgradePath
@@ -16,9 +16,9 @@ from kubectl_eksdoc.imds_probe import read as metadata
 from kubectl_eksdoc.interruption import read as interruption
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.check_needs import FURTHER, CheckNeed
-from kubectl_eksdoc.model.commands import CommandTarget
+from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.session.session import ClusterSession
 
 _OF_API = frozenset((CheckNeed.API_WRITTEN, CheckNeed.API_GONE))

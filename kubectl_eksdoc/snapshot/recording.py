@@ -8,13 +8,11 @@ from typing import Any, Protocol
 
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe import programs
-from kubectl_eksdoc.interruption import signs
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.api_usage import HelmRelease, KindUsage
+from kubectl_eksdoc.interruption import spot
+from kubectl_eksdoc.model.api_objects import Doc, HelmRelease, KindUsage, ObjectName
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.model.changes import ReportedChanges
 from kubectl_eksdoc.model.cluster import ClusterAnswers
-from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.session.session import ClusterSession
@@ -153,5 +151,5 @@ class SnapshotRecorder:
         return "".join(f"{line}\n" if any(read_in(line) for read_in in _READ) else "\n" for line in lines)
 
 
-_READ = (programs.tells, shutdown.tells, signs.tells)
+_READ = (programs.tells, shutdown.tells, spot.tells)
 _JUDGED_METRICS = "karpenter_interruption_"

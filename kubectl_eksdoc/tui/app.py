@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
-from kubectl_eksdoc.tui.first import FirstScreen
 from kubectl_eksdoc.tui.framed import FramedApp
-from kubectl_eksdoc.tui.opening import Opening
+from kubectl_eksdoc.tui.opening import FirstScreen, Opening
 
 if TYPE_CHECKING:  # `_load` brings them
     from kubectl_eksdoc.tui.offline import OfflineScreen
@@ -143,7 +142,7 @@ class EksdocApp(FramedApp):
         elif self.opening.live is not None:
             self._reader.list_contexts(self.opening.live)
         else:
-            from kubectl_eksdoc.tui.reasons import NO_CONTEXTS
+            from kubectl_eksdoc.tui.rights import NO_CONTEXTS
 
             self.notify(NO_CONTEXTS, timeout=4)
 

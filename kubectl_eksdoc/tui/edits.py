@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.drain.nodes import IMAGE
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.model.versions import parse
+from kubectl_eksdoc.model.quantities import parse
 from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words
-from kubectl_eksdoc.tui.choice import EditHistory
-from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.model import EditHistory, Model
 
 Edited = EditHistory | str
 

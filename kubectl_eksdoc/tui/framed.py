@@ -18,8 +18,7 @@ from textual.screen import ModalScreen
 from textual.theme import Theme
 from textual.widgets import Static
 
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import Look, shown
 
 # The terminal that the screens are in, which may go away under them: Textual by itself would wait for it for ever, and
 # a run would go on that nobody sees.
@@ -210,8 +209,6 @@ class FramedApp(App[int]):
         usual = super().get_driver_class()
         if usual.__name__ != "LinuxDriver":  # of macOS, too; not of Windows
             return usual
-        # REMOVED
-
         return TerminalDriver
 
     def hear_signals(self) -> None:

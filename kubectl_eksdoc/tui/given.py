@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kubectl_eksdoc.drain.nodes import natural, select
 from kubectl_eksdoc.drain.policy import Targeting
-from kubectl_eksdoc.drain.verdicts.assuming import with_assumed_budgets
+from kubectl_eksdoc.drain.verdicts.said import with_assumed_budgets
 from kubectl_eksdoc.drain.what_if import WhatIf
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.plan import DrainView, as_given
-from kubectl_eksdoc.tui.choice import PlanInput
+from kubectl_eksdoc.tui.model import PlanInput
 from kubectl_eksdoc.tui.opening import Opening
 
 

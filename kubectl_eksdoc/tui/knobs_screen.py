@@ -12,14 +12,13 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import Look, shown
 from kubectl_eksdoc.tui import words
 from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.knobs import BY_ID
 from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets import sheet
-from kubectl_eksdoc.tui.widgets.head import HeadLine
+from kubectl_eksdoc.tui.sheets import pods
+from kubectl_eksdoc.tui.widgets.foot import HeadLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
 FOOT = "h l ← → turn  z undo  Z redo  C copy  esc back  j k next"
@@ -72,7 +71,7 @@ class KnobsScreen(ModalScreen[None]):
 
     def show(self, model: Model) -> None:
         """Of the choice as it is."""
-        self.query_one(LineTable).show(sheet.sheet(model.choice.ask.policy))
+        self.query_one(LineTable).show(pods.sheet(model.choice.ask.policy))
         self.query_one("#form-line", HeadLine).show(words.plan_line(model), " · ")
         self._say("form-foot", FOOT)
 

@@ -9,20 +9,18 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
 
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import Look, shown
 from kubectl_eksdoc.tui import unreached
 from kubectl_eksdoc.tui.help import AS_IT_COMES, HelpScreen
 from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
-from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.model import LookAway, Model, OtherContexts, ReadAnew
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import NotRead
-from kubectl_eksdoc.tui.reasons import NO_CONTEXTS
-from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.rights import NO_CONTEXTS
+from kubectl_eksdoc.tui.sheets.pods import Line
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.foot import FootBar
 from kubectl_eksdoc.tui.widgets.panel import Prose
-from kubectl_eksdoc.tui.wishes import LookAway, OtherContexts, ReadAnew
 
 _HERE = ("t", "o", "q", "x", "ctrl+r", "question_mark", "escape")
 

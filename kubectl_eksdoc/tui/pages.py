@@ -12,13 +12,12 @@ from textual.containers import Horizontal, Vertical
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.findings import command_of, of_budget
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.roles import starter_budgets
-from kubectl_eksdoc.render.text import counted, cut, shown, wrap
+from kubectl_eksdoc.render.text import Look, counted, cut, shown, wrap
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets import budgets, nodes, pods, waves
-from kubectl_eksdoc.tui.sheets.sheet import EMPTY, Sheet, text_sheet
+from kubectl_eksdoc.tui.sheets.pods import EMPTY, Sheet, text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
 

@@ -18,15 +18,13 @@ from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.drain.findings import assumed_fixed, no_longer
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import in_brief
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import sentences, shown
-from kubectl_eksdoc.tui.choice import EditHistory, PlanInput
+from kubectl_eksdoc.render.text import Look, sentences, shown
 from kubectl_eksdoc.tui.given import NamedSelection
-from kubectl_eksdoc.tui.model import PlannedCluster, PlanOfInput
+from kubectl_eksdoc.tui.model import EditHistory, PlanInput, PlannedCluster, PlanOfInput
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import ClusterChanged, Notice, WatchEnded, WatchLost, WatchStarted
 from kubectl_eksdoc.tui.reading import ScreenReads
-from kubectl_eksdoc.tui.sheets.prepared import prepare
+from kubectl_eksdoc.tui.sheets.waves import prepare
 from kubectl_eksdoc.tui.shell import Shell
 
 

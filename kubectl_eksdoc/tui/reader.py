@@ -33,8 +33,8 @@ from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.model.connection import ClusterAddress
     from kubectl_eksdoc.model.permissions import Permission
-    from kubectl_eksdoc.model.whereabouts import ClusterAddress
     from kubectl_eksdoc.tui.model import PlannedCluster
 
 
@@ -189,14 +189,10 @@ class Reader:
     def _watch(self, live: LiveClusterAccess, cluster: Cluster) -> None:
         """Unless somebody does, or nobody may."""
         if self._watcher is None and not self._over:
-            # REMOVED
-
             self._watcher = ClusterWatcher(live.watch, cluster, self._noticed)
 
     def _noticed(self, notice: Notice) -> None:
         """In the watcher's thread."""
-        # REMOVED
-
         if isinstance(notice, WatchEnded):
             self._watcher, self._over = None, self._over or notice.forbidden
         self._post(Noticed(self._opening, notice))

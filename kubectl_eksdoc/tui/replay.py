@@ -18,9 +18,7 @@ from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import counted, duration, listing
-from kubectl_eksdoc.tui.fitting import FittingText
+from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing
 from kubectl_eksdoc.tui.framed import FramedApp
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keymap import HelpPart, Hint, KeyBinding, Keymap, ScreenPage
@@ -28,6 +26,7 @@ from kubectl_eksdoc.tui.run.pages import LivePage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
 from kubectl_eksdoc.tui.run.sheets import RunHead, bar, log_line
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, RunSummaryView, RunUpdate, ScreenStage
+from kubectl_eksdoc.tui.words import FittingText
 
 # What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
 

@@ -11,23 +11,21 @@ from textual import events, on
 from textual.widgets import Input
 
 from kubectl_eksdoc.render.drain.plan import again
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui import commands, edits, framed
+from kubectl_eksdoc.render.text import Look, shown
+from kubectl_eksdoc.tui import edits, framed, keymap
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keymap import TYPED_AFTER, Hint, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
+from kubectl_eksdoc.tui.model import OtherContexts, ReadAnew, ShowRights, TableView
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages import FIX
 from kubectl_eksdoc.tui.planning import LearningScreen
-from kubectl_eksdoc.tui.reasons import why_not
+from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.run.state import RunKind
-from kubectl_eksdoc.tui.seen import TableView
 from kubectl_eksdoc.tui.widgets.foot import FootBar
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
-from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew, ShowRights
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.tui.run.following import FollowedRun
@@ -154,7 +152,7 @@ class PlanScreen(LearningScreen):
 
     def do_prompt(self) -> None:
         self.query_one("#prompt", AskLine).open()
-        self._foot("  ".join(commands.begins("")))
+        self._foot("  ".join(keymap.begins("")))
 
     def do_sort(self, column: str) -> None:
         self._look(replace(self.model.seen, order=self.model.seen.order.by(column)))
@@ -330,7 +328,7 @@ class PlanScreen(LearningScreen):
 
     @on(AskLine.Changed, "#prompt")
     def _prompting(self, event: AskLine.Changed) -> None:
-        self._foot("  ".join(commands.begins(event.text)) or str(commands.read(event.text)))
+        self._foot("  ".join(keymap.begins(event.text)) or str(keymap.read_command(event.text)))
 
     @on(AskLine.Left, "#prompt")
     def _not_prompted(self, event: AskLine.Left) -> None:
@@ -340,12 +338,12 @@ class PlanScreen(LearningScreen):
     @on(AskLine.Said, "#prompt")
     def _prompted(self, event: AskLine.Said) -> None:
         self._not_prompted(AskLine.Left(event.line, ""))
-        found = commands.read(event.text)
+        found = keymap.read_command(event.text)
         if isinstance(found, str):
             self.notify(found, timeout=6, markup=False)
         elif found.command.key == "compare" and self.page is ScreenPage.WHAT_IF:
             self.notify("what-if is this page", timeout=3)
-        elif found.command.values is commands.THEMES:
+        elif found.command.values is keymap.THEMES:
             self.app.theme = framed.BY_WORD[found.value]
             self.call_after_refresh(self.show)
         else:

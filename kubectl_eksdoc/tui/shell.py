@@ -9,11 +9,9 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input
 
-from kubectl_eksdoc.render.identity import is_production
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.result import is_production
+from kubectl_eksdoc.render.text import Look, Tone, shown
 from kubectl_eksdoc.tui import keymap, words
-from kubectl_eksdoc.tui.fitting import FittingText
 from kubectl_eksdoc.tui.keymap import KEYS, TYPED_AFTER, ScreenPage, ScreenPlace, foot
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
@@ -28,9 +26,9 @@ from kubectl_eksdoc.tui.pages import (
     WhatIfPage,
 )
 from kubectl_eksdoc.tui.reading import ScreenReads
-from kubectl_eksdoc.tui.widgets.foot import FootBar
-from kubectl_eksdoc.tui.widgets.head import HeadLine
+from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
 from kubectl_eksdoc.tui.widgets.panel import AskLine
+from kubectl_eksdoc.tui.words import FittingText
 
 _PAGES: dict[ScreenPage, type[PageOf]] = {
     ScreenPage.PLAN: PlanPage,

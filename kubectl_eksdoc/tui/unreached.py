@@ -13,12 +13,11 @@ from kubectl_eksdoc.errors import (
     Unreachable,
     Untrusted,
 )
-from kubectl_eksdoc.model.whereabouts import ClusterAddress
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.text import age, between, sentences
+from kubectl_eksdoc.model.connection import ClusterAddress
+from kubectl_eksdoc.render.text import Tone, age, between, sentences
 from kubectl_eksdoc.tui.keymap import Hint
 from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.sheets.pods import Line
 
 _HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (
     (ConfigError, "The kubeconfig cannot be used"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.kube.config import ApiAccess
     from kubectl_eksdoc.kube.exchanges import RetryPolicy
     from kubectl_eksdoc.kube.identity import AwsRequest
-    from kubectl_eksdoc.kube.placing import AppliedMaps
+    from kubectl_eksdoc.kube.sent import AppliedMaps
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
     from kubectl_eksdoc.model.change_journal import SavedChange
     from kubectl_eksdoc.model.cluster import Identity
@@ -88,7 +88,7 @@ def _pinned(connection: Connection) -> ApiAccess:
 
 
 def maps_of(connection: Connection) -> AppliedMaps:
-    from kubectl_eksdoc.kube.placing import AppliedMaps
+    from kubectl_eksdoc.kube.sent import AppliedMaps
 
     return AppliedMaps(sender_of(connection))
 
@@ -96,7 +96,7 @@ def maps_of(connection: Connection) -> AppliedMaps:
 def node_classes_of(connection: Connection) -> LiveNodeClasses:
     from kubectl_eksdoc.kube.config import connect
     from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
-    from kubectl_eksdoc.kube.sending import ApiWriter
+    from kubectl_eksdoc.kube.sent import ApiWriter
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
     from kubectl_eksdoc.kube.target import of_this_process
     from kubectl_eksdoc.kube.transport import Transport
@@ -106,7 +106,7 @@ def node_classes_of(connection: Connection) -> LiveNodeClasses:
 
 
 def open_placing(connection: Connection) -> PlacingGround:
-    from kubectl_eksdoc.kube.placing import LiveObjectWriter
+    from kubectl_eksdoc.kube.sent import LiveObjectWriter
 
     return LiveObjectWriter(sender_of(connection))
 

@@ -143,11 +143,11 @@ def _read(asked: NameQuery, environ: Mapping[str, str], home: str) -> tuple[Name
     if asked.kind is NameKind.ADDONS:
         return _addons(asked)
     if asked.source.live:
-        from kubectl_eksdoc.kube import names
+        from kubectl_eksdoc.kube import single_objects
         from kubectl_eksdoc.kube.target import CredentialContext
 
         # Nobody sits there whom a credential plugin could ask.
-        return names.names_of(asked.connection, asked.kind, asked.namespace, CredentialContext(environ, home))
+        return single_objects.names_of(asked.connection, asked.kind, asked.namespace, CredentialContext(environ, home))
     from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.session.sources import namespace_of, open_reader
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.flows.run.draining import DrainClock as RunClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.kube.locking.lock import Lock
-    from kubectl_eksdoc.kube.sending import ApiWriter
-    from kubectl_eksdoc.kube.sent import Clock
+    from kubectl_eksdoc.kube.sent import ApiWriter, Clock
     from kubectl_eksdoc.kubernetes.news import News
     from kubectl_eksdoc.model.acts import Errand
     from kubectl_eksdoc.model.connection import Connection
@@ -54,10 +53,9 @@ def open_run_journal(
     from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.host.journals import JournalFile, runs_folder
     from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
-    from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+    from kubectl_eksdoc.kube.journal.runs import ConfigMaps
     from kubectl_eksdoc.kube.locking.lock import Lock
-    from kubectl_eksdoc.kube.sending import RetryLimits
-    from kubectl_eksdoc.kube.sent import real_clock
+    from kubectl_eksdoc.kube.sent import RetryLimits, real_clock
 
     clock = clock or real_clock()
     writer = secrets.token_hex(3)  # in a container every process may be number 1 of the same host
@@ -135,9 +133,8 @@ def open_run(
     from kubectl_eksdoc.host.hooks import HookedField
     from kubectl_eksdoc.kube.config import pinned
     from kubectl_eksdoc.kube.field.live import LiveRunField, RenewableField
-    from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-    from kubectl_eksdoc.kube.journal.runs import WishListener
-    from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
+    from kubectl_eksdoc.kube.journal.runs import ConfigMaps, WishListener
+    from kubectl_eksdoc.kube.locking.lock import LockKeeper
     from kubectl_eksdoc.kube.sent import real_clock
     from kubectl_eksdoc.kube.target import of_this_process
 
@@ -175,8 +172,7 @@ def open_runs(connection: Connection, keeping: JournalLocation) -> RunStore:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-    from kubectl_eksdoc.kube.journal.runs import PATIENCE, StoredRuns
+    from kubectl_eksdoc.kube.journal.runs import PATIENCE, ConfigMaps, StoredRuns
     from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sent import real_clock
 
@@ -282,7 +278,7 @@ def sender_of(connection: Connection) -> ApiWriter:
     """
     from kubectl_eksdoc.kube.config import connect
     from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
-    from kubectl_eksdoc.kube.sending import ApiWriter
+    from kubectl_eksdoc.kube.sent import ApiWriter
     from kubectl_eksdoc.kube.target import of_this_process
 
     patience = RetryPolicy(silence=SILENCE_S, connect=CONNECT_S)

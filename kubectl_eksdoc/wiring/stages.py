@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.embedded.faults.registry import FaultSet
+    from kubectl_eksdoc.embedded.faults.of_requests import FaultSet
     from kubectl_eksdoc.flows.ports import SimulatedCluster
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
@@ -43,7 +43,7 @@ def open_stage(
 
 
 def _chosen(faults: Faults, observed: Cluster) -> FaultSet:
-    from kubectl_eksdoc.embedded.faults.registry import FaultSet, check_nodes, made, parse
+    from kubectl_eksdoc.embedded.faults.of_requests import FaultSet, check_nodes, made, parse
 
     if not faults.texts:
         return FaultSet()
@@ -93,12 +93,12 @@ def served(
     from contextlib import suppress
     from threading import Event
 
-    from kubectl_eksdoc.embedded import served as kubeconfigs
+    from kubectl_eksdoc.embedded import stage as kubeconfigs
     from kubectl_eksdoc.embedded.demo.reader import demo_services
     from kubectl_eksdoc.embedded.loading import load_observed
-    from kubectl_eksdoc.embedded.served import api_of
     from kubectl_eksdoc.embedded.serving.faults import Faulty
     from kubectl_eksdoc.embedded.serving.handler import serving
+    from kubectl_eksdoc.embedded.stage import api_of
     from kubectl_eksdoc.errors import UsageError
     from kubectl_eksdoc.flows.rehearse import pace_of
     from kubectl_eksdoc.model import kinds

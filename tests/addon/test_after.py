@@ -13,17 +13,15 @@ from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
 from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
 from kubectl_eksdoc.addon_diff.aftermath.timeline import TemplateUpdateStep
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, OfVersion
 from kubectl_eksdoc.addon_diff.merging import MISSING
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Fate, Mode, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
-from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.findings import Code, Status
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import (
     HISTORIES,

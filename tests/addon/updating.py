@@ -7,24 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
-from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepared
-from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
-from kubectl_eksdoc.addon_diff.run.expectations import expected_of, to_doc
-from kubectl_eksdoc.addon_diff.run.targets import Health
-from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.addon_diff.run.expectations import Health, expected_of, to_doc
+from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
+from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.changes.addon_update import AddonUpdate, Following, Ports
 from kubectl_eksdoc.changes.engine import World, carry_out, go_on
 from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, EksAddonUpdate, Issue, UpdateCall, VersionSide
-from kubectl_eksdoc.model.aws.clusters import EksCluster
-from kubectl_eksdoc.model.aws.targets import TargetGroup
+from kubectl_eksdoc.model.aws.clusters import EksCluster, TargetGroup
 from kubectl_eksdoc.model.knowledge import told_of
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.render.addon.commands import as_json
+from kubectl_eksdoc.render.addon.update import as_json
 from kubectl_eksdoc.session.session import Observed
 from tests.addon.stand_in.service import AddonService
 from tests.builders import NOW, a_cluster, a_node, a_pod

@@ -6,20 +6,16 @@ import json
 from functools import cache
 
 from kubectl_eksdoc.addon_diff.expected import EKS
-from kubectl_eksdoc.addon_diff.facts import OfVersion
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
 from kubectl_eksdoc.addon_diff.merging import MISSING
-from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
-from kubectl_eksdoc.addon_diff.schema.paths import paths
-from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
-from kubectl_eksdoc.kubernetes.api.ownership.entries import read
-from kubectl_eksdoc.kubernetes.api.ownership.extracting import kept
-from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
+from kubectl_eksdoc.addon_diff.prediction import OfVersion
+from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
+from kubectl_eksdoc.aws.addon_side import chart_defaults
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply, kept, merged
+from kubectl_eksdoc.kubernetes.api.ownership.entries import read, updated
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
-from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.kubernetes.api.structural import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.asked import Unknown
 from tests.raw_facts import DATA, recorded

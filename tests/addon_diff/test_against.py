@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.against import against
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
-from kubectl_eksdoc.addon_diff.modes import Mode
-from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, against
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.baseline.changes import outline_of
 from kubectl_eksdoc.model.api_objects import ObjectName
 from kubectl_eksdoc.model.cluster import Identity, Source

@@ -7,11 +7,9 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.addon_diff.corefile import at_later_version
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest, OfVersion
-from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode, OfVersion
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Status
+from kubectl_eksdoc.model.findings import Code, Finding, Status
 from tests.addon_diff.test_plan import COREFILE, edited, found, planned, without_charts
 
 OLD = ".:53 {\n    errors\n    proxy . /etc/resolv.conf\n}\n"

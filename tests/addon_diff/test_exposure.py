@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
-from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.usage import USED_BY, FullestNode, Usage, usage
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity
+from kubectl_eksdoc.model.findings import Code, Finding, Severity
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.model.pods import Asks, Branch, Probe

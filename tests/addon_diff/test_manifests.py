@@ -8,22 +8,18 @@ import re
 import pytest
 
 from kubectl_eksdoc.addon_diff.expected import leaves_of
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest, OfVersion
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
-from kubectl_eksdoc.addon_diff.prediction import FieldChange
-from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
-from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
-from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
-from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Fate, FieldChange, Mode, OfVersion
+from kubectl_eksdoc.aws.addon_side import chart_defaults
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply, merged
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path
+from kubectl_eksdoc.kubernetes.api.ownership.entries import updated
+from kubectl_eksdoc.kubernetes.api.structural import schema_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.findings import Code, Status
 from tests.addon_diff.incident import NOW, SCHEMA, version
 from tests.addon_diff.test_passing_wrongly import env_of, hand, plain, recorded, side
 from tests.addon_diff.test_plan import facts, planned

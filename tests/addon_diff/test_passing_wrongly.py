@@ -8,25 +8,19 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.differing import differing
 from kubectl_eksdoc.addon_diff.expected import leaves_of
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest, OfVersion
 from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.addon_diff.merging import MISSING
-from kubectl_eksdoc.addon_diff.modes import Mode
-from kubectl_eksdoc.addon_diff.rendering import objects_of
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
-from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet
-from kubectl_eksdoc.kubernetes.api.ownership.merging import removed
-from kubectl_eksdoc.kubernetes.api.ownership.trees import tree_of
-from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, OfVersion, differing
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply, removed
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import FieldSet, tree_of
+from kubectl_eksdoc.kubernetes.api.ownership.entries import read, updated, without_entries
+from kubectl_eksdoc.kubernetes.api.structural import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, at, named
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Status
+from kubectl_eksdoc.model.findings import Code, Finding, Status
 from tests import raw_facts
 from tests.addon_diff.incident import NOW, SCHEMA, a_persons, chart, rich, version
 from tests.addon_diff.test_plan import COREFILE, edited, facts, found, planned, without_charts

@@ -8,21 +8,19 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest, OfVersion
 from kubectl_eksdoc.addon_diff.merging import merged
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
-from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.kubernetes.api.ownership.entries import updated
+from kubectl_eksdoc.kubernetes.api.structural import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import with_value as with_at
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, Issue
 from kubectl_eksdoc.model.aws.clusters import EksCluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.pods import Asks, Branch, Probe
 from tests.addon_diff.incident import (
     EARLY_DEMUX,

@@ -9,15 +9,14 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.expected import ExpectedApply, Witness
 from kubectl_eksdoc.addon_diff.fields import AddonField
+from kubectl_eksdoc.addon_diff.manifests import AWS_NODE, rendered
 from kubectl_eksdoc.addon_diff.merging import MISSING, merged
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
-from kubectl_eksdoc.addon_diff.prediction import FieldChange, predict
-from kubectl_eksdoc.addon_diff.rendering import AWS_NODE, rendered
-from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
-from kubectl_eksdoc.kubernetes.api.ownership.trees import names_item
+from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode, predict
+from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import names_item
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Confidence
-from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from tests.addon_diff.incident import CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema
 
 LIVES = {"names are EKS's": rich, "all is a person's": a_persons}

@@ -7,11 +7,9 @@ import math
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
-from kubectl_eksdoc.addon_diff.modes import Mode
-from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
-from kubectl_eksdoc.addon_diff.schema.paths import paths
-from kubectl_eksdoc.addon_diff.since import since
+from kubectl_eksdoc.addon_diff.plan import since
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
+from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
 from kubectl_eksdoc.model.asked import Unknown
 from tests.addon_diff.incident import EARLY_DEMUX
 from tests.addon_diff.test_plan import facts, planned

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.amazon.iam import IamMatch
 from kubectl_eksdoc.amazon.interruption import about, matches
-from kubectl_eksdoc.model.versions import parse
+from kubectl_eksdoc.model.quantities import parse
 
 KNOWN = {"source": "aws.ec2", "detail-type": interruption.SPOT.detail_type, "account": "1", "region": "eu-west-1"}
 

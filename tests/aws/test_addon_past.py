@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.addon_past import addon_past
+from kubectl_eksdoc.aws.addon_side import addon_past
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory

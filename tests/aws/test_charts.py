@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.charts import chart_defaults, variables
+from kubectl_eksdoc.aws.addon_side import chart_defaults, variables
 from kubectl_eksdoc.model.asked import Unknown
 
 READ = Path(__file__).parents[1] / "data" / "aws" / "eks" / "charts"

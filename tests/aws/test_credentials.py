@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kubectl_eksdoc.aws.believing import caller_of
-from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsLogin
-from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from tests.aws.test_live import ACCOUNT, NO_FILES, OTHER, ROLE, access, live, prod
 
 if TYPE_CHECKING:

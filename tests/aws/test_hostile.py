@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws import live
+from kubectl_eksdoc.aws import refusals
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import caller_of, cluster_named
-from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.errors import AwsError, AwsRefused
 from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from kubectl_eksdoc.model.aws.questions import AwsOperation
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply
 from tests.fakes.programs import program
@@ -104,7 +104,7 @@ def test_what_is_asked_at_once_has_the_time_together() -> None:
         aws, begun = asked(server.url, 1.0), time.monotonic()
         with pytest.raises(AwsError, match="cannot be read within 1 s"):
             at_once(range(30), lambda _: aws.ask(questions.ADDON, CNI))
-        assert len(server.requests) <= live.AT_ONCE
+        assert len(server.requests) <= refusals.AT_ONCE
     assert time.monotonic() - begun < 10
 
 

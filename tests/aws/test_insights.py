@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.aws import eks, insights, machines, templates
-from kubectl_eksdoc.aws.insights import InsightRefresh
+from kubectl_eksdoc.aws import eks, machines, templates, upgrades
+from kubectl_eksdoc.aws.upgrades import InsightRefresh
 from kubectl_eksdoc.errors import AwsDenied, AwsThrottled
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.insights import Client, Deprecation, Insight, InsightDetail, Refresh, UnfitAddon
+from kubectl_eksdoc.model.aws.clusters import Client, Deprecation, Insight, InsightDetail, Refresh, UnfitAddon
 from kubectl_eksdoc.model.aws.machines import TemplateRef
 from tests.aws.answers import Scripted
 from tests.aws.near_documents import SCALARS
@@ -41,7 +41,7 @@ FULL = {
 
 
 def test_one_in_full() -> None:
-    (told,) = insights.readiness(sees(account(DescribeInsight={"insight": FULL})), ["1.34"])  # type: ignore[misc]
+    (told,) = upgrades.readiness(sees(account(DescribeInsight={"insight": FULL})), ["1.34"])  # type: ignore[misc]
     assert told == Insight(
         "1",
         "Kubelet version skew",
@@ -62,7 +62,7 @@ def test_one_in_full() -> None:
 
 def test_what_passes_is_not_asked_for_in_full() -> None:
     aws = account(ListInsights={"insights": [an_insight(insightStatus={"status": "PASSING"})]})
-    (told,) = insights.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
+    (told,) = upgrades.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
     assert isinstance(told, Insight) and told.detail is None
     assert {name for name, _ in aws.asked} == {"eks:ListInsights"}
 
@@ -74,15 +74,15 @@ def test_one_list_that_may_not_be_had_leaves_the_other() -> None:
         return AwsThrottled("asked too often")
 
     of = sees(account(ListInsights=answer))
-    assert insights.others(of) == Unknown("asked too often") and len(insights.readiness(of, ["1.34"])) == 1  # type: ignore[arg-type]
+    assert upgrades.others(of) == Unknown("asked too often") and len(upgrades.readiness(of, ["1.34"])) == 1  # type: ignore[arg-type]
     denied = sees(account(ListInsights=AwsDenied("no", missing="eks:ListInsights")))
-    assert insights.readiness(denied, ["1.34"]) == Unknown("no", "eks:ListInsights") == insights.others(denied)
-    assert insights.readiness(denied, []) == ()
+    assert upgrades.readiness(denied, ["1.34"]) == Unknown("no", "eks:ListInsights") == upgrades.others(denied)
+    assert upgrades.readiness(denied, []) == ()
 
 
 def test_one_that_may_not_be_described_is_there_all_the_same() -> None:
     aws = account(DescribeInsight=AwsDenied("no", missing="eks:DescribeInsight"))
-    (told,) = insights.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
+    (told,) = upgrades.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
     assert isinstance(told, Insight) and told.detail == Unknown("no", "eks:DescribeInsight")
 
 
@@ -143,8 +143,8 @@ ANSWERS = {
 @given(st.data())
 def test_whatever_is_answered_is_a_fact_or_unknown(data: st.DataObject) -> None:
     of = sees(Scripted({name: data.draw(spoiled(answer)) for name, answer in ANSWERS.items()}))
-    assert isinstance(insights.readiness(of, ["1.34"]), (tuple, Unknown))
-    assert isinstance(insights.others(of), (tuple, Unknown))
+    assert isinstance(upgrades.readiness(of, ["1.34"]), (tuple, Unknown))
+    assert isinstance(upgrades.others(of), (tuple, Unknown))
     assert isinstance(machines.names(of), (tuple, Unknown))
     assert machines.node_group(of, "blue") is not None
     eks.updates(of, {"nodegroupName": "blue"}, 3)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.aws import ec2, eks, insights, queues
+from kubectl_eksdoc.aws import ec2, eks, queues, upgrades
 from kubectl_eksdoc.aws import machines as capacity
 from kubectl_eksdoc.aws import machines as node_groups
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
 from kubectl_eksdoc.aws.believing import VerifiedCluster, believed, caller_of, cluster_named
-from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.aws.recorded import Recorded, RecordedOf, Recorder
+from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import (
     AwsDenied,
     AwsError,
@@ -30,8 +30,8 @@ from kubectl_eksdoc.errors import (
 )
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate
+from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from kubectl_eksdoc.model.aws.machines import TemplateRef
 from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.aws.queues import FiguresOf, RolePolicies
@@ -98,12 +98,12 @@ def everything(of: VerifiedCluster) -> dict[AwsOperation, Any]:
 
 
 def of_upgrades(of: VerifiedCluster) -> dict[AwsOperation, Any]:
-    told = insights.readiness(of, ["1.25"])
+    told = upgrades.readiness(of, ["1.25"])
     listed = told if isinstance(told, Unknown) else ("listed", *(getattr(each, "id", each) for each in told))
     return {
         questions.INSIGHTS: listed,
         questions.INSIGHT: told if isinstance(told, Unknown) else ("in full", *told),
-        questions.INSIGHTS_REFRESH: insights.InsightRefresh(of).state(),
+        questions.INSIGHTS_REFRESH: upgrades.InsightRefresh(of).state(),
         questions.SUBNETS: capacity.subnets(of, ["subnet-1"]),
         questions.PARAMETER: eks.release(of, "AL2023_x86_64_STANDARD", "1.24"),
         questions.QUOTA: capacity.quotas(of, None),

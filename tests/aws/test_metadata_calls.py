@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.metadata_calls import v1_calls
+from kubectl_eksdoc.aws.machines import v1_calls
 from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import V1Calls

@@ -12,11 +12,11 @@ import pytest
 
 from kubectl_eksdoc.aws import ec2
 from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
-from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
+from kubectl_eksdoc.aws.machines import MetadataChanges
 from kubectl_eksdoc.changes.engine import World as ChangeWorld
 from kubectl_eksdoc.changes.engine import carry_out
 from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
-from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
 from kubectl_eksdoc.imds_probe.run import FixDone
 from kubectl_eksdoc.model.asked import Absent, Unknown

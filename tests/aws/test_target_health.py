@@ -9,14 +9,12 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from kubectl_eksdoc.aws.addon_updates import AddonUpdates
-from kubectl_eksdoc.aws.live import LiveAws
-from kubectl_eksdoc.aws.target_health import target_group
+from kubectl_eksdoc.aws.eks import AddonUpdates, target_group
+from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.model.aws.addons import UpdateCall
-from kubectl_eksdoc.model.aws.targets import TargetGroup, TargetHealth
+from kubectl_eksdoc.model.aws.clusters import AwsAccess, TargetGroup, TargetHealth
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_addon_side import seen
 from tests.aws.test_live import NO_FILES, REGION, prod

@@ -16,9 +16,8 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.addons import UpdateHistory
-from kubectl_eksdoc.model.aws.capacity import Quota
-from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateRef, TemplateVersion
-from kubectl_eksdoc.model.aws.upgrades import TemplateVersions, UpgradeFacts
+from kubectl_eksdoc.model.aws.clusters import TemplateVersions, UpgradeFacts
+from kubectl_eksdoc.model.aws.machines import NodeGroup, Quota, TemplateRef, TemplateVersion
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from tests.aws.answers import RECORDED, Scripted
 from tests.aws.upgrade_account import ALL_QUOTAS, WHOSE, a_group, account, cluster, count, sees, wanted

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.addon_diff.remedies import remedy
 from kubectl_eksdoc.aws.validating import broken
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.configuration import Path, SchemaViolation, item
+from kubectl_eksdoc.model.aws.addons import Path, SchemaViolation, item
 from tests.addon_diff.schema.any_schemas import PUBLISHED, nonsense, schemas
 from tests.aws.near_documents import near
 

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from kubectl_eksdoc.aws.believing import VerifiedCluster, cluster_named
-from kubectl_eksdoc.model.aws.capacity import QUOTAS
 from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
+from kubectl_eksdoc.model.aws.machines import QUOTAS
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from tests.aws.answers import ACCOUNT, Json, Scripted, a_cluster
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.baseline.changes import ChangedOption, FindingChangeKind, FindingSince
-from kubectl_eksdoc.baseline.comparing import findings_since, since
-from kubectl_eksdoc.baseline.side import Side
+from kubectl_eksdoc.baseline.side import Side, findings_since, since
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult

@@ -7,8 +7,7 @@ from dataclasses import replace
 from kubectl_eksdoc.baseline.changes import gist, outline_of
 from kubectl_eksdoc.baseline.side import SameClusterAnswer, SnapshotOrigin, kinship, made_earlier, uids_of
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import NODES, PODS, KindRead, ReadState
 from tests.builders import a_budget, a_cluster, a_node
 

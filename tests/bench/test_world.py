@@ -15,7 +15,7 @@ from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage, demand, refusal
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.placement import CPU, MEMORY
+from kubectl_eksdoc.model.placing import CPU, MEMORY
 
 NODES = 120
 APPS = ("Deployment", "StatefulSet")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, Drifted, JournalError, Stopped
 from kubectl_eksdoc.imds_probe.run import from_doc, group_reverting, to_doc
 from kubectl_eksdoc.model.asked import Absent, Unknown

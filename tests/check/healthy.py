@@ -12,15 +12,13 @@ from kubectl_eksdoc.check.way import CurrentVersion, way
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
-from kubectl_eksdoc.model.aws.clusters import ClusterVersion, EksCluster
-from kubectl_eksdoc.model.aws.upgrades import UpgradeFacts
+from kubectl_eksdoc.model.aws.clusters import ClusterVersion, EksCluster, UpgradeFacts
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Status
+from kubectl_eksdoc.model.findings import Code, Finding, Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.pods import Calls, Pod
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from tests.builders import NOW, a_cluster, a_node, a_pod
 
 EKS = EksCluster(

@@ -12,14 +12,10 @@ from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.aws.capacity import QUOTAS, Quota, Subnet
-from kubectl_eksdoc.model.aws.clusters import EksCluster
-from kubectl_eksdoc.model.aws.insights import PASSING, READINESS, Insight
-from kubectl_eksdoc.model.aws.machines import NodeGroup
-from kubectl_eksdoc.model.aws.upgrades import UpgradeFacts
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Status
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.aws.clusters import PASSING, READINESS, EksCluster, Insight, UpgradeFacts
+from kubectl_eksdoc.model.aws.machines import QUOTAS, NodeGroup, Quota, Subnet
+from kubectl_eksdoc.model.findings import Code, Finding, Status
+from kubectl_eksdoc.model.quantities import Version
 from tests.builders import NOW, a_cluster, a_node, a_pod
 
 ARN = "arn:aws:eks:eu-west-1:123456789012:cluster/prod"

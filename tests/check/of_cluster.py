@@ -11,10 +11,9 @@ from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen, kinds_of
 from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.findings import Code, Finding
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_cluster
 
 _MORE = (kinds.CRON_JOBS, kinds.API_SERVICES, kinds.DEFINITIONS)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.checking import UpgradeCheck
-from kubectl_eksdoc.check.checklist.listing import checklist
-from kubectl_eksdoc.check.checks import programs, supporting
+from kubectl_eksdoc.check.checklist.nodes import checklist
+from kubectl_eksdoc.check.checks import control_plane, programs
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion, Issue
@@ -20,7 +20,7 @@ from tests.builders import NOW
 from tests.check.healthy import DENIED, healthy, with_aws
 from tests.examples import examples
 
-CHECKS: tuple[UpgradeCheck, ...] = (*programs.CHECKS, *supporting.CHECKS)
+CHECKS: tuple[UpgradeCheck, ...] = (*programs.CHECKS, *control_plane.SUPPORT_CHECKS)
 NAMES = st.sampled_from(["vpc-cni", "kube-proxy", "coredns", "-x", "a b", ""])
 VERSIONS = st.sampled_from(["v1.20.4-eksbuild.2", "v1.33.3-eksbuild.4", "v1", "", "latest", "v99999999999.1", "1.34"])
 MINORS = st.sampled_from(["1.33", "1.34", "1.35", "1.36", "", "1", "two", "2.0"])

@@ -8,21 +8,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.check.checks import (
-    addresses,
-    control_plane,
-    group_updates,
-    insighted,
-    managed,
-    node_images,
-    quotas,
-)
+from kubectl_eksdoc.check.checks import addresses, control_plane, group_updates, insighted, running
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.aws.capacity import QUOTAS, Quota, Subnet
-from kubectl_eksdoc.model.aws.insights import Client, Deprecation, InsightDetail, UnfitAddon
-from kubectl_eksdoc.model.aws.machines import TemplateRef, TemplateVersion
-from kubectl_eksdoc.model.aws.upgrades import TemplateVersions
+from kubectl_eksdoc.model.aws.clusters import Client, Deprecation, InsightDetail, TemplateVersions, UnfitAddon
+from kubectl_eksdoc.model.aws.machines import QUOTAS, Quota, Subnet, TemplateRef, TemplateVersion
 from kubectl_eksdoc.model.findings import Status
 from tests.builders import NOW, a_budget, pods
 from tests.check.of_aws import (
@@ -39,10 +29,14 @@ from tests.check.of_aws import (
 )
 from tests.examples import examples
 
-_CHECKS = tuple(
-    check
-    for theme in (addresses, control_plane, group_updates, insighted, managed, node_images, quotas)
-    for check in theme.CHECKS
+_CHECKS = (
+    *addresses.CHECKS,
+    *control_plane.CHECKS,
+    *group_updates.CHECKS,
+    *insighted.CHECKS,
+    *running.CHECKS,
+    *group_updates.NODE_IMAGE_CHECKS,
+    *addresses.QUOTA_CHECKS,
 )
 
 WORDS = st.sampled_from(

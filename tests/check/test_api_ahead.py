@@ -7,17 +7,23 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades import custom_apis, removed_apis
-from kubectl_eksdoc.amazon.upgrades.tables import Tables
+from kubectl_eksdoc.amazon.upgrades import removed_apis
+from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.api_usage import ApiUsage, DefinedVersion, Definition, Document, HelmRelease, ManifestText
+from kubectl_eksdoc.model.api_objects import (
+    ApiUsage,
+    DefinedVersion,
+    Definition,
+    Document,
+    HelmRelease,
+    ManifestText,
+    ObjectName,
+)
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.quantities import Version
 from tests.check.of_cluster import facts
 
 POOL = ("karpenter.sh/v1beta1", "NodePool")
@@ -84,7 +90,7 @@ def test_what_no_table_names_is_not_judged() -> None:
 
 
 def test_rows_of_a_user_come_before_those_of_the_package() -> None:
-    removed, custom = removed_apis.ROWS[0], custom_apis.ROWS[0]
+    removed, custom = removed_apis.ROWS[0], removed_apis.CUSTOM_ROWS[0]
     widget = replace(removed, api_version="example.com/v1beta1", kind="Widget", removed=Version(1, 34))
     (found,) = judged(("example.com/v1beta1", "Widget"), tables=Tables((widget,)))
     assert found.status is Status.FAIL and "which Kubernetes 1.34 does not serve" in found.message
@@ -93,10 +99,10 @@ def test_rows_of_a_user_come_before_those_of_the_package() -> None:
     assert "Our fork" in found.message
 
 
-@pytest.mark.parametrize("row", custom_apis.ROWS, ids=lambda row: f"{row.api_version} {'+'.join(row.kinds)}")
-def test_each_row_is_found_and_goes_after_it_was_deprecated(row: custom_apis.CustomApi) -> None:
+@pytest.mark.parametrize("row", removed_apis.CUSTOM_ROWS, ids=lambda row: f"{row.api_version} {'+'.join(row.kinds)}")
+def test_each_row_is_found_and_goes_after_it_was_deprecated(row: removed_apis.CustomApi) -> None:
     kind = next(iter(row.kinds), "Anything")
-    assert custom_apis.custom_api(row.api_version, kind) == row, "no row before it has the same"
+    assert removed_apis.custom_api(row.api_version, kind) == row, "no row before it has the same"
     assert row.removed is not None or row.deprecated is not None
     assert row.removed is None or row.deprecated is None or not row.removed < row.deprecated
     (found,) = judged((row.api_version, kind), source=Source.FILE)

@@ -8,9 +8,8 @@ import pytest
 
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_usage import ApiService, Callee, DefinedVersion, Definition
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.model.api_objects import ApiService, Callee, DefinedVersion, Definition
+from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice, Service
 from tests.check.of_cluster import facts, found, only
 

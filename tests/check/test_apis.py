@@ -10,26 +10,25 @@ import pytest
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS, RemovedApi, removed_api
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before, resource_of
-from kubectl_eksdoc.check.checks import apis
+from kubectl_eksdoc.check.checks import api_manifests
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.way import UpgradePath
-from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.api_usage import (
+from kubectl_eksdoc.model.api_objects import (
     ApiUsage,
     Document,
     HelmRelease,
     KindUsage,
     ManifestText,
+    ObjectName,
     Unread,
     Written,
     WrittenBy,
     WrittenObject,
 )
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_cluster
 from tests.for_each import for_each
 
@@ -46,7 +45,7 @@ def a_way(now: int, target: int) -> UpgradePath:
 def found(code: Code, way: UpgradePath, told: ApiUsage) -> tuple[Finding, ...]:
     """By all checks of a code."""
     facts = CheckFacts(a_cluster(), way, api=told)
-    return tuple(finding for check in apis.CHECKS if code in check.codes for finding in check.judge(facts))
+    return tuple(finding for check in api_manifests.CHECKS if code in check.codes for finding in check.judge(facts))
 
 
 def failing(findings: Iterable[Finding], *severities: Severity) -> list[Finding]:

@@ -10,9 +10,8 @@ from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.asked import NoAws
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import CommandTarget
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from tests.check.healthy import healthy
 from tests.render.check.checked import SKEW, STUCK, UNFIT, check
 

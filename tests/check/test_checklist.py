@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck
-from kubectl_eksdoc.check.checklist.listing import checklist
+from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
@@ -20,9 +20,8 @@ from kubectl_eksdoc.model.aws.machines import NodeGroup
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Identity, NodeClass, NodePool
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import CommandTarget
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from tests.builders import a_budget, a_node, a_pod
 from tests.check.healthy import IMAGES, a_healthy_cluster, a_program, healthy, with_aws
 

@@ -7,9 +7,8 @@ import pytest
 from kubectl_eksdoc.amazon.upgrades.path import ROLLBACK_CONDITIONS
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.aws.insights import ERROR, ROLLBACK
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.aws.clusters import ERROR, ROLLBACK
+from kubectl_eksdoc.model.findings import Code, Severity, Status
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from tests.builders import a_node
 from tests.check.of_aws import (

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.amazon.upgrades.amis import GroupUpdateKind
-from kubectl_eksdoc.check.checklist.group_ways import way_of
-from kubectl_eksdoc.check.checks.grouped import groups
+from kubectl_eksdoc.check.checklist.karpenter import way_of
+from kubectl_eksdoc.check.checks.noted import groups
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_budget, a_node, a_pod
 from tests.check.healthy import a_healthy_cluster, healthy
 

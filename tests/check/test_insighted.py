@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.insights import (
+from kubectl_eksdoc.model.aws.clusters import (
     ERROR,
     MISCONFIGURATION,
     WARNING,
@@ -15,8 +15,7 @@ from kubectl_eksdoc.model.aws.insights import (
     UnfitAddon,
 )
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
 from tests.builders import a_node
 from tests.check.of_aws import DENIED, an_insight, before, facts, find, one, text, told
 

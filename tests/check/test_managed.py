@@ -9,10 +9,9 @@ import pytest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
+from kubectl_eksdoc.model.aws.clusters import TemplateVersions
 from kubectl_eksdoc.model.aws.machines import TemplateRef, TemplateVersion
-from kubectl_eksdoc.model.aws.upgrades import TemplateVersions
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.pods import Toleration
 from tests.builders import a_budget, a_pod, pods
 from tests.check.of_aws import (

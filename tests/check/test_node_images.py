@@ -9,12 +9,11 @@ import pytest
 
 from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.aws.clusters import TemplateVersions
 from kubectl_eksdoc.model.aws.machines import TemplateRef, TemplateVersion
-from kubectl_eksdoc.model.aws.upgrades import TemplateVersions
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.findings import Code, Severity, Status
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_node
 from tests.check.of_aws import DENIED, a_group, facts, find, nodes, one, text, told
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.gotchas import RELEASE_NOTES
+from kubectl_eksdoc.amazon.upgrades.amis import RELEASE_NOTES
 from kubectl_eksdoc.check.checks.noted import JUDGED_ELSEWHERE
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.network import Service
 from kubectl_eksdoc.model.workloads import CronJob, Job
 from tests.builders import a_claimed, a_node, a_pod

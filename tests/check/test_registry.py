@@ -17,12 +17,11 @@ from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import ALL, CODES, chosen
 from kubectl_eksdoc.check.way import CurrentVersion, UpgradePath, way
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_usage import ApiUsage, KindUsage, ManifestText, Unread
+from kubectl_eksdoc.model.api_objects import ApiUsage, KindUsage, ManifestText, Unread
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_cluster
 from tests.check.healthy import DENIED, healthy
 from tests.for_each import for_each

@@ -9,8 +9,7 @@ import pytest
 
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.findings import Code, Severity, Status
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.model.pods import Calls
 from tests.builders import a_node, a_pod

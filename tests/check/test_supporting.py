@@ -9,8 +9,7 @@ import pytest
 
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Severity
+from kubectl_eksdoc.model.findings import Code, Severity
 from tests.builders import NOW
 from tests.check.healthy import DENIED, EKS, found, healthy, statuses, with_aws
 

@@ -11,8 +11,7 @@ from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, plan_check
 from kubectl_eksdoc.check.suppressing import matches, sort_out
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, Suppression
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression
 from tests.builders import NOW
 from tests.check.healthy import healthy
 

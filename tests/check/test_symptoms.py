@@ -12,9 +12,8 @@ from kubectl_eksdoc.check.registry import CODES, chosen, needs_of
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of, diagnosed
 from kubectl_eksdoc.check.undoing import LOOKS, way_back
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import CommandTarget
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from tests.builders import a_budget, a_cluster, a_node, a_workload
 from tests.check.healthy import healthy
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import parse
 from kubectl_eksdoc.model.workloads import Workload

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.amazon.upgrades.path import NoPath
 from kubectl_eksdoc.check.way import CurrentVersion, UpgradePath, way, where
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from tests.builders import a_node
 
 NONE = Unknown("AWS was not asked")

@@ -9,8 +9,7 @@ import pytest
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Namespace
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
 from kubectl_eksdoc.model.network import Endpoint, EndpointSlice, Service, Webhook, WebhookRule
 from kubectl_eksdoc.model.selectors import parse
 from tests.builders import a_node, a_pod

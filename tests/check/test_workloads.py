@@ -10,8 +10,7 @@ from kubectl_eksdoc.check.areas import Area
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.registry import ALL, chosen, codes_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.workloads import PodTemplate, Workload
 from tests.builders import a_workload
 from tests.check.healthy import a_healthy_cluster, found, healthy

@@ -6,10 +6,10 @@ import io
 
 import pytest
 
-from kubectl_eksdoc.cli.look import decide
+from kubectl_eksdoc.cli.opening import decide
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.cli.streams import ProgressLine
+from kubectl_eksdoc.render.text import Look
 from tests.cli.running import Terminal
 
 

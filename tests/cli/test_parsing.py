@@ -10,8 +10,8 @@ from kubectl_eksdoc.cli.parser import spelled_out, strays, until_dashes
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.selectors import parse as parse_selector
-from kubectl_eksdoc.model.versions import Version
 from kubectl_eksdoc.session.sources import SourceChoice
 from tests.cli.running import FakeSource, run_cli
 

@@ -23,8 +23,8 @@ import pytest
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import DrainRunEdges
 from kubectl_eksdoc.cli.surroundings import CommandContext
-from kubectl_eksdoc.embedded.faults.registry import ALL
-from kubectl_eksdoc.embedded.served import USERS, kubeconfig, tokens, write
+from kubectl_eksdoc.embedded.faults.of_requests import ALL
+from kubectl_eksdoc.embedded.stage import USERS, kubeconfig, tokens, write
 from kubectl_eksdoc.model.journal import Entries, JournalNote, Note
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Faults, Serving

@@ -285,7 +285,7 @@ def test_one_of_another_cluster_is_refused(command: str) -> None:
         (("addon-diff", "vpc-cni", "--demo", "--since", str(RICH)), "holds no answers of AWS"),
         (("drain", "plan", "nowhere", "--demo", "--since", str(RICH)), "nowhere"),
         (("imds-probe", "node/nowhere", "--demo", "--since", str(RICH)), "nowhere"),
-        (("check", "--target", "1.32", "--demo", "--since", str(RICH)), "there is no way to 1.32"),
+        (("check", "--target", "1.32", "--demo", "--since", str(RICH)), "there is no upgrade path to 1.32"),
         (("check", "--demo", "-f", "-", "--since", str(RICH)), "the manifests on standard input are read once"),
     ],
 )

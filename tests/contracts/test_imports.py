@@ -10,19 +10,19 @@ import pytest
 
 from tests.contracts.source import PACKAGE, ROOT, lint_imports
 
-CYCLE = ("render/look.py", "kubectl_eksdoc.render.text")
+CYCLE = ("render/text.py", "kubectl_eksdoc.render.tables")
 
 # What to plant: a file of the package, an import in it, and the start of the contract's name it must break.
 PLANTED = (
     ("errors.py", "kubectl_eksdoc.model.pods", "Imports go down only"),
     ("flows/drain.py", "kubectl_eksdoc.cli.drain", "Imports go down only"),
-    ("render/look.py", "kubectl_eksdoc.kube.config", "Only read.py of a feature knows an edge"),
+    ("render/text.py", "kubectl_eksdoc.kube.config", "Only read.py of a feature knows an edge"),
     ("host/terminal_of.py", "kubectl_eksdoc.embedded.demo", "Imports go down only"),
     ("objects/structs.py", "kubectl_eksdoc.flows.ports", "Imports go down only"),
     ("session/sources.py", "kubectl_eksdoc.cli.main", "Imports go down only"),
     ("model/pods.py", "kubectl_eksdoc.kubernetes.budgets", "Imports go down only"),
     ("kubernetes/budgets.py", "kubectl_eksdoc.drain.result", "Imports go down only"),
-    ("drain/survey.py", "kubectl_eksdoc.drain.order.rounds", "A drain plan is judged"),
+    ("drain/nodes.py", "kubectl_eksdoc.drain.order.rounds", "A drain plan is judged"),
     ("drain/landing/places.py", "kubectl_eksdoc.drain.result", "A drain plan is judged"),
     ("drain/plan.py", "kubectl_eksdoc.drain.comparison.changes", "A drain plan is judged"),
     ("kube/deciding.py", "kubectl_eksdoc.drain.result", "Edges report and perform"),
@@ -32,7 +32,7 @@ PLANTED = (
     ("drain/policy.py", "msgspec", "The features and what they rest on"),
     ("model/nodes.py", "os", "The features and what they rest on"),
     ("amazon/upgrades/calendar.py", "kubectl_eksdoc.knowledge.planted", "Only model.knowledge reads"),
-    ("render/look.py", "subprocess", "Changes, flows and render touch no"),
+    ("render/text.py", "subprocess", "Changes, flows and render touch no"),
     ("changes/engine.py", "kubectl_eksdoc.kube.kubeconfig", "Only read.py of a feature knows an edge"),
     ("flows/ports.py", "socket", "Changes, flows and render touch no"),
     ("host/dialling.py", "kubernetes", "Only kube speaks to a cluster"),

@@ -130,7 +130,7 @@ _FOR_THE_LIST = ("bare", "called", "commands", "exits", "main", "parser", "strea
 _SCREENS = """
 import io, json, sys
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.surroundings import CommandContext
 
 class Terminal(io.StringIO):
     def isatty(self):
@@ -142,7 +142,7 @@ def opened(opening):
     return 0
 
 tty = Terminal()
-around = Surroundings(tty, tty, {"TERM": "xterm"}, stdin=tty, open_screens=opened)
+around = CommandContext(tty, tty, {"TERM": "xterm"}, stdin=tty, open_screens=opened)
 sys.exit(any(run(line.split(), tty, tty, around=around) for line in sys.argv[1:]))
 """
 _NOT_BEFORE_THE_FIRST_PAINT = (

@@ -81,6 +81,17 @@ def test_pages_are_plain_english() -> None:
     assert wrong == []
 
 
+def test_public_classes_are_called_by_what_they_are() -> None:
+    """By a noun of Kubernetes, EKS or Python: a participle without one says nothing to a newcomer."""
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in files(PACKAGE)
+        for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if name in LIST["names"]
+    ]
+    assert wrong == []
+
+
 def test_a_phrase_is_seen_in_a_message_and_not_in_a_docstring(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_text('def f() -> str:\n    """Nobody minds this."""\n    return "ask whoever mends it"\n')

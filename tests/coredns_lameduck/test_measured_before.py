@@ -9,8 +9,8 @@ import pytest
 
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
-from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.coredns import Propagation
+from kubectl_eksdoc.model.findings import Code
 from tests.coredns_lameduck.made import facts
 from tests.coredns_lameduck.test_judging import lameduck
 

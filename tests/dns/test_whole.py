@@ -20,9 +20,8 @@ from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepare
 from kubectl_eksdoc.host.asker_archive import packed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
-from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from tests.dns.left import LONGEST_S, Leaving, several, until
 from tests.dns.responder import HOSTS

@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.verdicts.assuming import with_assumed_budgets
+from kubectl_eksdoc.drain.verdicts.said import with_assumed_budgets
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.findings import Status
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, an_emptydir, pods

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.drain.duration.estimate import caveats
+from kubectl_eksdoc.drain.nodes import DrainContext, survey
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.survey import DrainContext, survey
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
 from tests.builders import a_cluster, a_node, a_pod, pods
 from tests.drain.planning import plan_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.model import commands
+from kubectl_eksdoc.model import connection
 from kubectl_eksdoc.model.cluster import Namespace
 from kubectl_eksdoc.model.findings import Remedy
 from kubectl_eksdoc.model.network import Service
@@ -26,17 +26,17 @@ def words(command: str) -> list[str]:
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        (commands.kubectl("get", "pod", "web-0", "shop"), "kubectl get pod web-0 -n shop"),
-        (commands.kubectl("get", "node", "n-1", "", "-o", "yaml"), "kubectl get node n-1 -o yaml"),
-        (commands.kubectl("get", "pod", "-A", "shop"), "kubectl get pod/-A -n shop"),
-        (commands.kubectl("get", "pod", "a b", "c;d"), "kubectl get pod 'a b' -n 'c;d'"),
-        (commands.saved("pdb", "web", "shop"), "kubectl get pdb web -n shop -o yaml > web.yaml"),
+        (connection.kubectl("get", "pod", "web-0", "shop"), "kubectl get pod web-0 -n shop"),
+        (connection.kubectl("get", "node", "n-1", "", "-o", "yaml"), "kubectl get node n-1 -o yaml"),
+        (connection.kubectl("get", "pod", "-A", "shop"), "kubectl get pod/-A -n shop"),
+        (connection.kubectl("get", "pod", "a b", "c;d"), "kubectl get pod 'a b' -n 'c;d'"),
+        (connection.saved("pdb", "web", "shop"), "kubectl get pdb web -n shop -o yaml > web.yaml"),
         (
-            commands.patch("pdb", "web", "shop", '{"spec": {}}'),
+            connection.patch("pdb", "web", "shop", '{"spec": {}}'),
             "kubectl patch pdb web -n shop --type merge -p '{\"spec\": {}}'",
         ),
-        (commands.resource_word("Deployment", "apps"), "deployment"),
-        (commands.resource_word("Rollout", "argoproj.io"), "rollout.argoproj.io"),
+        (connection.resource_word("Deployment", "apps"), "deployment"),
+        (connection.resource_word("Rollout", "argoproj.io"), "rollout.argoproj.io"),
     ],
 )
 def test_commands(command: str, expected: str) -> None:
@@ -55,7 +55,7 @@ def test_commands(command: str, expected: str) -> None:
     ],
 )
 def test_files_stay_in_the_folder(name: str, file: str) -> None:
-    assert commands.file_of(name) == file
+    assert connection.file_of(name) == file
 
 
 def evil_plans() -> list[Remedy]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.drain.duration.clock import LAG_S
-from kubectl_eksdoc.drain.duration.headrooms import MOST_LINES
+from kubectl_eksdoc.drain.duration.estimate import MOST_LINES
+from kubectl_eksdoc.drain.duration.generations import LAG_S
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy

@@ -8,8 +8,7 @@ import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.kinds import Resource
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload
 from tests.drain.planning import finding, plan_of, verdict_of

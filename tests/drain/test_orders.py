@@ -14,13 +14,12 @@ from hypothesis import given as for_all
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.choice import OrderTrial, Trials
-from kubectl_eksdoc.drain.duration.clock import EvictionTimes
-from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.duration.generations import EvictionTimes
+from kubectl_eksdoc.drain.nodes import natural, survey
 from kubectl_eksdoc.drain.order.rounds import at_once, domains_of, generations, in_waves
 from kubectl_eksdoc.drain.order.strategies import BY_NAME, NodeTraits, given, soonest_first, varied, work_of
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy
-from kubectl_eksdoc.drain.survey import survey
 from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.model.budgets import Amount
 from tests.builders import ago

@@ -21,8 +21,8 @@ from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Taint
+from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.selectors import parse
-from kubectl_eksdoc.model.versions import Version
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload, ago, an_emptydir, pods
 from tests.drain.planning import codes, finding, plan_of, target, verdict_of
 from tests.examples import examples

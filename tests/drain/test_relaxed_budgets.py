@@ -13,7 +13,7 @@ from dataclasses import replace
 from kubectl_eksdoc.drain.choice import OrderedPlan
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import AUTO, DrainPolicy
-from kubectl_eksdoc.drain.verdicts.assuming import with_assumed_budgets
+from kubectl_eksdoc.drain.verdicts.said import with_assumed_budgets
 from kubectl_eksdoc.model.cluster import Cluster
 from tests.drain.small_clusters import a_policy, chosen_of, small, targets_of
 from tests.examples import for_seeds

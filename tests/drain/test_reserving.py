@@ -11,16 +11,16 @@ import pytest
 
 from kubectl_eksdoc.drain.choice import OrderedPlan
 from kubectl_eksdoc.drain.course import Reserved, Timeline
-from kubectl_eksdoc.drain.duration.clock import NEW_NODE_S, EvictionTimes, terms_of
+from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S, EvictionTimes, terms_of
 from kubectl_eksdoc.drain.landing.reserving import TOO_LATE
+from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placement import Placement, PodTerm, Requests
+from kubectl_eksdoc.model.placing import Placement, PodTerm, Requests
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import from_parts
 from tests.builders import a_cluster, a_pod, a_workload

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.choice import choose, settled
 from kubectl_eksdoc.drain.course import DrainTerms, Move
+from kubectl_eksdoc.drain.nodes import survey
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Means
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.survey import survey
 from kubectl_eksdoc.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import HOSTNAME
-from kubectl_eksdoc.model.placement import HostPort, Placement, PodTerm, Requests
+from kubectl_eksdoc.model.placing import HostPort, Placement, PodTerm, Requests
 from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 from kubectl_eksdoc.model.selectors import from_parts
 from kubectl_eksdoc.model.storage import Claim, StorageClass

@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.cluster import Cluster, NodePool
-from kubectl_eksdoc.model.placement import Placement, Requests
+from kubectl_eksdoc.model.placing import Placement, Requests
 from tests.builders import a_cluster, a_node, a_pod, a_workload
 from tests.drain.planning import plan_of
 

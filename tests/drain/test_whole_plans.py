@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.course import DrainTerms, Move, Reserved
 from kubectl_eksdoc.drain.duration.bounds import bounds
-from kubectl_eksdoc.drain.duration.clock import LAG_S, SETTLE_S
+from kubectl_eksdoc.drain.duration.generations import LAG_S, SETTLE_S
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan

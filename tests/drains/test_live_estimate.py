@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.journal import JournalWriter
-from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.standing import RunProgress
 from kubectl_eksdoc.flows.run.draining import Draining
 from kubectl_eksdoc.model.pods import Pod

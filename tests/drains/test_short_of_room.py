@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Code
 from tests import needed
 from tests.drains import virtual
 from tests.drains.bound import announced

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.embedded.served import version_of, whole
+from kubectl_eksdoc.embedded.stage import version_of, whole
 from kubectl_eksdoc.model.cluster import Identity
 from tests.builders import a_cluster, a_node
 

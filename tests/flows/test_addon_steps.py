@@ -6,17 +6,14 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
-from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import plan_steps
-from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import VersionSide
-from kubectl_eksdoc.model.aws.configuration import SchemaViolation
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.render.addon.commands import next_update
-from kubectl_eksdoc.render.addon.update import in_short
+from kubectl_eksdoc.model.aws.addons import SchemaViolation, VersionSide
+from kubectl_eksdoc.model.findings import Code
+from kubectl_eksdoc.render.addon.update import in_short, next_update
 from tests.addon_diff.incident import EARLY_DEMUX, POD_ENI, version
 from tests.addon_diff.test_plan import WANTED, facts, planned
 from tests.raw_facts import DATA

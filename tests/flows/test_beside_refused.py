@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.api_usage import HelmRelease, KindUsage
+from kubectl_eksdoc.model.api_objects import Doc, HelmRelease, KindUsage, ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.changes import ReportedChanges
-from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
 from kubectl_eksdoc.model.kinds import PODS, REPLICA_SETS, Resource
 from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.session.session import Observed

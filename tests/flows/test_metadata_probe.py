@@ -18,8 +18,7 @@ from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
 from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause
-from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings, owner_manifest
-from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan
+from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan, ProbeSettings, owner_manifest
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions

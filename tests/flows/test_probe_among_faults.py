@@ -14,13 +14,11 @@ from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, ServedRequest
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed
-from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings
-from kubectl_eksdoc.imds_probe.probing.result import Probed
+from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbeSettings
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.inside_pods import LiveProbeNamespace
-from kubectl_eksdoc.kube.sending import RetryLimits
-from kubectl_eksdoc.kube.sent import real_clock
+from kubectl_eksdoc.kube.sent import RetryLimits, real_clock
 from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting, burst
+from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.record import Record
-from kubectl_eksdoc.embedded.faults import registry
+from kubectl_eksdoc.embedded.faults import of_requests
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
@@ -173,7 +173,7 @@ def a_troubled(*faults: str, seed: int = 0) -> EmbeddedStage:
 def troubled(cluster: tuple[ControlPlane, EmbeddedStage], *faults: str, seed: int = 0) -> EmbeddedStage:
     """With what is to go wrong in it."""
     plane, stage = cluster
-    chosen = registry.made([registry.parse(text) for text in faults], seed)
+    chosen = of_requests.made([of_requests.parse(text) for text in faults], seed)
     return EmbeddedStage(plane, stage.read(kinds.ALL), chosen.cluster, seed)
 
 

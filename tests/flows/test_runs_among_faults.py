@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.record import Record
-from kubectl_eksdoc.embedded.faults import registry
+from kubectl_eksdoc.embedded.faults import of_requests
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer
@@ -21,7 +21,7 @@ from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange, StoreChangeKind
 from tests.examples import one_in
@@ -187,7 +187,7 @@ class Counting(EmbeddedStage):
     """Looks at everything that is asked for."""
 
     def __init__(self, plane: ControlPlane, observed: Cluster, faults: list[str], seed: int) -> None:
-        chosen = registry.made([registry.parse(text) for text in faults], seed)
+        chosen = of_requests.made([of_requests.parse(text) for text in faults], seed)
         super().__init__(plane, observed, chosen.cluster, seed)
         self._store = plane.store
         self.evicted: Counter[str] = Counter()

@@ -17,7 +17,7 @@ from kubectl_eksdoc.host.saved import read_baseline
 from kubectl_eksdoc.model.baseline import Baseline
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.render.comparisons import NOW, OPTIONS, a_compared_view
 from tests.render.plans import CLUSTER, PLAN, a_view, an_empty_plan
 

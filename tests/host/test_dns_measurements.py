@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.host.dns_measurements import keep, measured
+from kubectl_eksdoc.host.cache import keep, measured
 from kubectl_eksdoc.model.coredns import Propagation
 
 FOUND = Propagation(4, 30, datetime(2026, 11, 20, 8, 51, tzinfo=timezone.utc), lost=True)

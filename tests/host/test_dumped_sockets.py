@@ -15,10 +15,9 @@ from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.findings import Code, Finding
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from tests.host.dumps import a_list, a_small_dump, an_object, archive, as_kubectl, lists_of
 from tests.kubectl_dds import flagged_by_dds
 

@@ -11,7 +11,7 @@ import pytest
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.manifest_files import ManifestLimits, read_documents, read_manifests
-from kubectl_eksdoc.model.api_usage import ManifestText
+from kubectl_eksdoc.model.api_objects import ManifestText
 
 PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
 

@@ -9,9 +9,8 @@ import pytest
 
 from kubectl_eksdoc.baseline.side import read_of
 from kubectl_eksdoc.imds_probe.plan import against
-from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from tests.render.metadata.made import plan
 
 PLAN = plan(2)

@@ -11,7 +11,7 @@ from kubectl_eksdoc.host.saved import baseline_of
 from kubectl_eksdoc.in_cluster import needed
 from kubectl_eksdoc.render.drain.plan import as_given
 from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 
 render = DrainReport.render

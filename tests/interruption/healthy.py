@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import AwsPlace, KarpenterInstall, Setting
 from kubectl_eksdoc.model.nodes import NODE_POOL, Node
 from kubectl_eksdoc.model.pods import SYSTEM_CRITICAL_PRIORITY, Pod
-from kubectl_eksdoc.model.versions import parse
+from kubectl_eksdoc.model.quantities import parse
 from tests.builders import a_cluster, a_node, a_pod
 
 PLACE = AwsPlace("111122223333", "eu-west-1", "aws", "prod")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.host import entry_points
+from kubectl_eksdoc.host import completers as entry_points
 from tests.krew.installing import install, upgrade
 from tools.krew import build, launcher, tree
 from tools.krew.tree import ENTRY, LAUNCHER, ROOT

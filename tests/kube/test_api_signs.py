@@ -12,7 +12,7 @@ from kubectl_eksdoc.amazon.upgrades.written_kinds import resource_of
 from kubectl_eksdoc.kube.api_signs import ApiSigns
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.single_objects import ACCEPT
-from kubectl_eksdoc.model.api_usage import KindUsage, ManifestText
+from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused

@@ -12,7 +12,7 @@ import pytest
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.identity import AwsRequest, aws_access
 from kubectl_eksdoc.kube.target import CredentialContext
-from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from kubectl_eksdoc.model.connection import Connection
 
 SERVER = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"

@@ -11,9 +11,8 @@ import pytest
 
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
-from kubectl_eksdoc.kube.credentials import from_file
 from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import CredentialContext, Impersonation, utc_now
+from kubectl_eksdoc.kube.target import CredentialContext, Impersonation, from_file, utc_now
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 

@@ -17,10 +17,9 @@ from kubectl_eksdoc.errors import ClusterError, ConfigError, Unauthorized
 from kubectl_eksdoc.kube import exec_plugin
 from kubectl_eksdoc.kube.answers import HttpAnswer
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.credentials import Credential, Credentials
 from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, ServerEntry
+from kubectl_eksdoc.kube.target import Credential, CredentialContext, Credentials, ExecPlugin, ServerEntry
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection

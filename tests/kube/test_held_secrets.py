@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.errors import AwsError, ClusterError, ConfigError, EksdocError
 from kubectl_eksdoc.held_secrets import SHORTEST, hold, without_held
 from kubectl_eksdoc.kube.answers import MOST_SAID, HttpAnswer, status_of
@@ -20,7 +20,7 @@ from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, Request, refused

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import EksdocError, Forbidden
 from kubectl_eksdoc.kube.kubeconfig_names import clusters, contexts, eks_clusters, regions, users
-from kubectl_eksdoc.kube.names import MOST, asked_of, names_of
+from kubectl_eksdoc.kube.single_objects import MOST, asked_of, names_of
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model import kinds

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import Unauthorized
-from kubectl_eksdoc.kube.placing import LiveObjectWriter
-from kubectl_eksdoc.kube.sent import JSON, SentRequest
+from kubectl_eksdoc.kube.sent import JSON, LiveObjectWriter, SentRequest
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.placing import NotPlaced
 

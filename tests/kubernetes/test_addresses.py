@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.addresses import address, addresses_in, without_user
+from kubectl_eksdoc.kubernetes.guards import address, addresses_in, without_user
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.kubernetes.disruption_targets import Rejected, rejected
-from kubectl_eksdoc.model.placement import Placement, Requests
+from kubectl_eksdoc.model.placing import Placement, Requests
 from kubectl_eksdoc.model.pods import Pod
 from tests.builders import a_node, a_pod
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings, pod_manifest, probe_pods
-from kubectl_eksdoc.kubernetes.pod_security import BASELINE, PRIVILEGED, RESTRICTED, refusal, violations
+from kubectl_eksdoc.imds_probe.probing.result import ProbeSettings, pod_manifest, probe_pods
+from kubectl_eksdoc.kubernetes.guards import BASELINE, PRIVILEGED, RESTRICTED, refusal, violations
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.metadata import Network
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.model.commands import CommandTarget, in_turn, kubectl, saved, shell
+from kubectl_eksdoc.model.connection import CommandTarget, in_turn, kubectl, saved, shell
 
 REACH = CommandTarget(("--demo",), ("--context", "prod"), ("--demo", "--dry-run"))
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.model.durations import go_duration, in_words
+from kubectl_eksdoc.model.quantities import go_duration, in_words
 
 
 @pytest.mark.parametrize(

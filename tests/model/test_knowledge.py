@@ -11,24 +11,20 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.effects import FieldEffect
-from kubectl_eksdoc.addon_diff.manifests import AddonManifest
-from kubectl_eksdoc.addon_diff.rendering import RenderedAddon
-from kubectl_eksdoc.addon_diff.terraform.leaving import DeletionLoss
+from kubectl_eksdoc.addon_diff.fields import FieldEffect
+from kubectl_eksdoc.addon_diff.manifests import AddonManifest, RenderedAddon
+from kubectl_eksdoc.addon_diff.terraform.judging import DeletionLoss
 from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable, VersionRequirement
-from kubectl_eksdoc.amazon.upgrades.amis import Amis
+from kubectl_eksdoc.amazon.upgrades.amis import Amis, KnownReleaseNote
 from kubectl_eksdoc.amazon.upgrades.calendar import CalendarRow
-from kubectl_eksdoc.amazon.upgrades.conversions import ManualConversion
-from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
-from kubectl_eksdoc.amazon.upgrades.gotchas import KnownReleaseNote
-from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi
+from kubectl_eksdoc.amazon.upgrades.removed_apis import CustomApi, ManualConversion, RemovedApi
 from kubectl_eksdoc.amazon.upgrades.software import Software
 from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.programs import LogLine, Program
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, made, records, sections
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from tests.contracts.source import PACKAGE
 
 Doc = Mapping[str, Any]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.missing_rights import allow, as_read, of_snapshot
 
 OTHER = Remedy("Look at it.", "kubectl get pods")

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.changes import ReportedEvent, Revision
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.objects.changing import event, revision
-from kubectl_eksdoc.objects.held import HeldChanges
+from kubectl_eksdoc.model.interruption import ReportedEvent, Revision
+from kubectl_eksdoc.objects.held import HeldChanges, event, revision
 
 AT = datetime(2026, 11, 20, 8, 0, tzinfo=timezone.utc)
 NEW_SET: dict[str, Any] = {

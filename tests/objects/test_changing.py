@@ -9,8 +9,8 @@ import pytest
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.objects.changing import Changing, FactEvent, FactEventKind
 from kubectl_eksdoc.objects.collector import BadObject
+from kubectl_eksdoc.objects.held import Changing, FactEvent, FactEventKind
 
 PATH = "/api/v1/pods"
 

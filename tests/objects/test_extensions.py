@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_usage import ApiService, Callee, DefinedVersion, Definition
+from kubectl_eksdoc.model.api_objects import ApiService, Callee, DefinedVersion, Definition
 from kubectl_eksdoc.model.network import WebhookRule
 from tests.objects.observing import observed
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
 from kubectl_eksdoc.amazon.upgrades.written_kinds import resource_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.api_usage import KindUsage, ManifestText, Written, WrittenBy, WrittenObject
+from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText, ObjectName, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.held_answers import HeldApis

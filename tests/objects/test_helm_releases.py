@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.model.api_usage import HelmRelease, ManifestText
+from kubectl_eksdoc.model.api_objects import HelmRelease, ManifestText
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.objects.manifests import LARGEST, HelmRevision, kept, latest, release
 

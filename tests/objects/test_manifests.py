@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.api_usage import Document
+from kubectl_eksdoc.model.api_objects import Document, ObjectName
 from kubectl_eksdoc.objects.manifests import DEEPEST, manifest_of
 
 PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: shop}\n"

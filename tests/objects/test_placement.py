@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity, Source
-from kubectl_eksdoc.model.placement import (
+from kubectl_eksdoc.model.placing import (
     NOWHERE_SPECIAL,
     HostPort,
     NodeDemand,

@@ -18,11 +18,11 @@ from kubectl_eksdoc.model.network import (
     Webhook,
     WebhookRule,
 )
-from kubectl_eksdoc.model.placement import NodeTerm
+from kubectl_eksdoc.model.placing import NodeTerm
 from kubectl_eksdoc.model.selectors import Requirement, from_parts
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.model.workloads import Autoscaler
-from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
+from kubectl_eksdoc.objects.karpenter import BY_RESOURCE
 from tests.objects.observing import T0, T0_TEXT, observed
 
 

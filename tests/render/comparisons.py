@@ -11,9 +11,8 @@ from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, PlanOutline, TargetOutline, TimesOutline
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.earlier import FindingOutline
-from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
 from kubectl_eksdoc.render.drain.report import DrainReport
 from tests.builders import ago
 from tests.render.plans import (

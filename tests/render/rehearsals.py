@@ -8,8 +8,8 @@ from dataclasses import replace
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.account import PendingPod, Record
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.record import PendingPod, Record
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.rehearsal.report import RehearsalReport
 from tests.builders import a_pod

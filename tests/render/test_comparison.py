@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.baseline import Baseline, PlanOutline
 from kubectl_eksdoc.render.drain.comparison import FIGURES, FINDING, figure_change
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.reading import printed, yaml_of
 from tests.render.comparisons import BASELINE, BEFORE, ELSEWHERE, NOW, OPTIONS, a_compared_view
 from tests.render.plans import CLUSTER, a_view

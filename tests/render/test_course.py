@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
 from kubectl_eksdoc.render.drain.verdict import course, new_names
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.reading import printed
 from tests.render.plans import CLUSTER, HEADROOM, SPOT, WEB, a_target, a_view, an_empty_plan
 from tests.render.test_golden import check_golden

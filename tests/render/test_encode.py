@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.events import NUMBER
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.reading import yaml_of
 from tests.render.plans import a_view
 
@@ -94,7 +94,7 @@ def test_nothing_that_json_does_not_have() -> None:
 
 LOADED = """
 import sys
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.render.drain.report import DrainReport
 from tests.render.plans import a_view
 for format in sys.argv[1:]:

@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
 from kubectl_eksdoc.render.drain.steps import BALANCERS, fence, not_drained, steps
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.builders import a_node
 from tests.reading import printed
 from tests.render.plans import CLUSTER, WEB, a_target, a_view, an_empty_plan

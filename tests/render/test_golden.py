@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.render.plans import a_view
 
 render = DrainReport.render

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.roles import RoleManifests, RoleStep, logs, taken_away
+from kubectl_eksdoc.render.text import Look
 from tests.in_cluster.errands import an_errand
 from tests.reading import yaml_documents
 

@@ -15,7 +15,7 @@ from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.ports import ClusterReader
 from tests.render.test_same_rows import check_same_rows, check_wide_has_all
 from tests.render.test_schema import complaints

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.account import PendingPod, Record
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.record import PendingPod, Record
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.rehearsal.report import NOT_SHOWN, NOTHING_DIFFERS, RehearsalReport, differences, verdict
+from kubectl_eksdoc.render.text import Look
 from tests.builders import a_node
 from tests.render.plans import an_empty_plan
 from tests.render.rehearsals import BADLY, TIMED, WELL, a_rehearsal, a_rehearsal_view, as_planned, at
@@ -271,7 +271,7 @@ def test_a_ticket_has_the_same_structure_whatever_a_cluster_says(text: str) -> N
 
 LOADED = """
 import sys
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.render.rehearsals import a_rehearsal_view
 for format in sys.argv[1:]:
     a_rehearsal_view().render(format, Look())

@@ -10,10 +10,10 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.record import Record
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.rehearsal.report import RehearsalReport, RehearsalResult
+from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted
 from tests.reading import printed, yaml_of
 from tests.render.plans import an_empty_plan

@@ -11,8 +11,8 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.drain.run.journal import replay, stops_in
 from kubectl_eksdoc.model.journal import DONE, Cause, Entries, JournalNote, Note, RunStarted, RunSummary, Timed
 from kubectl_eksdoc.objects.journal_lines import lines, read_lines
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.run.status import Past, StatusReport, StatusResult
+from kubectl_eksdoc.render.text import Look
 from tests.reading import printed
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)

@@ -26,9 +26,9 @@ from kubectl_eksdoc.model.journal import (
     Timed,
     Verb,
 )
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.run.events import event
 from kubectl_eksdoc.render.run.status import OthersReport, Past, StatusReport, StatusResult, WithoutJournal
+from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted
 from tests.builders import NOW
 from tests.reading import printed, yaml_of

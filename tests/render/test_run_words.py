@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.record import Record
 from kubectl_eksdoc.model.journal import Cause
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.rows import RecordView, cordoned_only, placed
 from kubectl_eksdoc.render.rehearsal.report import differences
 from kubectl_eksdoc.render.run.report import RunReport, RunResult, against_plan, verdict
+from kubectl_eksdoc.render.text import Look
 from tests.reading import printed
 from tests.rehearsed import rehearsed_demo
 

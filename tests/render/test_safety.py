@@ -16,14 +16,13 @@ from markdown_it import MarkdownIt
 
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.model.cluster import Identity
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Remedy, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, Remedy, Status, Subject, When
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.identity import identity_line
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import block, code, escape, table
+from kubectl_eksdoc.render.result import identity_line
 from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.text import Look
 from tests.builders import NOW, a_node, a_pod
 from tests.examples import examples
 from tests.reading import yaml_of

@@ -12,7 +12,7 @@ from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.verdict import verdict
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.render.plans import PLAN, a_finding, a_target, a_view, an_empty_plan
 
 render = DrainReport.render
@@ -108,8 +108,7 @@ def test_a_format_that_is_none_is_refused() -> None:
 def test_long_lists_are_cut_in_the_table_and_whole_in_wide() -> None:
     from dataclasses import replace
 
-    from kubectl_eksdoc.model.codes import Code
-    from kubectl_eksdoc.model.findings import Status, Subject
+    from kubectl_eksdoc.model.findings import Code, Status, Subject
     from tests.builders import a_node
 
     targets = tuple(

@@ -15,7 +15,7 @@ from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted
 from tests.reading import printed, yaml_of
 from tests.render.plans import CLUSTER, PLAN, a_view, an_empty_plan

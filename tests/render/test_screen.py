@@ -14,14 +14,13 @@ from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Status, Subject
+from kubectl_eksdoc.model.findings import Code, Status, Subject
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.render.drain import steps as prompt
 from kubectl_eksdoc.render.drain.findings import causes_of
 from kubectl_eksdoc.render.drain.report import MOST_LINES, DrainReport
 from kubectl_eksdoc.render.drain.steps import confirmation
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.render.plans import a_finding, a_target, a_view, an_empty_plan
 from tests.render.test_golden import check_golden
 from tests.render.test_recorded import READERS, view_of

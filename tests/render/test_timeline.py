@@ -15,7 +15,7 @@ from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.timeline import MOST_NODES, TITLE, timeline
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.builders import a_node
 from tests.render.plans import a_target, a_view, an_empty_plan
 

@@ -20,7 +20,7 @@ from kubectl_eksdoc.tui.keymap import ScreenPage, ScreenPlace
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening, Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets.sheet import EMPTY
+from kubectl_eksdoc.tui.sheets.pods import EMPTY
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 from tests.tui.shared import SharedApp, Work, with_own, with_shared

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.tui.choice import MOST_STEPS, EditHistory, PlanInput
+from kubectl_eksdoc.tui.model import MOST_STEPS, EditHistory, PlanInput
 
 NODES = ("a", "b", "c")
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.tui import commands
-from kubectl_eksdoc.tui.commands import COMMANDS, Typed
-from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
+from kubectl_eksdoc.tui import keymap
+from kubectl_eksdoc.tui.keymap import COMMANDS, KEYS, ScreenPage, Typed
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.tui.pilots import drive, lines, press
@@ -33,14 +32,14 @@ Demo = Pilot[int]
     ],
 )
 def test_a_page_is_found_by_its_name_and_by_how_it_begins(typed: str, meant: str) -> None:
-    found = commands.read(typed)
+    found = keymap.read_command(typed)
     assert isinstance(found, Typed) and found.command.names[0] == meant
 
 
 def test_what_stands_behind_it_may_be_cut_short_too() -> None:
-    found = commands.read("theme li")
+    found = keymap.read_command("theme li")
     assert isinstance(found, Typed) and found.value == "light"
-    assert commands.read("theme") == commands.read("theme x") == "write :theme dark or light"
+    assert keymap.read_command("theme") == keymap.read_command("theme x") == "write :theme dark or light"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +53,7 @@ def test_what_stands_behind_it_may_be_cut_short_too() -> None:
     ],
 )
 def test_what_is_not_meant_by_one_of_them_is_said(typed: str, said: str) -> None:
-    assert str(commands.read(typed)).startswith(said)
+    assert str(keymap.read_command(typed)).startswith(said)
 
 
 def test_no_name_is_of_two_commands_and_every_key_is_one() -> None:
@@ -65,9 +64,9 @@ def test_no_name_is_of_two_commands_and_every_key_is_one() -> None:
 
 @given(st.text(max_size=10))
 def test_whatever_is_typed_there_is_an_answer(typed: str) -> None:
-    found = commands.read(typed)
+    found = keymap.read_command(typed)
     assert isinstance(found, Typed) or found
-    assert set(commands.begins(typed)) <= {each.names[0] for each in COMMANDS}
+    assert set(keymap.begins(typed)) <= {each.names[0] for each in COMMANDS}
 
 
 @pytest.mark.long

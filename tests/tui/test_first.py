@@ -7,7 +7,7 @@ import threading
 
 from textual.app import App
 
-from kubectl_eksdoc.tui.first import FirstScreen
+from kubectl_eksdoc.tui.opening import FirstScreen
 
 
 def test_a_key_that_comes_too_early_says_so() -> None:

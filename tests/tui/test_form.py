@@ -13,13 +13,12 @@ from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.plan import as_given, option_words
 from kubectl_eksdoc.tui import edits
 from kubectl_eksdoc.tui import knobs as form
-from kubectl_eksdoc.tui.choice import EditHistory, PlanInput
 from kubectl_eksdoc.tui.knobs import KNOBS
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
-from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.model import EditHistory, Model, PlanInput
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets import sheet as knobs
-from kubectl_eksdoc.tui.sheets.sheet import text_of
+from kubectl_eksdoc.tui.sheets import pods as knobs
+from kubectl_eksdoc.tui.sheets.pods import text_of
 from tests.tui.pilots import NARROW, drive, lines, press
 
 Demo = Pilot[int]

@@ -13,10 +13,10 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.render.identity import is_production
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.tui.fitting import FittingText, dropped, fitted
+from kubectl_eksdoc.render.result import is_production
+from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.tui.screen import PlanScreen
+from kubectl_eksdoc.tui.words import FittingText, dropped, fitted
 from tests.tui.lives import LiveCluster
 from tests.tui.pilots import a_demo, drive, lines
 from tests.tui.test_live import until

@@ -10,14 +10,14 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.drain.nodes import behind, older_images
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.render.drain import signs
-from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.text import Tone
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets, nodes
-from kubectl_eksdoc.tui.sheets.sheet import text_of
+from kubectl_eksdoc.tui.sheets.pods import text_of
 from tests.builders import a_node
 from tests.tui.lives import DEMO
 from tests.tui.pilots import NARROW, drive, lines, press

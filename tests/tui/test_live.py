@@ -19,7 +19,7 @@ from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.reader import HaveRead, NotRead, Progressed
 from kubectl_eksdoc.tui.reading import SOONEST_S, UNWATCHED_S, WATCHED_S, WatchState
-from kubectl_eksdoc.tui.reasons import why_not
+from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import DEMO, Clock, LiveCluster
 from tests.tui.pilots import a_demo, drive, lines, planned, press

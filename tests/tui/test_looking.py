@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets.sheet import text_of
+from kubectl_eksdoc.tui.sheets.pods import text_of
 from tests.tui.pilots import NARROW, drive, lines, press
 
 Demo = Pilot[int]

@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.sheets.nodes import COLUMNS, SortOrder, facts_of, in_order, marked
 from tests.builders import a_node

@@ -17,7 +17,7 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import pods
-from kubectl_eksdoc.tui.sheets.sheet import text_of
+from kubectl_eksdoc.tui.sheets.pods import text_of
 from tests.tui.pilots import NARROW, drive, lines, press, read_demo
 
 CLUSTER = read_demo(lambda kind, count: None)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.tui.sheets.sheet import cells
+from kubectl_eksdoc.tui.sheets.pods import cells
 from kubectl_eksdoc.tui.widgets.panel import hanging
 
 

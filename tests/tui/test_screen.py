@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui import edits
 from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
 from kubectl_eksdoc.tui.opening import Progress
-from kubectl_eksdoc.tui.reasons import why_not
+from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.tui.pilots import NARROW, a_demo, drive, lines, planned, press, read_demo

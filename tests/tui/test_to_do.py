@@ -14,7 +14,7 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.reading import SOONEST_S
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets
-from kubectl_eksdoc.tui.sheets.sheet import text_of
+from kubectl_eksdoc.tui.sheets.pods import text_of
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import drive, lines, planned, press
 from tests.tui.test_live import tick, until

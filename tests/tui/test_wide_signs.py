@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.nodes import facts_of
-from kubectl_eksdoc.tui.sheets.sheet import cells, padded, wrapped
+from kubectl_eksdoc.tui.sheets.pods import cells, padded, wrapped
 from tests.tui.pilots import NARROW, WIDE, a_demo, drive, press, read_demo
 
 Demo = Pilot[int]

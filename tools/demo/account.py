@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.embedded.demo.account import key_of
+from kubectl_eksdoc.embedded.demo.reader import key_of
 from tools.demo.aws import catalogue, images, queues, quotas, roles
 from tools.demo.aws.demo_aws import DemoAws
 from tools.demo.aws.pools import DEMO, NEWEST, Estate

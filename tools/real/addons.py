@@ -25,26 +25,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.differing import differing
 from kubectl_eksdoc.addon_diff.expected import leaves_of
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest, OfVersion
 from kubectl_eksdoc.addon_diff.fields import value_at
-from kubectl_eksdoc.addon_diff.manifests import NearestManifest, all_known, built, manifests, may_be
+from kubectl_eksdoc.addon_diff.manifests import NearestManifest, all_known, built, manifests, may_be, objects_of
 from kubectl_eksdoc.addon_diff.merging import MISSING
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
-from kubectl_eksdoc.addon_diff.rendering import objects_of
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, Mode, OfVersion, differing
 from kubectl_eksdoc.addon_diff.usage import Usage
-from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kube.single_objects import READ
+from kubectl_eksdoc.kubernetes.api.ownership.applying import merged, removed
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import FieldSet, step_of, tree_of
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path as FieldPath
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet
-from kubectl_eksdoc.kubernetes.api.ownership.items import step_of
-from kubectl_eksdoc.kubernetes.api.ownership.merging import merged, removed
 from kubectl_eksdoc.kubernetes.api.ownership.steps import shown
-from kubectl_eksdoc.kubernetes.api.ownership.trees import Path as FieldPath
-from kubectl_eksdoc.kubernetes.api.ownership.trees import tree_of
-from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
+from kubectl_eksdoc.kubernetes.api.structural import Schema, schema_of
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timezone
 from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.aftermath.causes import Cause, ChangeReason
 from kubectl_eksdoc.addon_diff.aftermath.timeline import TemplateUpdateStep, UnknownRevision, Untouched
-from kubectl_eksdoc.addon_diff.facts import AddonFacts
-from kubectl_eksdoc.addon_diff.fields import AddonField
+from kubectl_eksdoc.addon_diff.expected import EKS, config_of, owners_of
+from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
+from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Mode
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, Path
+from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
+from kubectl_eksdoc.kubernetes.api.structural import Schema, schema_of
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.store import moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +151,164 @@ class UpdateReview:
     def lost(self) -> tuple[ChangedField, ...]:
         """By object and field."""
         return tuple(change for each in self.templated for change in each.changes if change.lost)
+
+
+# What an update may have changed where the API keeps no history: ConfigMaps, ServiceAccounts, and whatever of a
+# workload stands outside its pod template.
+#
+# When `eks` wrote an object last is noted in its managedFields, and no more than that.
+
+
+_BY_PEOPLE = (
+    ("f:data",),
+    ("f:metadata", "f:annotations"),
+    ("f:spec", "f:replicas"),
+    ("f:spec", "f:maxUnavailable"),
+    ("f:spec", "f:minAvailable"),
+    ("f:spec", "f:updateStrategy"),
+    ("f:spec", "f:strategy"),
+)
+"""What people set there by hand; labels are the chart's."""
+
+
+def unrecorded(now: AddonFacts, begun: datetime, applied: Mapping[ObjectName, Doc]) -> tuple[UnrecordedFields, ...]:
+    """Of each object that EKS has written since the update began: the fields that nobody but EKS has now, and that
+    neither configuration values nor the add-on's role declare."""
+    found = (_of(live, now, begun, applied.get(named(live))) for live in now.objects)
+    return tuple(each for each in found if each is not None)
+
+
+def _of(live: Doc, now: AddonFacts, begun: datetime, applied: Doc | None) -> UnrecordedFields | None:
+    of = named(live)
+    try:
+        owners = owners_of(live)
+    except MalformedEntries:
+        return None  # said of the object already, which cannot be judged
+    mine = owners.get(EKS)
+    if mine is None or _moment(mine.time) < begun.replace(microsecond=0).timestamp():
+        return None
+    others = NONE
+    for owner, entry in owners.items():
+        others |= entry.fields if owner != EKS else NONE
+    schema = schema_of(of.api_version, of.kind)
+    paths = [
+        path
+        for path in mine.fields
+        if _is_by_people(path)
+        and path not in others
+        and value_at(live, path, schema.root) is not MISSING
+        and not _is_declared(path, of, now, value_at(live, path, schema.root), schema)
+    ]
+    leaves = [path for path in paths if not any(other[: len(path)] == path and other != path for other in paths)]
+    if not leaves:
+        return None
+    return UnrecordedFields(of, tuple(sorted(AddonField(of, path) for path in leaves)), mine.time, applied)
+
+
+def _is_by_people(path: Path) -> bool:
+    return any(path[: len(each)] == each for each in _BY_PEOPLE)
+
+
+def _is_declared(path: Path, of: ObjectName, now: AddonFacts, value: object, schema: Schema) -> bool:
+    if now.addon.role and value == now.addon.role:
+        return True
+    config = config_of(now.addon.name, of, path, schema)
+    values = {} if isinstance(now.values, Unknown) else now.values
+    return bool(config) and any(config[: len(leaf.path)] == leaf.path for leaf in leaves(values))
+
+
+def _moment(text: str) -> float:
+    """Without a time it may have been at any."""
+    try:
+        return moment(text).timestamp()
+    except ValueError:
+        return float("inf")
+
+
+def differing_data(found: UnrecordedFields, live: Doc) -> Iterator[tuple[str, str]]:
+    """Keys of a ConfigMap for which ``kubectl apply`` sent another text last, each with that text."""
+    said, data = (doc.get("data") if doc is not None else None for doc in (found.applied, live))
+    if found.of.kind != kinds.CONFIG_MAPS.kind or not isinstance(said, dict) or not isinstance(data, dict):
+        return
+    for key in sorted(said):
+        if isinstance(said[key], str) and said[key] != data.get(key):
+            yield key, said[key]
+
+
+# Which version and configuration values an add-on had before an update and since, by what EKS tells of updates.
+
+
+_VERSION, _VALUES = "AddonVersion", "ConfigurationValues"
+_DONE = "Successful"
+_NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateVersions:
+    """`was` and `version`: before the update and since, "" if that is not known. `values_before` and `values` likewise.
+    `begun`: when each update that succeeded began; `whole`: nothing is missing of what EKS lists. `gently`: it
+    was asked for with NONE, and succeeded."""
+
+    was: str
+    version: str
+    values_before: Doc | Unknown
+    values: Doc | Unknown
+    begun: tuple[datetime, ...]
+    whole: bool
+    gently: bool = False
+
+
+def course(
+    update: EksAddonUpdate, history: UpdateHistory | Unknown, version_now: str, values_now: Doc | Unknown
+) -> UpdateVersions:
+    """`version_now` and `values_now`: of today, which are those since the update if no later one changed them."""
+    known = history.updates if isinstance(history, UpdateHistory) else ()
+    done = [
+        each for each in known if isinstance(each, EksAddonUpdate) and (each.status == _DONE or each.id == update.id)
+    ]
+    if update.id not in {each.id for each in done}:
+        done.append(update)
+    done.sort(key=lambda each: each.begun or _NEVER)
+    place = next(at for at, each in enumerate(done) if each.id == update.id)
+    before, since, later = done[:place], done[: place + 1], done[place + 1 :]
+    whole = isinstance(history, UpdateHistory) and not history.unseen and _all_known(history)
+    given = history.values if isinstance(history, UpdateHistory) else {}
+    never_after = whole and not any(each.id in given for each in later)
+    values = _last_values(since, given)
+    if values is None:
+        values = values_now if never_after else _NOT_TOLD
+    values_before = _last_values(before, given)
+    if values_before is None:
+        # Nobody gave any, with this update or after it: today's are those of before, too.
+        values_before = values_now if never_after and update.id not in given else _NOT_TOLD
+    version = update.parameter(_VERSION)
+    if not version and not any(each.parameter(_VERSION) for each in later):
+        version = version_now
+    was = next((said for each in reversed(before) if (said := each.parameter(_VERSION))), "")
+    begun = tuple(each.begun for each in done if each.begun is not None)
+    gently = update.status == _DONE and update.parameter("ResolveConflicts") == Mode.NONE.value
+    return UpdateVersions(was, version, values_before, values, begun, whole, gently)
+
+
+_NOT_TOLD = Unknown("no update that EKS tells of says which configuration values held then")
+
+
+def _all_known(history: UpdateHistory) -> bool:
+    return not any(isinstance(each, Unknown) for each in history.updates)
+
+
+def _last_values(done: list[EksAddonUpdate], given: object) -> Doc | Unknown | None:
+    if not isinstance(given, dict):
+        return None
+    return next((given[each.id] for each in reversed(done) if each.id in given), None)
+
+
+def version_in(template: Doc, name: str) -> str:
+    """The tag of the image of the container that is called as its object, which EKS tags with the add-on's version; ""
+    where there is none."""
+    containers = at(template, "spec", "containers")
+    for container in containers if isinstance(containers, list) else ():
+        if isinstance(container, dict) and container.get("name") == name and isinstance(container.get("image"), str):
+            tag: str = container["image"].rpartition("/")[2].partition("@")[0].partition(":")[2]
+            return tag.replace("-minimal", "")
+    return ""

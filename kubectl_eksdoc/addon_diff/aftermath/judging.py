@@ -13,21 +13,18 @@ from kubectl_eksdoc.addon_diff.aftermath.facts import (
     Templated,
     UnrecordedFields,
     UpdateReview,
+    differing_data,
 )
 from kubectl_eksdoc.addon_diff.aftermath.timeline import UnknownRevision
-from kubectl_eksdoc.addon_diff.aftermath.unrecorded import differing_data
-from kubectl_eksdoc.addon_diff.effects import effect_of
 from kubectl_eksdoc.addon_diff.exposure import exposed
-from kubectl_eksdoc.addon_diff.fields import AddonField, value_of
+from kubectl_eksdoc.addon_diff.fields import AddonField, effect_of, value_of
 from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
-from kubectl_eksdoc.addon_diff.prediction import FieldChange, FieldPrediction
+from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, FieldPrediction, Mode
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 
 _TOLD = 6
 """So many fields are named in one sentence."""

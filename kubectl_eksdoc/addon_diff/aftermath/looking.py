@@ -7,7 +7,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.aftermath.causes import ChangeContext, base_of, cause_of, is_declared
+from kubectl_eksdoc.addon_diff.aftermath.causes import (
+    ChangeContext,
+    TemplateHistory,
+    base_of,
+    cause_of,
+    in_object,
+    is_declared,
+)
 from kubectl_eksdoc.addon_diff.aftermath.facts import (
     ChangedField,
     EarlierUpdate,
@@ -16,26 +23,30 @@ from kubectl_eksdoc.addon_diff.aftermath.facts import (
     Templated,
     TemplateRollout,
     UpdateReview,
+    UpdateVersions,
+    course,
+    unrecorded,
+    version_in,
 )
 from kubectl_eksdoc.addon_diff.aftermath.judging import judged
-from kubectl_eksdoc.addon_diff.aftermath.origins import TemplateHistory, in_object
-from kubectl_eksdoc.addon_diff.aftermath.recreating import recreating
-from kubectl_eksdoc.addon_diff.aftermath.restoring import Restoring, rebased, restoring
-from kubectl_eksdoc.addon_diff.aftermath.templates import template_in, templates_of
-from kubectl_eksdoc.addon_diff.aftermath.timeline import Slot, TemplateUpdateStep, UnknownRevision, slots, step_at
-from kubectl_eksdoc.addon_diff.aftermath.unrecorded import unrecorded
-from kubectl_eksdoc.addon_diff.aftermath.versions import UpdateVersions, course, version_in
-from kubectl_eksdoc.addon_diff.differing import differing
+from kubectl_eksdoc.addon_diff.aftermath.restoring import Restoring, rebased, recreating, restoring
+from kubectl_eksdoc.addon_diff.aftermath.timeline import (
+    Slot,
+    TemplateUpdateStep,
+    UnknownRevision,
+    slots,
+    step_at,
+    template_in,
+    templates_of,
+)
 from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.manifests import manifests
-from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import Judge, plan_update
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
-from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
-from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, differing
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path
+from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, updated
+from kubectl_eksdoc.kubernetes.api.structural import schema_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.asked import Unknown

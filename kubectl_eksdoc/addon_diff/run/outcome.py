@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
-from kubectl_eksdoc.addon_diff.merging import MISSING, same
-from kubectl_eksdoc.addon_diff.modes import Fate
-from kubectl_eksdoc.addon_diff.run.expectations import Expectation, ExpectedUpdate
-from kubectl_eksdoc.drain.run.stages import Stage
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import compare
+from kubectl_eksdoc.addon_diff.merging import MISSING, same, with_value
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.prediction import Fate
+from kubectl_eksdoc.addon_diff.run.expectations import Expectation, ExpectedUpdate, Health
+from kubectl_eksdoc.addon_diff.run.guards import RolloutState
+from kubectl_eksdoc.amazon import addon_versions
+from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path, compare, names_item
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, names_item
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.kubernetes.api.structural import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue
 
 
 class Verdict(str, Enum):
@@ -145,3 +149,115 @@ def unread(expected: ExpectedUpdate, now: Now) -> tuple[tuple[ObjectName, str], 
 
 def _why(doc: Doc | Unknown) -> str:
     return doc.why if isinstance(doc, Unknown) else ""
+
+
+# What came of an update: how EKS ended it, how its rollout and its targets are, and prediction against reality.
+
+
+@dataclass(frozen=True, slots=True)
+class AddonUpdateResult:
+    """`id`: EKS's own of the update. `left`: why it was followed no longer though it goes on, a clause, "" where it
+    has ended. `not_ready`: pods of a rollout that is not done, each with why. `unread`: objects of which nobody knows
+    what became of them; `unwatched`: why targets were not watched, "" where they were or none is affected."""
+
+    id: str
+    stage: Stage
+    seconds: float
+    left: str = ""
+    errors: tuple[Issue, ...] = ()
+    rollouts: tuple[RolloutState, ...] = ()
+    not_ready: tuple[str, ...] = ()
+    health: tuple[Health, ...] = ()
+    checks: tuple[FieldCheck, ...] = ()
+    unread: tuple[tuple[ObjectName, str], ...] = ()
+    unwatched: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """EKS has done it, and its pods are new everywhere."""
+        return self.stage is Stage.SUCCESSFUL and not self.left
+
+    def of(self, *verdicts: Verdict) -> tuple[FieldCheck, ...]:
+        return tuple(check for check in self.checks if check.verdict in verdicts)
+
+    @property
+    def differs(self) -> bool:
+        """Something is known to be not as it was foretold, or not as it should be."""
+        return bool(self.of(Verdict.OTHER)) or any(each.fell and not each.back for each in self.health)
+
+    @property
+    def lacks(self) -> bool:
+        """Something is not known."""
+        doubtful = self.of(Verdict.NOT_READ, Verdict.NOT_PREDICTED)
+        return bool(doubtful or self.unread or self.unwatched) or any(each.unread for each in self.health)
+
+
+# Which update of EKS's list was asked for by a call whose answer nobody wrote down.
+
+
+_CLOCKS_DIFFER = timedelta(minutes=15)
+"""AWS takes no request whose time is further away from its own than that (signature version 4: five minutes), and a
+machine's clock may have been set meanwhile."""
+
+
+def asked_for(
+    updates: Iterable[EksAddonUpdate | Unknown], version: str, mode: str, at: datetime
+) -> EksAddonUpdate | Unknown:
+    """The one that gives that version in that mode and began after `at`, when it was written down. Its values are not
+    compared: EKS may write them otherwise. Several, or none, are unknown: EKS may still not have begun it."""
+    found = [
+        each
+        for each in updates
+        if isinstance(each, EksAddonUpdate)
+        and each.type == "AddonUpdate"
+        and each.parameter("AddonVersion") == version
+        and each.parameter("ResolveConflicts") == mode
+        and each.begun is not None
+        and each.begun >= at - _CLOCKS_DIFFER
+    ]
+    if len(found) == 1:
+        return found[0]
+    count = "none" if not found else str(len(found))
+    return Unknown(f"of the updates that EKS lists, {count} can be it")
+
+
+# The way back: another update, to the version of before, with its values and every field as it was live.
+#
+# `kubectl apply` of a saved object is none: it would make whoever applies it the owner of all its fields, and the next
+# update without force would fail (field.md 12).
+
+
+@dataclass(frozen=True, slots=True)
+class AddonRollback:
+    """`values` of the call; `by_hand`: fields that no value of that version sets, to be set again by hand. `caveats`:
+    what may forbid it, each a clause."""
+
+    addon: str
+    version: str
+    values: Doc
+    by_hand: tuple[AddonField, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+def way_back(plan: AddonPlan) -> AddonRollback | Unknown:
+    """Of the update as it was asked for: all that it puts at risk is set as it is live. Unknown where today's values
+    are: what would be given replaces all of them."""
+    facts = plan.facts
+    if isinstance(facts.values, Unknown):
+        return Unknown(f"the values of today are not known, so none can be given again: {facts.values.why}")
+    values, by_hand = facts.values, []
+    schema = facts.now.schema
+    for change in plan.changes:
+        if not change.at_risk or change.live is MISSING:
+            continue
+        if change.config and (isinstance(schema, Unknown) or not schema.refuses(change.config)):
+            values = with_value(values, change.config, change.live)
+        else:
+            by_hand.append(change.field)
+    name, version = facts.addon.name, facts.addon.version
+    caveats = [f"EKS takes it only while it offers {version} for Kubernetes {facts.cluster.version}"]
+    if addon_versions.skips_minors(name, facts.target.version, version):
+        caveats.append(f"AWS recommends to update {name} one minor version at a time")
+    if isinstance(schema, Unknown) and values != facts.values:
+        caveats.append(f"whether {version} takes these values is not known: {schema.why}")
+    return AddonRollback(name, version, values, tuple(by_hand), tuple(caveats))

@@ -1,21 +1,169 @@
 """A change of an add-on in a Terraform plan, judged: the findings of its update or creation with the address that asks
-for it and what to write there, and what the plan itself speaks against."""
+for it and what to write there, and what the plan itself speaks against.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest
-from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.judging import DECLARE, KEEP, LEAVE
+from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, plan_update
-from kubectl_eksdoc.addon_diff.terraform.leaving import leaving
-from kubectl_eksdoc.addon_diff.terraform.remedies import written_there
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode
+from kubectl_eksdoc.addon_diff.terraform.requests import Kind
 from kubectl_eksdoc.addon_diff.terraform.result import Assumption, JudgedAddonChange, PlannedAddonChange
 from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, in_order
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, in_order
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
+
+# What it means that Terraform takes an add-on away: deleted, replaced, or forgotten.
+#
+# Sources: the provider's ``resourceAddonDelete`` (``preserve`` as it is in the state); DeleteAddonRequest: with it the
+# add-on's software stays in the cluster, and EKS manages it no more.
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionLoss:
+    """What ends where add-on `name` is deleted."""
+
+    name: str
+    severity: Severity
+    effect: str
+    source: KnowledgeSource
+
+
+_LOST = {each.name: (each.severity, each.effect) for each in sections(DeletionLoss, "software", "deleted")}
+_ANY = (Severity.HIGH, "what it does in the cluster ends")
+
+
+def leaving(change: PlannedAddonChange) -> Iterator[Finding]:
+    """One finding for a request that takes the add-on away, none for any other."""
+    request, addon = change.request, change.addon
+    if request.kind is Kind.FORGET:
+        yield _finding(
+            change,
+            Severity.LOW,
+            f"{addon} is forgotten: it stays in the cluster as it is, and Terraform updates it no more",
+            (),
+            Remedy("declare it elsewhere, or its version stays behind when the cluster is upgraded"),
+        )
+    elif request.kind in (Kind.DELETE, Kind.REPLACE):
+        yield _kept(change) if request.keeps else _deleted(change)
+
+
+def _kept(change: PlannedAddonChange) -> Finding:
+    replaced = change.request.kind is Kind.REPLACE
+    return _finding(
+        change,
+        Severity.MEDIUM,
+        f"{change.addon} is deleted {'and recreated ' if replaced else ''}as an add-on, and its objects stay: "
+        f"EKS manages them {'not in between' if replaced else 'no more'}",
+        ("preserve = true",),
+        _FORCED if replaced else _MOVED,
+    )
+
+
+_FORCED = Remedy("look what forces the replacement (# forces replacement in terraform plan), or untaint it")
+_MOVED = Remedy("where only its address has changed, write a moved block")
+
+
+def _deleted(change: PlannedAddonChange) -> Finding:
+    replaced = change.request.kind is Kind.REPLACE
+    worst, lost = _LOST.get(change.addon, _ANY)
+    objects = ", ".join(f"{of.kind} {of.name}" for of in objects_of(change.addon)) or "all of its objects"
+    back = "until it is recreated, without what people had set in it" if replaced else "for good"
+    return _finding(
+        change,
+        worst,
+        f"{change.addon} is {'deleted and recreated' if replaced else 'deleted'} with its objects: {lost}",
+        (f"deleted {back}: {objects}", "preserve is not true in Terraform's state"),
+        Remedy(
+            f"set {change.where.argument('preserve')} to true and apply that by itself before: a deletion goes by the "
+            "state, not by what is written"
+        ),
+        _FORCED if replaced else _MOVED,
+    )
+
+
+def _finding(
+    change: PlannedAddonChange, severity: Severity, message: str, evidence: tuple[str, ...], *remedies: Remedy
+) -> Finding:
+    who = f"Terraform: {change.request.address}, {change.request.kind.value}"
+    return Finding(
+        Code.of("addon-terraform-removes"), severity, Status.FAIL, change.subject, message, (*evidence, who), remedies
+    )
+
+
+# What to write in Terraform against a finding of an update or a creation, by what the provider can.
+
+
+def written_there(finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> tuple[Remedy, ...]:
+    """The remedies of `finding` as Terraform's; those that are no matter of how it is asked stay."""
+    found: list[Remedy] = []
+    for remedy in finding.remedy:
+        found += _instead(remedy, finding, change, facts)
+    return tuple(dict.fromkeys(found))
+
+
+def _instead(remedy: Remedy, finding: Finding, change: PlannedAddonChange, facts: AddonFacts) -> Iterator[Remedy]:
+    if remedy in (KEEP, DECLARE):
+        yield from _values(change)
+    elif remedy == LEAVE:
+        yield from _preserve(change)
+    elif finding.code is Code.of("addon-version-unfit") and finding.status is Status.FAIL:
+        version = change.where.argument("addon_version")
+        offered = "one that EKS offers" + (
+            f", and that is not older than {facts.now.version}" if facts.installed else ""
+        )
+        yield Remedy(f"set {version} to {offered}")
+    elif finding.code is Code.of("addon-values-dropped"):
+        whole = change.where.argument("configuration_values")
+        yield Remedy(f"write the whole document to {whole}: the values of today with what is to be new")
+    else:
+        yield remedy
+
+
+def _values(change: PlannedAddonChange) -> Iterator[Remedy]:
+    if not change.where.gives_values:
+        version = change.where.argument("addon_version")
+        yield Remedy(
+            f"{change.where.source} hands on no configuration values before 19.1: raise it, or update with the values "
+            f"proposed here by the AWS CLI, and set {version} to the same version in the same change"
+        )
+        return
+    able = [each for each in change.generations if each.gives_values]
+    unable = [each for each in change.generations if not each.gives_values]
+    if able:
+        values = change.where.argument("configuration_values")
+        yield Remedy(f"write the values proposed here to {values}, and plan again")
+        if change.request.mode == Mode.OVERWRITE.value and change.request.kind is Kind.UPDATE:
+            mode = change.where.argument(change.conflicts)
+            yield Remedy(f'set {mode} to "NONE" with them: what was not foreseen is refused then')
+    version = change.where.argument("addon_version")
+    otherwise = (
+        "create it with the values proposed here by the AWS CLI, and import it"
+        if change.creates
+        else f"update with the values proposed here by the AWS CLI, and set {version} to the same version in the same "
+        "change"
+    )
+    for each in unable:
+        yield Remedy(
+            f"AWS provider {each.value} gives no configuration values: raise it to 4.47 or later, or {otherwise}"
+        )
+
+
+def _preserve(change: PlannedAddonChange) -> Iterator[Remedy]:
+    if any(each.gives_preserve for each in change.generations):
+        argument = change.where.argument(change.conflicts)
+        yield Remedy(
+            f'no configuration value that is known here leads to it: set {argument} to "PRESERVE", and check it '
+            "afterwards"
+        )
+    else:
+        yield Remedy("the AWS provider takes PRESERVE from 4.32 on only: update by the AWS CLI with PRESERVE")
+
 
 _FIRST = Remedy("apply what it depends on first (terraform apply -target), and judge the plan that is made then")
 

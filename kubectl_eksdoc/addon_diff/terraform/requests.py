@@ -8,13 +8,14 @@ of eksctl and Cluster API, not in the API's text). Values that did not change ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, TerraformPlan, Text
+from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, ModuleCall, TerraformPlan, Text
 
 
 class Kind(Enum):
@@ -155,3 +156,198 @@ def _mode(settings: AddonSettings, creates: bool) -> tuple[str | Unknown, str]:
 
 def _shown(value: Text) -> str:
     return "(known after apply)" if isinstance(value, Unknown) else value or "(none)"
+
+
+# How old the AWS provider is that made a plan, as far as add-ons are written differently for it.
+#
+# Sources: the provider's changelog: PRESERVE is taken from 4.32 (documented from 4.34), ``configuration_values`` from
+# 4.47; 5.0 deprecates ``resolve_conflicts`` for ``resolve_conflicts_on_create`` and ``…_on_update``, 6.0 removes it.
+
+
+Release = tuple[int, int]
+_NEWEST: Release = (10**6, 0)
+
+
+class Generation(Enum):
+    """By the first release of each, newest first; its value is how people call it."""
+
+    V6 = "6"
+    V5 = "5"
+    V4_47 = "4.47 to 4.x"
+    V4_32 = "4.32 to 4.46"
+    OLD = "before 4.32"
+
+    @property
+    def start(self) -> Release:
+        return _STARTS[self]
+
+    @property
+    def gives_values(self) -> bool:
+        """It has ``configuration_values``."""
+        return self.start >= (4, 47)
+
+    @property
+    def gives_preserve(self) -> bool:
+        """It takes PRESERVE."""
+        return self.start >= (4, 32)
+
+
+_STARTS = {
+    Generation.V6: (6, 0),
+    Generation.V5: (5, 0),
+    Generation.V4_47: (4, 47),
+    Generation.V4_32: (4, 32),
+    Generation.OLD: (0, 0),
+}
+
+
+def generations(plan: TerraformPlan, resource: AddonResource) -> tuple[Generation, ...]:
+    """Those that may have made it, newest first: by the arguments that it knows for the resource, and by what its
+    modules ask for. Several where neither tells."""
+    by_arguments = tuple(_by_arguments(resource.arguments))
+    asked = [each.version for each in plan.constraints if _is_around(each.module, resource.module_path)]
+    lowest, end = bounds(asked)
+    fitting = tuple(each for each in by_arguments if _end(each) > lowest and each.start < end)
+    return fitting or by_arguments
+
+
+def _is_around(module: str, path: str) -> bool:
+    return not module or path == module or path.startswith(f"{module}.")
+
+
+def _by_arguments(names: Sequence[str]) -> Iterator[Generation]:
+    """A plan has all arguments of a resource, set or not."""
+    old, new, values = (name in names for name in _TELLING)
+    for each in Generation:
+        if not old and not new:
+            fits = each.gives_values or not values  # nothing speaks of conflicts
+        else:
+            fits = old is (each.start < (6, 0)) and new is (each.start >= (5, 0))
+            fits = fits and (new or values is each.gives_values)
+        if fits:
+            yield each
+
+
+_TELLING = ("resolve_conflicts", "resolve_conflicts_on_update", "configuration_values")
+
+
+def _end(generation: Generation) -> Release:
+    every = list(Generation)
+    at = every.index(generation)
+    return every[at - 1].start if at else _NEWEST
+
+
+def bounds(constraints: Sequence[str]) -> tuple[Release, Release]:
+    """The first release that all of them allow, and the first after them: ``~> 4.30`` is (4, 30) to (5, 0). Of what is
+    excluded (``!=``) or no version nothing follows."""
+    lowest, end = (0, 0), _NEWEST
+    for text in constraints:
+        for part in text.split(","):
+            low, high = _bounds(part.strip())
+            lowest, end = max(lowest, low), min(end, high)
+    return lowest, end
+
+
+_CONSTRAINT = re.compile(r"(=|!=|>|>=|<|<=|~>)?\s*v?(\d{1,5})(?:\.(\d{1,5}))?(?:\.(\d{1,5}))?(?:-[\w.]+)?\Z", re.ASCII)
+
+
+def _bounds(constraint: str) -> tuple[Release, Release]:
+    match = _CONSTRAINT.match(constraint)
+    if match is None:
+        return (0, 0), _NEWEST
+    sign, major, minor, patch = match.groups()
+    release = (int(major), int(minor or 0))
+    after = (release[0], release[1] + 1)
+    if sign in (">", ">="):
+        return release, _NEWEST
+    if sign == "<":
+        return (0, 0), after if int(patch or 0) else release
+    if sign == "<=":
+        return (0, 0), after
+    if sign == "~>":
+        return release, after if patch is not None else (release[0] + 1, 0)
+    return ((0, 0), _NEWEST) if sign == "!=" else (release, after)
+
+
+# Where people write what a resource of a plan says: at the resource, or in the arguments of a module that is known.
+#
+# Sources: terraform-aws-modules/eks, main.tf and variables.tf of v18 to v21 (it overwrites on update since v19, hands
+# on ``configuration_values`` since v19.1 and ``resolve_conflicts_on_update`` since v20; v21 calls ``cluster_addons``
+# ``addons``); aws-ia/eks-blueprints-addons, amazon-eks-addons.md (both default to OVERWRITE).
+
+
+_EKS = ("terraform-aws-modules/eks/aws", "terraform-aws-modules/terraform-aws-eks")
+_BLUEPRINTS = ("aws-ia/eks-blueprints-addons/aws", "aws-ia/terraform-aws-eks-blueprints-addons")
+_INSTANCE = re.compile(r'\["((?:[^"\\]|\\.)*)"\]\Z')
+_ON_UPDATE = ("resolve_conflicts", "resolve_conflicts_on_update")
+_RENAMED = (21, 0)
+_OVERWRITES_SINCE = (19, 0)
+_VALUES_SINCE = (19, 1)
+_TWO_MODES_SINCE = (20, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredAddon:
+    """`module`: the names of the module that is to be written to, from the root's; "" where it is the resource itself.
+    `map`: its argument with the add-ons, ``cluster_addons``; `key`: the add-on's there, its name in most. `source` and
+    `version` as it is called. `overwrites`: it says OVERWRITE for an update where nothing else is given. `one_mode`: it
+    hands on ``resolve_conflicts`` only, whatever the provider has; `gives_values`: it hands on configuration values."""
+
+    address: str
+    key: str
+    module: str = ""
+    map: str = ""
+    source: str = ""
+    version: str = ""
+    overwrites: bool = False
+    one_mode: bool = False
+    gives_values: bool = True
+
+    def argument(self, name: str) -> str:
+        """What to write to: ``cluster_addons["vpc-cni"].preserve of module "eks"``."""
+        if self.module:
+            return f'{self.map}["{self.key}"].{name} of module "{self.module}"'
+        return f"{name} of {self.address}"
+
+    def said(self, name: str, value: str) -> str:
+        """That an argument says so, and who said it."""
+        text = f'{name} = "{value}"' if name else f"no argument says how conflicts are resolved: {value}"
+        if self.module and self.overwrites and value == "OVERWRITE" and name in _ON_UPDATE:
+            asked = f" {self.version}" if self.version else ""
+            return f"{text}: {self.source}{asked} shows where {self.argument(name)} says nothing else"
+        return f"{text}, by {self.argument(name)}" if self.module and name else text
+
+
+def declared(plan: TerraformPlan, request: AddonRequest) -> DeclaredAddon:
+    """By the calls that the plan's configuration has; where the module is none that is known, the resource itself."""
+    addon = "" if isinstance(request.addon, Unknown) or request.addon is None else request.addon
+    instance = _INSTANCE.search(request.address)
+    key = instance[1] if instance else addon
+    path = request.resource.module_path
+    call = plan.module(path) if path else None
+    if call is None or not (_is_of(call, _EKS) or _is_of(call, _BLUEPRINTS)):
+        return DeclaredAddon(request.address, key)
+    by_eks = _is_of(call, _EKS)
+    lowest, end = bounds([call.version or call.source.partition("?ref=")[2]])
+    return DeclaredAddon(
+        request.address,
+        key,
+        path,
+        _map(call, lowest) if by_eks else "eks_addons",
+        call.source,
+        call.version,
+        not by_eks or end > _OVERWRITES_SINCE,
+        by_eks and end <= _TWO_MODES_SINCE,
+        not by_eks or end > _VALUES_SINCE,
+    )
+
+
+def _is_of(call: ModuleCall, sources: tuple[str, ...]) -> bool:
+    return any(each in call.source for each in sources)
+
+
+def _map(call: ModuleCall, lowest: tuple[int, int]) -> str:
+    for name in ("addons", "cluster_addons"):
+        if name in call.given:
+            return name
+    return "addons" if lowest >= _RENAMED else "cluster_addons"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.terraform.declared import DeclaredAddon
-from kubectl_eksdoc.addon_diff.terraform.generations import Generation
-from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind
+from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, DeclaredAddon, Generation, Kind
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, in_order
-from kubectl_eksdoc.model.terraform import TerraformPlan
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, TerraformPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +103,134 @@ class TerraformJudgement:
 
 def named(value: str | Unknown | None) -> str:
     return "(known after apply)" if isinstance(value, Unknown) else value or "(none)"
+
+
+# What is to be said of a Terraform plan as a whole: what it leaves open, what it has twice, whose cluster it is of.
+
+
+class RequestScope(Enum):
+    """Whether a request is for the cluster that was read."""
+
+    HERE = "here"
+    ELSEWHERE = "elsewhere"
+    UNKNOWN = "unknown"
+
+
+def scope_of(request: AddonRequest, cluster: EksCluster) -> RequestScope:
+    """By the cluster's name, and by account and region where the plan has them."""
+    if isinstance(request.cluster, Unknown) or not request.cluster:
+        return RequestScope.UNKNOWN
+    sides = [each for each in request.sides if each.cluster == request.cluster]
+    other = request.cluster != cluster.name or any(_is_elsewhere(each, cluster) for each in sides)
+    return RequestScope.ELSEWHERE if other else RequestScope.HERE
+
+
+def _is_elsewhere(settings: AddonSettings, cluster: EksCluster) -> bool:
+    """By account and region, where they are known."""
+    arn, region = settings.arn, settings.region
+    other = isinstance(arn, str) and bool(arn) and not _is_of(arn, cluster)
+    return other or (isinstance(region, str) and bool(region) and region != cluster.region)
+
+
+def _is_of(arn: str, cluster: EksCluster) -> bool:
+    """An add-on's ARN has its account and region."""
+    return arn.split(":")[3:5] == cluster.arn.split(":")[3:5]
+
+
+def whole(
+    plan: TerraformPlan,
+    cluster: EksCluster,
+    here: Sequence[AddonRequest],
+    elsewhere: Sequence[AddonRequest],
+    addon: str = "",
+) -> Iterator[Finding]:
+    """In no order. `here` are the requests that are judged, `elsewhere` those for other clusters; `addon`: the only one
+    that is looked at."""
+    if plan.failed:
+        yield _open(
+            plan,
+            "planning ended with errors: more may change than the plan says",
+            "a plan without errors",
+            Remedy("fix what terraform plan reports, and plan again"),
+        )
+    for address in plan.deferred:
+        yield _open(
+            plan,
+            f"{address} is left to a later plan: the effect on that add-on is unknown",
+            f"the plan of {address}",
+            Remedy("judge the plan that comes after this one as well"),
+        )
+    for address in plan.unread:
+        yield _open(
+            plan,
+            f"{address} changes an add-on by another resource than aws_eks_addon: the effect on it is unknown",
+            f"what {address} asks for",
+            Remedy("check that update separately: kubectl eksdoc addon-diff ADDON --to VERSION"),
+        )
+    for upgrade in plan.upgrades if here else ():
+        if upgrade.cluster == cluster.name and (not upgrade.arn or _is_of(upgrade.arn, cluster)):
+            then = f"Kubernetes {upgrade.after or 'of another version'}"
+            yield _open(
+                plan,
+                f"the plan takes {cluster.name} from Kubernetes {upgrade.before} to {then} as well: which versions of "
+                f"add-ons EKS offers for that is not known, and they are judged by {cluster.version}",
+                f"the versions of add-ons for {then}",
+                Remedy("upgrade the cluster by a plan of its own, and judge the plan of the add-ons after it"),
+            )
+    if addon and not any(_names(each, addon) for each in plan.addons):
+        yield _open(
+            plan,
+            f"the plan has no add-on {addon}, changed or not: nothing is known of it",
+            f"a resource of {addon}",
+            Remedy("name one of those that the plan has, or none for all of them"),
+        )
+    if elsewhere and not here:
+        names = ", ".join(sorted({str(each.cluster) for each in elsewhere}))
+        yield _open(
+            plan,
+            f"nothing of the plan is of {cluster.name} in {cluster.region}, which was read: it is of {names}",
+            "the cluster of the plan",
+            Remedy("read the cluster that the plan is of: --context, or --snapshot"),
+        )
+    yield from _twice(plan, cluster, here)
+
+
+def _names(resource: AddonResource, addon: str) -> bool:
+    """It is of that add-on, or may be."""
+    sides = [each for each in (resource.before, resource.after) if each is not None]
+    return any(each.addon == addon or isinstance(each.addon, Unknown) for each in sides)
+
+
+def _open(plan: TerraformPlan, message: str, missing: str, remedy: Remedy) -> Finding:
+    subject = Subject("TerraformPlan", plan.file)
+    return Finding(
+        Code.of("addon-terraform-unknown"),
+        Severity.HIGH,
+        Status.UNKNOWN,
+        subject,
+        message,
+        (),
+        (remedy,),
+        missing=missing,
+    )
+
+
+def _twice(plan: TerraformPlan, cluster: EksCluster, here: Sequence[AddonRequest]) -> Iterator[Finding]:
+    """Of the add-ons that are asked for here, those that two resources have."""
+    asked = {(each.cluster, each.addon) for each in here if isinstance(each.addon, str)}
+    by_addon: dict[tuple[object, object], list[AddonResource]] = defaultdict(list)
+    for resource in plan.addons:
+        after = resource.after
+        if after is None or (after.cluster, after.addon) not in asked or _is_elsewhere(after, cluster):
+            continue
+        by_addon[(after.cluster, after.addon)].append(resource)
+    for (_, addon), resources in by_addon.items():
+        if len(resources) > 1:
+            first, *_ = addresses = [each.address for each in resources]
+            yield Finding.of(
+                "addon-terraform-clash",
+                Subject("TerraformResource", first),
+                tuple(f"Terraform: {each}" for each in addresses),
+                addon=addon,
+                resources_count=len(resources),
+            )

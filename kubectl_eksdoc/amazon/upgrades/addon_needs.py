@@ -6,6 +6,7 @@ EKS manages, DescribeAddonVersions tells more than any table here (`amazon.addon
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -15,7 +16,7 @@ from kubectl_eksdoc.amazon.upgrades.software import CLUSTER_AUTOSCALER, KUBE_PRO
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 AL2023 = "AL2023"
 
@@ -289,3 +290,15 @@ def _covers(row: _Row, kubernetes: Version) -> bool:
 
 def _window(row: _Row) -> str:
     return f"{in_words(row.oldest)} {'and newer' if row.newest is None else f'to {in_words(row.newest)}'}"
+
+
+# Which instances the quotas of vCPUs count. Source: EC2 user guide, On-Demand Instance limits.
+
+
+_STANDARD = re.compile(r"(?:[acdhimrtz]\d|im\d|is\d)")
+"""A, C, D, H, I, M, R, T and Z; not dl1, hpc7, inf2, mac2, trn1, with quotas of their own."""
+
+
+def is_standard(instance_type: str) -> bool:
+    """Whether ``m6i.xlarge`` counts to the quotas of Standard instances."""
+    return bool(_STANDARD.match(instance_type))

@@ -19,7 +19,7 @@ from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, records
-from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.quantities import Version, parse
 
 HOURS_A_MONTH = 730
 STANDARD_PRICE, EXTENDED_PRICE = Decimal("0.10"), Decimal("0.60")

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 ONE_AT_A_TIME = KnowledgeSource("EKS user guide, update-cluster; botocore eks, UpdateClusterVersion")
 FREE_ADDRESSES = 5

@@ -6,13 +6,20 @@ what Kubernetes itself brings is here, nothing of custom resources.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.upgrades.sourced import beyond, in_words, minor_of
-from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.knowledge import KnowledgeSource, read_to, records
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, read_to, records
+from kubectl_eksdoc.model.quantities import Version, parse
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable
+
 
 READ_TO = read_to("removed_apis")
 """The last release whose removals are done; those of later ones are planned."""
@@ -135,3 +142,205 @@ def instead(row: RemovedApi, now: Version) -> str | Unknown:
     if row.group in _LAST_OF:
         return _LAST_OF[row.group]
     return row.replacement or Unknown(f"the source names no replacement of {row.api_version} {row.kind}")
+
+
+# How a manifest is brought to another API version: kubectl convert, and what it leaves to people.
+
+
+PLUGIN = "kubectl convert is a plugin of its own (kubectl-convert)"
+
+
+def convert(file: str, api_version: str) -> str:
+    """The command that prints the manifests of a file in that version."""
+    return shell("kubectl", "convert", "-f", file, "--output-version", api_version)
+
+
+@dataclass(frozen=True, slots=True)
+class ManualConversion:
+    """Of the `kinds` in the `api_versions`: `what` convert cannot know, a sentence; `fields` that it is about."""
+
+    kinds: tuple[str, ...]
+    api_versions: tuple[str, ...]
+    what: str
+    source: KnowledgeSource
+    fields: tuple[str, ...] = ()
+
+
+_BY_HAND = records(ManualConversion, "conversions")
+_UNREGISTERED = frozenset(file("conversions")["unregistered"])
+"""Groups that the scheme of kubectl-convert does not have: of their kinds it says 'no kind is registered'."""
+
+
+def by_hand(row: RemovedApi) -> tuple[ManualConversion, ...]:
+    """What is left to people after convert; none where it suffices, as far as the guide says."""
+    return tuple(each for each in _BY_HAND if row.kind in each.kinds and row.api_version in each.api_versions)
+
+
+def convertible(row: RemovedApi) -> bool:
+    """Whether kubectl convert does anything about it: it must be an object, and something must replace it."""
+    return bool(row.resource and row.replacement) and row.kind != "PodSecurityPolicy" and row.group not in _UNREGISTERED
+
+
+# API versions of custom resources that go with a version of the software that brings them, not with Kubernetes.
+
+
+@dataclass(frozen=True, slots=True)
+class CustomApi:
+    """`kinds` in `api_version`, none for all of it. `removed`: the first version of `software` that does not serve it,
+    None where none is announced; `deprecated`: the first that says so, None where that is not told. `replacement` as
+    people write it, "" where nothing replaces it."""
+
+    api_version: str
+    kinds: tuple[str, ...]
+    software: str
+    removed: Version | None
+    source: KnowledgeSource
+    deprecated: Version | None = None
+    replacement: str = ""
+
+
+CUSTOM_ROWS = records(CustomApi, "custom_apis")
+
+
+def custom_api(api_version: str, kind: str, more: Iterable[CustomApi] = ()) -> CustomApi | None:
+    """Its row, of `more` before those of the table; None where its makers have announced nothing."""
+    found = (
+        row for row in (*more, *CUSTOM_ROWS) if row.api_version == api_version and (not row.kinds or kind in row.kinds)
+    )
+    return next(found, None)
+
+
+# Who still asks for deprecated APIs, as an API server's ``/metrics`` tells it.
+#
+# ``apiserver_requested_deprecated_apis{group,version,resource,subresource,removed_release} 1`` is there for each one
+# that was asked for since that process started (Kubernetes 1.19 or newer). Sources: apiserver
+# pkg/endpoints/metrics/metrics.go (deprecatedRequestGauge); Prometheus, "Exposition formats", text-based format.
+
+
+METRIC = "apiserver_requested_deprecated_apis"
+CAVEAT = (
+    "it is one API server's memory since that process started; EKS runs several and replaces "
+    "them, so an empty result does not prove that there are no requests"
+)
+CAVEAT_SOURCE = KnowledgeSource(
+    "apiserver, deprecatedRequestGauge; EKS runs a control plane of at least two", Confidence.MEDIUM
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DeprecatedRequest:
+    """Somebody asked for it. `group` is "" for the core group, `removed_release` where no release is announced; of
+    `resource` the plural name, without `subresource`."""
+
+    group: str
+    version: str
+    resource: str
+    subresource: str = ""
+    removed_release: str = ""
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def removed(self) -> Version | None:
+        return parse(self.removed_release)
+
+    @property
+    def row(self) -> RemovedApi | None:
+        """What the table of removed APIs has of it."""
+        return of_resource(self.api_version, self.resource)
+
+
+@dataclass(frozen=True, slots=True)
+class DeprecatedRequests:
+    """`unread`: lines of this metric that could not be read, as they are. While there are any, not all is known."""
+
+    requests: tuple[DeprecatedRequest, ...]
+    unread: tuple[str, ...] = ()
+
+
+def deprecated_requests(metrics: str) -> DeprecatedRequests:
+    """Of all that ``/metrics`` answers, sorted, each once."""
+    found: set[DeprecatedRequest] = set()
+    unread: list[str] = []
+    for line in metrics.split("\n"):
+        if METRIC not in line or _OURS.match(sample := line.strip(" \t\r")) is None:
+            continue
+        labels, value = _labels(sample), _VALUE.search(sample)
+        request = None if labels is None or value is None else _request(labels)
+        if request is None or value is None:
+            unread.append(sample)
+        elif float(value[1]) != 0:
+            found.add(request)
+    return DeprecatedRequests(tuple(sorted(found)), tuple(unread))
+
+
+_OURS = re.compile(rf"{METRIC}(?![a-zA-Z0-9_:])")
+_SPACE = re.compile(r"[ \t]*")
+_LABEL = re.compile(r'[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*(,|(?=\}))')
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|Inf|NaN)"
+_VALUE = re.compile(rf"(?<=[ \t}}])({_NUMBER})(?:[ \t]+-?[0-9]+)?\Z")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED = {"n": "\n", '"': '"', "\\": "\\"}
+
+
+def _labels(line: str) -> Mapping[str, str] | None:
+    """The labels of one sample; None where it is none. A comma may stand after the last."""
+    at = _after_space(line, len(METRIC))
+    found: dict[str, str] = {}
+    if line[at : at + 1] == "{":
+        at += 1
+        while (label := _LABEL.match(line, at)) is not None and label[1] not in found:
+            found[label[1]] = _ESCAPE.sub(_unescaped, label[2])
+            at = label.end()
+        at = _after_space(line, at)
+        if line[at : at + 1] != "}":
+            return None
+        at = _after_space(line, at + 1)
+    return found if _VALUE.match(line, at) else None
+
+
+def _after_space(line: str, at: int) -> int:
+    space = _SPACE.match(line, at)
+    return at if space is None else space.end()
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """An escape that the format does not know stays as it is, like in Prometheus' own parser."""
+    return _ESCAPED.get(escape[1], escape[0])
+
+
+def _request(labels: Mapping[str, str]) -> DeprecatedRequest | None:
+    """A label that is not there is the empty one (Prometheus' data model)."""
+    version, resource = labels.get("version", ""), labels.get("resource", "")
+    if not version or not resource:
+        return None
+    group, sub = labels.get("group", ""), labels.get("subresource", "")
+    return DeprecatedRequest(group, version, resource, sub, labels.get("removed_release", ""))
+
+
+# Rows that a user adds to the tables of the package, or puts in the place of theirs (check --tables FILE).
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The first row of a kind in a version counts, and before those of the package."""
+
+    removed_apis: tuple[RemovedApi, ...] = ()
+    custom_apis: tuple[CustomApi, ...] = ()
+    compatibility: tuple[CompatibilityTable, ...] = ()
+
+    def removed_api(self, api_version: str, kind: str) -> RemovedApi | None:
+        """As `removed_apis.removed_api`."""
+        own = (row for row in self.removed_apis if (row.api_version, row.kind) == (api_version, kind))
+        return next(own, None) or removed_api(api_version, kind)
+
+    def gone(self, api_version: str, kind: str, now: Version, target: Version) -> RemovedApi | None:
+        """As `removed_apis.gone`."""
+        row = self.removed_api(api_version, kind)
+        return row if row is not None and goes(row, now, target) else None
+
+    def custom_api(self, api_version: str, kind: str) -> CustomApi | None:
+        """As `custom_apis.custom_api`."""
+        return custom_api(api_version, kind, self.custom_apis)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 POLICY = KnowledgeSource("kubernetes.io, Version Skew Policy; EKS user guide, update-cluster")
 

@@ -15,7 +15,7 @@ from enum import Enum
 
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 DOCKERSHIM_ENDS = Version(1, 24)
 """Nodes of this version, or of AMIs for it, have no Docker; what is said here of "then" is said of them."""

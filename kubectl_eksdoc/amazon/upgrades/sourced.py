@@ -7,7 +7,7 @@ from enum import Enum
 
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 
 class Fit(str, Enum):

@@ -9,20 +9,32 @@ from kubectl_eksdoc.amazon.upgrades.skew import kubelet_skew
 from kubectl_eksdoc.amazon.upgrades.software import CLUSTER_AUTOSCALER
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
 from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.checklist import karpenter
-from kubectl_eksdoc.check.checklist.asking import by_eksctl, check, eks, eksctl, terraform
-from kubectl_eksdoc.check.checklist.ending import restarted
-from kubectl_eksdoc.check.checklist.group_ways import MINUTES, way_of
-from kubectl_eksdoc.check.checklist.steps import Phase, StepForm, UpgradeStep
-from kubectl_eksdoc.check.checks.grouped import NodeGroupNodes, groups
-from kubectl_eksdoc.check.checks.running import RunningVersion
+from kubectl_eksdoc.check.checklist import addons, karpenter
+from kubectl_eksdoc.check.checklist import steps as control_plane
+from kubectl_eksdoc.check.checklist import steps as ending
+from kubectl_eksdoc.check.checklist.karpenter import MINUTES, way_of
+from kubectl_eksdoc.check.checklist.steps import (
+    Phase,
+    StepForm,
+    UpgradeStep,
+    by_eksctl,
+    check,
+    eks,
+    eksctl,
+    numbered,
+    preparing,
+    restarted,
+    terraform,
+)
+from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups
+from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws, in_region, name_of, number
 from kubectl_eksdoc.model.asked import Confidence
-from kubectl_eksdoc.model.commands import file_of, kubectl, shell
+from kubectl_eksdoc.model.connection import CommandTarget, file_of, kubectl, shell
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import GROUP_LABELS, NodeOwner
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 _GUIDE = KnowledgeSource("EKS user guide, managed-node-update-behavior")
 _SELF = KnowledgeSource("EKS user guide, update-workers", Confidence.MEDIUM)
@@ -319,3 +331,37 @@ _MAKERS: Mapping[NodeOwner, _Maker] = {
     NodeOwner.HYBRID: _hybrid,
     NodeOwner.FARGATE: _fargate,
 }
+
+
+# The whole checklist, in order.
+
+
+def checklist(facts: CheckFacts, reach: CommandTarget = CommandTarget()) -> tuple[UpgradeStep, ...]:
+    """From where the control plane is to the target; where it is there already, what is still to follow. `reach`: by
+    which words commands lead to the cluster that was read."""
+    return numbered(_all(facts), reach)
+
+
+def _all(facts: CheckFacts) -> Iterator[UpgradeStep]:
+    yield from preparing(facts)
+    there = running(facts.cluster.pods)
+    now = facts.way.now
+    for step in facts.way.steps:
+        first = now == facts.way.now
+        yield control_plane.looked_at(facts, step, first)
+        yield from addons.programs_before(facts, there, now, step)
+        yield from addons.before(facts, there, now, step)
+        yield from before(facts, now, step)
+        if first:
+            yield from karpenter.held(facts)
+        yield from control_plane.update(facts, step)
+        yield control_plane.soak(facts, now, step)
+        yield from addons.after(facts, there, step)
+        yield from addons.programs_after(facts, there, step)
+        now = step
+    if not facts.way.steps:
+        yield from addons.after(facts, there, facts.way.target)
+        yield from addons.programs_after(facts, there, facts.way.target)
+    yield from after(facts, there)
+    yield from ending.fargate(facts)
+    yield from ending.verified(facts)

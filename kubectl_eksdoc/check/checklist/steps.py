@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from kubectl_eksdoc.amazon.upgrades.path import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR, ROLLBACK_LEAVES
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.wording import led
-from kubectl_eksdoc.model.commands import CommandTarget
+from kubectl_eksdoc.check.checks.programs import installed
+from kubectl_eksdoc.check.checks.running import maker
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.wording import aws, in_region, led, name_of, number
+from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner
+from kubectl_eksdoc.model.quantities import Version
 
 
 class Phase(str, Enum):
@@ -76,3 +83,261 @@ def numbered(steps: Iterable[UpgradeStep], reach: CommandTarget) -> tuple[Upgrad
 def _numbered(number: int, step: UpgradeStep, reach: CommandTarget) -> UpgradeStep:
     commands = tuple(led(command, reach) for command in step.commands)
     return replace(step, number=number, commands=commands, verify=led(step.verify, reach))
+
+
+# The words that the commands of the checklist share: which cluster, which version, where it is.
+
+
+def eks(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster-name") -> str:
+    """``aws eks VERB --cluster-name demo-shop --region eu-west-1 …``; `verb` may be of two words (``wait
+    cluster-active``), `name` the flag by which it is told the cluster."""
+    return shell("aws", "eks", *verb.split(), name, name_of(facts), *in_region(facts), *more)
+
+
+def terraform(resource: str, argument: str, value: str) -> StepForm:
+    """Nothing in the cluster or in AWS tells whether Terraform manages it: its state does."""
+    text = f'Set {argument} = "{value}" in its {resource}, or in what its module passes there: awscli would make drift.'
+    return StepForm("Terraform", text, ("terraform plan -out=upgrade.tfplan", "terraform apply upgrade.tfplan"))
+
+
+def by_eksctl(nodes: Iterable[Node]) -> bool:
+    """Whether eksctl made one of their groups: it labels the nodes of managed ones as well."""
+    return any(EKSCTL_GROUP in node.labels for node in nodes)
+
+
+def eksctl(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster") -> StepForm:
+    """`name`: the flag by which it is told the cluster."""
+    command = shell("eksctl", *verb.split(), name, name_of(facts), *in_region(facts), *more)
+    return StepForm("eksctl", "It made the groups of this cluster, and keeps a stack for each.", (command,))
+
+
+def check(*more: str) -> str:
+    """``kubectl eksdoc check --target 1.34``."""
+    return shell("kubectl", "eksdoc", "check", *more)
+
+
+# The control plane's own steps: what is looked at again before each, the update, and the week after it.
+
+
+_ROLLBACK = KnowledgeSource("EKS user guide, rollback-cluster; botocore eks, RollbackConfig", Confidence.MEDIUM)
+
+
+_OF_EKSCTL = ("upgrade cluster", "--approve", "--version")
+
+
+def looked_at(facts: CheckFacts, step: Version, first: bool) -> UpgradeStep:
+    """What is found now, for the whole way, stands before the first step; before each other it is looked at anew."""
+    gate = Gate.BEFORE_CONTROL_PLANE
+    return UpgradeStep(
+        Phase.BEFORE_CONTROL_PLANE,
+        f"Fix what blocks {in_words(step)}" if first else f"Look again before {in_words(step)}",
+        "what is broken now is not better found in the middle of an upgrade"
+        if first
+        else "weeks may be between two versions, and the cluster changes",
+        (check("--target", in_words(step), "--gate", gate.value),),
+        "it exits with 0",
+        at=step,
+        gate=gate if first else None,
+    )
+
+
+def update(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
+    version = in_words(step)
+    if not facts.offers(step):
+        yield UpgradeStep(
+            Phase.CONTROL_PLANE,
+            f"Upgrade the control plane to {version}",
+            f"EKS does not offer {version}, so no command updates to it yet; wait until EKS lists it",
+            done_when=f"EKS says ACTIVE and {version}",
+            verify=aws(facts, "eks", "describe-cluster-versions"),
+            at=step,
+            source=ONE_AT_A_TIME,
+        )
+        return
+    yield UpgradeStep(
+        Phase.CONTROL_PLANE,
+        f"Upgrade the control plane to {version}",
+        f"one minor version at a time; it needs up to {FREE_ADDRESSES} free addresses in the cluster's subnets, and the"
+        " API server may be away for moments",
+        (
+            eks(facts, "update-cluster-version", "--kubernetes-version", version, name="--name"),
+            eks(facts, "wait cluster-active", name="--name"),
+        ),
+        f"EKS says ACTIVE and {version}",
+        eks(facts, "describe-cluster", "--query", "cluster.[status,version]", "--output", "text", name="--name"),
+        at=step,
+        source=ONE_AT_A_TIME,
+        forms=(
+            *((eksctl(facts, *_OF_EKSCTL, version, name="--name"),) if by_eksctl(facts.cluster.nodes) else ()),
+            terraform("aws_eks_cluster", "version", version),
+        ),
+    )
+
+
+def soak(facts: CheckFacts, before: Version, step: Version) -> UpgradeStep:
+    """Only the latest step can be taken back, by one minor, and only while nothing newer runs below it."""
+    days = ROLLBACK_FOR.days
+    back = eks(facts, "update-cluster-version", "--kubernetes-version", in_words(before), name="--name")
+    return UpgradeStep(
+        Phase.AFTER_CONTROL_PLANE,
+        f"Let it run with {in_words(step)} for some days, before anything follows it",
+        (
+            f"for {days} days EKS takes the control plane back to {in_words(before)}, as long as no node is newer and "
+            "no pod is on Fargate; downgrade add-ons that were upgraded first, and objects stay as they are. "
+            "After the next version no rollback to it is possible. Rollback: "
+            f"{back}"
+        ),
+        done_when="errors of the API server, of controllers and of applications are as before",
+        verify=shell("kubectl", "get", "--raw", "/readyz?verbose"),
+        at=step,
+        source=_ROLLBACK,
+    )
+
+
+# What comes at the end: Fargate's pods, and whether all is where it should be.
+
+
+_GUIDE = KnowledgeSource("EKS user guide, update-cluster and fargate-pod-patching")
+_RESTARTED = ("Deployment", "StatefulSet")
+_MOST = 10
+"""Commands that one step has."""
+
+
+def fargate(facts: CheckFacts) -> Iterator[UpgradeStep]:
+    """The owners of the pods whose nodes are older than the target."""
+    yield from restarted(facts, facts.way.target, Phase.NODES)
+
+
+def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = "") -> Iterator[UpgradeStep]:
+    """The owners of the pods whose nodes are older than `version`, which the control plane has then."""
+    old = {
+        node.name
+        for node in facts.cluster.nodes
+        if node.owner is NodeOwner.FARGATE and (node.kubelet is None or minor_of(node.kubelet) < version)
+    }
+    pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished]
+    if not pods:
+        return
+    owners = sorted({maker(pod) for pod in pods}, key=lambda each: (each.namespace, each.kind, each.name))
+    restarts = [
+        kubectl("rollout restart", each.kind.lower(), each.name, each.namespace)
+        for each in owners
+        if each.kind in _RESTARTED
+    ]
+    others = [f"{each.kind} {each}" for each in owners if each.kind not in _RESTARTED]
+    more = f" {len(restarts) - _MOST} more owners go in the same way." if len(restarts) > _MOST else ""
+    by_hand = f" Pods of no such owner are deleted one by one: {', '.join(others[:_MOST])}." if others else ""
+    yield UpgradeStep(
+        phase,
+        f"Restart the owners of {number(len(pods), 'pod')} on Fargate",
+        f"{because}a Fargate node has the version that the control plane had when its pod started, and is not drained;"
+        " the restart of a Deployment or StatefulSet keeps to its own rollout strategy: no PodDisruptionBudget holds it"
+        f" back.{more}{by_hand}",
+        tuple(restarts[:_MOST]),
+        f"every Fargate node has {in_words(version)}",
+        shell("kubectl", "get", "nodes", "-l", "eks.amazonaws.com/compute-type=fargate"),
+        at=version,
+        source=_GUIDE,
+    )
+
+
+def verified(facts: CheckFacts) -> Iterator[UpgradeStep]:
+    target = in_words(facts.way.target)
+    yield UpgradeStep(
+        Phase.END,
+        "See that nothing was left behind",
+        "an upgrade is at its end when nodes, kube-proxy and controllers have followed, and what was held back or"
+        " scaled down for it is as it was",
+        (check("--target", target, "--gate", "after"), check("--target", target)),
+        "both exit with 0",
+        at=facts.way.target,
+        codes=() if facts.way.steps else ("nodes-behind",),
+    )
+
+
+# What comes before everything: what is tried elsewhere, read and rehearsed.
+
+
+_BEST = KnowledgeSource("EKS best practices, cluster-upgrades", Confidence.MEDIUM)
+_INSIGHTS = KnowledgeSource("EKS user guide, cluster-insights")
+_PREPARING_ROLLBACK = KnowledgeSource("EKS user guide, rollback-cluster", Confidence.MEDIUM)
+
+
+def preparing(facts: CheckFacts) -> Iterator[UpgradeStep]:
+    """In this order: what takes longest first."""
+    target = in_words(facts.way.target)
+    yield from _elsewhere(target)
+    yield from _read(facts, target)
+    yield from _rehearsed(facts, target)
+
+
+def _elsewhere(target: str) -> Iterator[UpgradeStep]:
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Go this way on a cluster that is not production first",
+        "what no table knows is found there: applications, operators and pipelines of your own",
+        done_when=f"that cluster is at {target} and its checklist is at its end",
+        source=_BEST,
+    )
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Test the applications there",
+        "a cluster that is well says nothing of what runs in it",
+        done_when="their own tests pass on the new version, with nodes being replaced meanwhile",
+        source=_BEST,
+    )
+
+
+def _read(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Check the manifests that are deployed from outside",
+        "an object is served in every version of its API: what pipelines, charts and Git hold is not seen in the"
+        " cluster, and fails at the next deployment",
+        (check("--target", target, "-f", "manifests/"),),
+        "no manifest uses an API that the target does not serve",
+        source=_INSIGHTS,
+    )
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Read what the release notes on the way warn of",
+        "some warnings concern what nothing here can see",
+        (check("--target", target, "--only", "release-note", "-o", "wide"),),
+        "each was read by the people it concerns",
+        codes=("release-note",),
+    )
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Refresh the EKS upgrade insights",
+        "EKS sees who asked for removed APIs in the last 30 days; it looks once a day by itself",
+        (eks(facts, "start-insights-refresh"),),
+        "no insight for the target is an ERROR",
+        eks(facts, "list-insights", "--filter", f"categories=UPGRADE_READINESS,kubernetesVersions={target}"),
+        source=_INSIGHTS,
+    )
+
+
+def _rehearsed(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
+    yield UpgradeStep(
+        Phase.PREPARE,
+        "Have a copy of all objects outside of the cluster",
+        f"a rollback of the control plane leaves as they are: {', '.join(ROLLBACK_LEAVES)}",
+        done_when="Git, or a backup that was restored once for a trial, has what the cluster has",
+        source=_PREPARING_ROLLBACK,
+    )
+    if facts.cluster.nodes:
+        yield UpgradeStep(
+            Phase.PREPARE,
+            "Rehearse the replacement of the nodes",
+            "budgets and places that hold it up are fixed during working hours",
+            (shell("kubectl", "eksdoc", "rehearse", "--older-than", f"v{target}"),),
+            "the rehearsal ends with every node empty",
+        )
+    if installed(facts):
+        yield UpgradeStep(
+            Phase.PREPARE,
+            "See what the update of each add-on would change",
+            "an update resets fields that were set by hand; with configuration values they stay",
+            (shell("kubectl", "eksdoc", "addon-diff", "--all"),),
+            "what is to stay is in the configuration values",
+        )

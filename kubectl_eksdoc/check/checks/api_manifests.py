@@ -1,5 +1,6 @@
 """Which API versions are in the manifests that Helm has stored, and in files that the user names: those that go on the
-way, those that go later, and those of custom resources."""
+way, those that go later, and those of custom resources.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +8,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from kubectl_eksdoc.amazon.upgrades.conversions import by_hand
-from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
-from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi, never_had
+from kubectl_eksdoc.amazon.upgrades.removed_apis import CustomApi, RemovedApi, by_hand, never_had, unread
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.check.checking import cluster_of, unknown
-from kubectl_eksdoc.check.checks.api_rewriting import (
-    follows,
-    not_served,
-    of_api,
-    rewritten,
-    severity,
-    sources,
-)
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown
+from kubectl_eksdoc.check.checks import api_objects
+from kubectl_eksdoc.check.checks.api_objects import follows, not_served, of_api, rewritten, severity, sources
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_usage import Document, HelmRelease, ManifestText, Unread
+from kubectl_eksdoc.model.api_objects import Document, HelmRelease, ManifestText, Unread
 from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import in_namespace, shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.connection import in_namespace, shell
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.missing_rights import allow
 
 Said = Callable[[list[Document]], tuple[str, ...]]
@@ -299,3 +293,41 @@ def _release(each: HelmRelease) -> Subject:
 
 def _file(each: ManifestText) -> Subject:
     return Subject("File", "standard input" if each.path == _STDIN else each.path)
+
+
+# APIs that Kubernetes stops serving on the way: who asks for them, and what is written in them.
+
+
+def _to_the_end(code: Code, judge: Judge) -> Judge:
+    """With it said where the table of removed APIs ends before the way does."""
+
+    def judged(facts: CheckFacts) -> Iterator[Finding]:
+        yield from judge(facts)
+        beyond = unread(facts.way.target) if facts.way.steps else None
+        if beyond is not None and (code is not Code.of("api-in-manifest") or facts.api.manifests):
+            yield unknown(code, cluster_of(facts), f"which APIs {in_words(facts.way.target)} does not serve", beyond)
+
+    return judged
+
+
+def _on_the_way(code: Code, judge: Judge, need: CheckNeed) -> UpgradeCheck:
+    return UpgradeCheck((code,), Area.APIS, Gate.BEFORE_CONTROL_PLANE, _to_the_end(code, judge), needs=(need,))
+
+
+def _today(code: Code, judge: Judge, need: CheckNeed) -> UpgradeCheck:
+    """Of custom resources their definitions tell what is served."""
+    return UpgradeCheck((code,), Area.APIS, None, judge, (kinds.DEFINITIONS,), (need,))
+
+
+CHECKS = (
+    _on_the_way(Code.of("api-requested"), api_objects.judge_requests, CheckNeed.API_REQUESTS),
+    _on_the_way(Code.of("api-written"), api_objects.judge, CheckNeed.API_WRITTEN),
+    _on_the_way(Code.of("api-in-helm"), judge_releases, CheckNeed.HELM),
+    _on_the_way(Code.of("api-in-manifest"), judge_files, CheckNeed.MANIFESTS),
+    # What is refused today is so with or without an upgrade.
+    UpgradeCheck(
+        (Code.of("api-refused-today"),), Area.APIS, None, api_objects.judge_refused, needs=(CheckNeed.API_GONE,)
+    ),
+    _today(Code.of("api-in-helm"), judge_releases_today, CheckNeed.HELM),
+    _today(Code.of("api-in-manifest"), judge_files_today, CheckNeed.MANIFESTS),
+)

@@ -6,31 +6,95 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
-from kubectl_eksdoc.amazon.upgrades.written_versions import KEPT_BY_SERVER, STAYS, innocent
-from kubectl_eksdoc.check.checking import cluster_of, unknown
-from kubectl_eksdoc.check.checks.api_rewriting import (
-    follows,
-    gone_already,
-    gone_on,
-    not_served,
-    of_api,
-    rewritten,
-    severity,
-    sources,
+from kubectl_eksdoc.amazon.upgrades.removed_apis import (
+    CAVEAT,
+    CAVEAT_SOURCE,
+    METRIC,
+    PLUGIN,
+    DeprecatedRequest,
+    RemovedApi,
+    by_hand,
+    convertible,
+    deprecated_requests,
+    gone,
+    gone_on_the_way,
+    instead,
+    of_resource,
+    removed_api,
 )
+from kubectl_eksdoc.amazon.upgrades.removed_apis import convert as converting
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.amazon.upgrades.written_kinds import KEPT_BY_SERVER, STAYS, going, gone_before, innocent
+from kubectl_eksdoc.check.checking import cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.way import UpgradePath
-from kubectl_eksdoc.check.wording import doubted, listed
-from kubectl_eksdoc.model.api_usage import KindUsage, Written, WrittenBy, WrittenObject
+from kubectl_eksdoc.check.wording import aws, doubted, in_region, listed
+from kubectl_eksdoc.model.api_objects import KindUsage, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.model.asked import NOT_ASKED, Confidence, Unknown
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import file_of, kubectl, shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.connection import file_of, kubectl, shell
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.quantities import Version
+
+# What is to be done about an API version that goes: what follows it, what converts manifests, what people must do.
+
+
+def gone_already(api_version: str, kind: str, way: UpgradePath) -> RemovedApi | None:
+    """Its row, if the control plane does not serve it now."""
+    row = removed_api(api_version, kind)
+    return None if row is None or way.now < row.removed else row
+
+
+def gone_on(way: UpgradePath, api_version: str, kind: str) -> RemovedApi | None:
+    """Its row, if it is served now, and is not at the target."""
+    return gone(api_version, kind, way.now, way.target)
+
+
+def not_served(row: RemovedApi) -> str:
+    """``which Kubernetes 1.34 does not serve``."""
+    return f"which Kubernetes {in_words(row.removed)} does not serve"
+
+
+def of_api(row: RemovedApi) -> Subject:
+    """The root cause of all that is written in it, or asks for it."""
+    return Subject("API", row.api_version)
+
+
+def severity(row: RemovedApi, worst: Severity) -> Severity:
+    """What is only planned may come later, or never."""
+    return Severity.MEDIUM if row.planned and worst is not Severity.LOW else worst
+
+
+def sources(row: RemovedApi) -> tuple[str, ...]:
+    """Whence the removal is known, and how surely."""
+    planned = (f"its removal with {in_words(row.removed)} is announced, and was not seen yet",) if row.planned else ()
+    return (*planned, str(row.source))
+
+
+def follows(row: RemovedApi, way: UpgradePath) -> str:
+    """Which version to write in its place, a sentence; "" where nothing replaces it."""
+    found = instead(row, way.now)
+    if isinstance(found, Unknown):
+        return f"What to write instead is to be looked up: {found.why}."
+    if not found:
+        return ""
+    again = gone_on(way, found, row.kind)
+    then = f" {found} goes itself with {in_words(again.removed)}: do the same again before that." if again else ""
+    return f"Write {found} instead.{then}"
+
+
+def rewritten(row: RemovedApi, way: UpgradePath, file: str, before: str = "") -> Iterator[Remedy]:
+    """Of a manifest in `file`, "" where it is in none. `before`: the command that makes it, "" where it is there."""
+    found, said = instead(row, way.now), follows(row, way)
+    if file and isinstance(found, str) and found and convertible(row):
+        convert = converting(file, found)
+        yield Remedy(f"{said} {PLUGIN}.", f"{before} && {convert}" if before else convert, When.LATER)
+    elif said:
+        yield Remedy(said, "", When.LATER)
+    for each in by_hand(row):
+        yield Remedy(each.what, "", When.LATER)
+
 
 _MOST = 5
 _SOMEBODY = "a client without a name"
@@ -216,3 +280,115 @@ def _refused(use: _Use, way: UpgradePath) -> Finding:
     evidence, remedies = (_evidence(use.sign), *sources(use.row)), (*_remedies((use,), way), stays)
     code, api = Code.of("api-refused-today"), of_api(use.row)
     return Finding(code, Severity.LOW, Status.FAIL, subject, message, evidence, remedies, root_cause=api)
+
+
+# What the API server has counted of requests for APIs that go on the way.
+
+
+_WHAT = "whether clients use APIs that the upgrade removes"
+_SHOWN = 200  # characters of a line that could not be read
+
+
+def judge_requests(facts: CheckFacts) -> Iterator[Finding]:
+    """The server names a release with each request: what the table does not have is judged by that."""
+    way, lines = facts.way, facts.api.requested
+    goes = any(not row.alpha for row in gone_on_the_way(way.now, way.target))
+    if isinstance(lines, Unknown):
+        if goes:
+            unsaid = unknown(Code.of("api-requested"), cluster_of(facts), _WHAT, lines)
+            yield replace(unsaid, remedy=(*unsaid.remedy, *_insights_of(facts, in_words(way.target))))
+        return
+    told = deprecated_requests("\n".join(lines))
+    if told.unread and way.steps:
+        why = Unknown(f"a line of the metric cannot be read: {told.unread[0][:_SHOWN]}")
+        yield unknown(Code.of("api-requested"), cluster_of(facts), _WHAT, why)
+    found = [(each, removed) for each in told.requests if (removed := _removed(each)) is not None and _on(way, removed)]
+    for request, removed in found:
+        yield _asked(facts, request, removed)
+    if goes and not found and not told.unread:
+        message = f"the API server that answered has had no request for an API that goes up to {in_words(way.target)}"
+        yield Finding(
+            Code.of("api-requested"),
+            Severity.INFO,
+            Status.PASS,
+            cluster_of(facts),
+            message,
+            (CAVEAT, str(CAVEAT_SOURCE)),
+        )
+
+
+def _row(request: DeprecatedRequest) -> RemovedApi | None:
+    """Of a subresource, as evictions are, its own, where it has one."""
+    of_sub = of_resource(request.api_version, f"{request.resource}/{request.subresource}")
+    return of_sub or request.row
+
+
+def _removed(request: DeprecatedRequest) -> Version | None:
+    """As the table has it; else as the server says."""
+    row = _row(request)
+    return request.removed if row is None else row.removed
+
+
+def _on(way: UpgradePath, removed: Version) -> bool:
+    return way.now < minor_of(removed) and not way.target < minor_of(removed)
+
+
+def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> Finding:
+    row, sub = _row(request), f"/{request.subresource}" if request.subresource else ""
+    what = f"{request.resource}{sub} in {request.api_version}"
+    labels = f'group="{request.group}",version="{request.version}",resource="{request.resource}"'
+    says = f"{METRIC}{{{labels}}}, removed_release {request.removed_release or 'not said'}"
+    evidence = (says, "it has no client names, and counts only since this API server started")
+    name = ".".join(filter(None, (f"{request.resource}{sub}", request.version, request.group)))
+    return Finding.of(
+        "api-requested",
+        Subject("API", name),
+        (*evidence, *(sources(row) if row is not None else ())),
+        severity=Severity.HIGH if row is None else severity(row, Severity.HIGH),
+        remedy=tuple(_who(facts, row, in_words(minor_of(removed)))),
+        root_cause=Subject("API", request.api_version),
+        what=what,
+        in_words=in_words(minor_of(removed)),
+    )
+
+
+def _who(facts: CheckFacts, row: RemovedApi | None, removed: str) -> Iterator[Remedy]:
+    """Source: EKS best practices, cluster upgrades (query of the audit log)."""
+    yield from _insights_of(facts, removed)
+    yield _asking(
+        "So does the audit log of the control plane, of this day, where EKS writes it to CloudWatch Logs",
+        _query(facts.name, in_region(facts)) if facts.name else "",
+    )
+    then = follows(row, facts.way) if row is not None else ""
+    yield Remedy(f"Update that client, or its configuration. {then}".strip())
+
+
+def _insights_of(facts: CheckFacts, version: str) -> Iterator[Remedy]:
+    """Source: EKS API, ListInsights and DescribeInsight (deprecationDetails, clientStats)."""
+    yield _asking(
+        "EKS's insight names the user agents of the last 30 days (describe-insight with its id tells them)",
+        _insights(facts, version) if facts.name else "",
+    )
+
+
+def _asking(text: str, command: str) -> Remedy:
+    return Remedy(f"{text}{':' if command else '.'}", command)
+
+
+def _insights(facts: CheckFacts, version: str) -> str:
+    wanted = ("--filter", f"kubernetesVersions={version}")
+    return aws(facts, "eks", "list-insights", "--cluster-name", facts.name, *wanted)
+
+
+_QUERY = (
+    'fields @message | filter `annotations.k8s.io/deprecated` = "true" | '
+    "stats count(*) by userAgent, user.username, requestURI"
+)
+
+
+def _query(cluster: str, where: tuple[str, ...]) -> str:
+    log = shell("aws", "logs", "start-query", "--log-group-name", f"/aws/eks/{cluster}/cluster", *where)
+    times = "--start-time $(($(date +%s) - 86400)) --end-time $(date +%s)"
+    started = f"{log} {times} {shell('--query-string', _QUERY, '--query', 'queryId', '--output', 'text')}"
+    results = shell("aws", "logs", "get-query-results", *where)
+    return f'query=$({started}) && sleep 20 && {results} --query-id "$query"'

@@ -6,21 +6,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
+from kubectl_eksdoc.amazon.upgrades import amis
+from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, GroupUpdateKind
+from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
-from kubectl_eksdoc.check.checks.managed import nodes_of, subject
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import ago, aws, issue, name_of
+from kubectl_eksdoc.check.checks.noted import groups, named
+from kubectl_eksdoc.check.checks.running import groups_unknown, node_groups, nodes_of, subject
+from kubectl_eksdoc.check.checks.running import subject as of_group
+from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
+from kubectl_eksdoc.check.wording import ago, aws, issue, name_of, number, sourced
 from kubectl_eksdoc.kubernetes.evictions import evict
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
+from kubectl_eksdoc.model.aws.clusters import TemplateVersions
+from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.model.findings import Finding, Remedy
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.pods import Pod
 
 IN_PROGRESS, FAILED, SUCCESSFUL = "InProgress", "Failed", "Successful"
@@ -167,4 +174,185 @@ CHECKS = (
     UpgradeCheck(
         (Code.of("nodegroup-update"),), Area.NODES, Gate.BEFORE_NODES, _updates, _KINDS, (CheckNeed.GROUP_UPDATES,)
     ),
+)
+
+
+# What nodes are made from: Amazon Linux 2, which has ended, what comes after it, and who needs an AMI of others.
+
+
+_NODES: tuple[Resource, ...] = (kinds.NODES,)
+_OF_EKS = (NodeOwner.FARGATE, NodeOwner.AUTO_MODE)
+"""EKS chooses what these run."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeImageGroup:
+    """Nodes of one group that are of one family; `group` is as EKS describes it, None where it is none of EKS's or was
+    not told. `told`: by what the family is known."""
+
+    subject: Subject
+    owner: NodeOwner
+    family: AmiFamily
+    told: str
+    nodes: tuple[Node, ...] = ()
+    group: NodeGroup | None = None
+
+
+def made(facts: CheckFacts) -> tuple[NodeImageGroup, ...]:
+    """By what nodes say of their system; node groups without nodes by their amiType."""
+    described = {each.name: each for each in node_groups(facts)}
+    found: list[NodeImageGroup] = []
+    for each in groups(node for node in facts.cluster.nodes if node.owner not in _OF_EKS):
+        group = described.pop(each.name, None) if each.owner is NodeOwner.MANAGED else None
+        by_family: dict[AmiFamily, list[Node]] = {}
+        for node in each.nodes:
+            by_family.setdefault(_family(node, group), []).append(node)
+        for family, nodes in by_family.items():
+            told = f"they say of themselves: {nodes[0].os_image or 'nothing'}"
+            found.append(NodeImageGroup(each.subject, each.owner, family, told, tuple(nodes), group))
+    for group in described.values():
+        family = amis.family_of_type(group.ami_type)
+        told = f"it has no nodes now, and its amiType is {group.ami_type or 'not told'}"
+        found.append(NodeImageGroup(of_group(group.name), NodeOwner.MANAGED, family, told, (), group))
+    return tuple(found)
+
+
+def _family(node: Node, group: NodeGroup | None) -> AmiFamily:
+    found = amis.family_of_os(node.os_image)
+    if found is AmiFamily.UNKNOWN and group is not None:
+        return amis.family_of_type(group.ami_type)
+    return found
+
+
+def _unread(facts: CheckFacts, code: Code, what: str) -> Iterator[Finding]:
+    """What nodes tell is enough but for groups that have none."""
+    yield from unread(facts, code, what, kinds.NODES, severity=Severity.HIGH)
+    yield from groups_unknown(facts, code, "what it would run if it had nodes", Severity.LOW)
+
+
+def _al2(facts: CheckFacts) -> Iterator[Finding]:
+    yield from _unread(facts, Code.of("ami-al2"), "whether an AMI is Amazon Linux 2")
+    fit = amis.offered(AmiFamily.AL2, facts.way.target)
+    for each in made(facts):
+        if each.family is AmiFamily.AL2:
+            none = fit.fit is Fit.TOO_OLD
+            yield Finding(
+                Code.of("ami-al2"),
+                Severity.HIGH if none else Severity.MEDIUM,
+                Status.FAIL,
+                each.subject,
+                f"{_count(each)} Amazon Linux 2, "
+                + (f"which has no AMI for {in_words(facts.way.target)}" if none else fit.why),
+                (*_who(each), sourced(fit.why, fit.source or amis.AL2.source), amis_end()),
+                (_way(facts, each),),
+            )
+
+
+def amis_end() -> str:
+    return f"no AMI of it is published since {amis.AL2.ended}, security updates included"
+
+
+def _count(each: NodeImageGroup) -> str:
+    if not each.nodes:
+        return "its nodes would have"
+    return f"{number(len(each.nodes), 'node')} {'has' if len(each.nodes) == 1 else 'have'}"
+
+
+def _who(each: NodeImageGroup) -> tuple[str, ...]:
+    return (*((named(each.nodes),) if each.nodes else ()), each.told)
+
+
+def _way(facts: CheckFacts, each: NodeImageGroup) -> Remedy:
+    if each.group is not None:
+        change = amis.way_to(each.group.ami_type, facts.way.target, own_image(facts, each.group))
+        if change.way in (GroupUpdateKind.NEW_GROUP, GroupUpdateKind.TEMPLATE):  # in place it stays what it is
+            said = change.why if change.way.value in change.why else f"{change.way.value}: {change.why}"
+            return Remedy(f"{said[0].upper()}{said[1:]}.", "", When.LATER)
+    if each.owner is NodeOwner.KARPENTER:
+        text = "Choose AMIs of AL2023 or Bottlerocket in its EC2NodeClass (amiSelectorTerms); Karpenter replaces nodes."
+        return Remedy(text, "", When.LATER)
+    return Remedy("Make new nodes of Amazon Linux 2023 or Bottlerocket, and drain these.", "", When.LATER)
+
+
+def own_image(facts: CheckFacts, group: NodeGroup) -> bool | None:
+    """Whether its own launch template names an AMI; None where that is not known."""
+    if group.template is None:
+        return group.ami_type == amis.CUSTOM
+    told = facts.aws.templates.get(group.template, NOT_ASKED)
+    used = told.used if isinstance(told, TemplateVersions) else None
+    return bool(used.image) if isinstance(used, TemplateVersion) else None
+
+
+def _moves(facts: CheckFacts) -> Iterator[Finding]:
+    yield from _unread(facts, Code.of("ami-al2023-moves"), "who has to move to Amazon Linux 2023")
+    old = [each for each in made(facts) if each.family is AmiFamily.AL2]
+    if not old:
+        return
+    yield Finding.of(
+        "ami-al2023-moves",
+        cluster_of(facts),
+        (
+            ", ".join(str(each.subject) for each in old),
+            "IMDSv2 only, and one hop where EKS makes the launch template: pods with a network of their own lose the"
+            " node's credentials (EKS user guide, al2023; its page launch-templates says two hops: confidence medium)",
+            "cgroup v2: old JVMs and agents that read cgroup v1 see wrong limits (EKS user guide, al2023)",
+            f"vpc-cni {in_words(amis.AL2023_VPC_CNI)} or newer (EKS user guide, al2023)",
+            ("nodeadm with a NodeConfig instead of bootstrap.sh: user data must be rewritten (EKS user guide, al2023)"),
+        ),
+        root_cause=old[0].subject if len(old) == 1 else None,
+        number=number(len(old), "group"),
+    )
+
+
+def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
+    yield from _unread(facts, Code.of("ami-unknown"), "what an AMI is")
+    for each in made(facts):
+        fit = amis.offered(each.family, facts.way.target)
+        if fit.fit is Fit.UNKNOWN:
+            ask = "Canonical" if each.family is AmiFamily.UBUNTU else "its builder"
+            wanted = in_words(facts.way.target)
+            yield Finding.of(
+                "ami-unknown",
+                each.subject,
+                _who(each),
+                wanted=wanted,
+                fit_why=fit.why,
+                family=each.family.value,
+                ask=ask,
+            )
+
+
+def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
+    if facts.way.target < amis.CGROUP_V1_REFUSED:
+        return
+    yield from _unread(facts, Code.of("cgroup-v1"), "which cgroup version nodes have")
+    for each in made(facts):
+        fit = amis.cgroup_fits(each.family, facts.way.target)
+        if fit.fit is Fit.FITS:
+            continue
+        evidence = (*_who(each), *((sourced(fit.why, fit.source),) if fit.source else ()))
+        if fit.fit is Fit.UNKNOWN:
+            yield Finding.of(
+                "cgroup-v1/unknown", each.subject, evidence, in_words=in_words(facts.way.target), fit_why=fit.why
+            )
+        else:
+            yield Finding.of(
+                "cgroup-v1/no-start",
+                each.subject,
+                evidence,
+                remedy=(_way(facts, each),),
+                in_words=in_words(facts.way.target),
+                fit_why=fit.why,
+            )
+
+
+_BEFORE = Gate.BEFORE_NODES
+_BY_TYPE = (CheckNeed.NODE_GROUPS,)
+_BY_TEMPLATE = (CheckNeed.NODE_GROUPS, CheckNeed.TEMPLATES)
+
+NODE_IMAGE_CHECKS = (
+    UpgradeCheck((Code.of("ami-al2"),), Area.NODES, _BEFORE, _al2, _NODES, _BY_TEMPLATE),
+    UpgradeCheck((Code.of("ami-al2023-moves"),), Area.NODES, _BEFORE, _moves, _NODES, _BY_TYPE),
+    UpgradeCheck((Code.of("ami-unknown"),), Area.NODES, _BEFORE, _unknown_images, _NODES, _BY_TYPE),
+    UpgradeCheck((Code.of("cgroup-v1"),), Area.RUNTIME, _BEFORE, _cgroups, _NODES, _BY_TEMPLATE),
 )

@@ -13,13 +13,12 @@ from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import ago, aws, day, listed, name_of, number, sourced
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.aws import insights as told
-from kubectl_eksdoc.model.aws.insights import Client, Deprecation, Insight, InsightDetail
+from kubectl_eksdoc.model.aws import clusters as told
+from kubectl_eksdoc.model.aws.clusters import Client, Deprecation, Insight, InsightDetail
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Source as ReadFrom
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
 

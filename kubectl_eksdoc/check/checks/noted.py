@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
-from kubectl_eksdoc.amazon.upgrades.amis import family_of_os
-from kubectl_eksdoc.amazon.upgrades.gotchas import (
+from kubectl_eksdoc.amazon.upgrades.amis import (
     ConcernedObjects,
     KnownReleaseNote,
     ReleaseNoteConcern,
     UpgradeHalf,
+    family_of_os,
     on_the_way,
 )
-from kubectl_eksdoc.amazon.upgrades.images import repository
+from kubectl_eksdoc.amazon.upgrades.software import repository
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
-from kubectl_eksdoc.check.areas import Area
-from kubectl_eksdoc.check.checking import UpgradeCheck, unread
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import running
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.kubernetes import kube_proxy
+from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
+from kubectl_eksdoc.check.wording import listed, number
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.kubernetes import guards as kube_proxy
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 JUDGED_ELSEWHERE = frozenset(
     (
@@ -211,4 +215,83 @@ CHECKS = (
         tuple(dict.fromkeys((kinds.NODES, *_TEMPLATES, kinds.SERVICES))),
         (CheckNeed.PROXY,),
     ),
+)
+
+
+# Nodes by who makes them: what is upgraded together is told together.
+
+
+_KINDS = {
+    NodeOwner.MANAGED: "Nodegroup",
+    NodeOwner.EKSCTL: "Nodegroup",
+    NodeOwner.KARPENTER: "NodePool",
+    NodeOwner.AUTO_MODE: "NodePool",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroupNodes:
+    """`name` is that of the node group or NodePool, "" for nodes that have none."""
+
+    owner: NodeOwner
+    name: str
+    nodes: tuple[Node, ...]
+
+    @property
+    def subject(self) -> Subject:
+        """The group; of nodes without one, what they are (``self-managed nodes``)."""
+        if self.name:
+            return Subject(_KINDS.get(self.owner, "Nodegroup"), self.name)
+        return Subject("Nodes", self.owner.value)
+
+
+def groups(nodes: Iterable[Node]) -> tuple[NodeGroupNodes, ...]:
+    """By owner and name, nodes in natural order."""
+    found: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    for node in nodes:
+        found[node.owner.value, node.group].append(node)
+    return tuple(
+        NodeGroupNodes(NodeOwner(owner), name, tuple(sorted(each, key=lambda node: natural(node.name))))
+        for (owner, name), each in sorted(found.items())
+    )
+
+
+def counted(nodes: Sequence[object]) -> str:
+    """``1 node``, ``8 nodes``."""
+    return number(len(nodes), "node")
+
+
+def named(nodes: Sequence[Node]) -> str:
+    """``blue-1, blue-2 and 6 more``."""
+    return listed([node.name for node in nodes])
+
+
+# What other commands find, taken over as it is: drains, add-ons, credentials, DNS, interruption.
+
+
+def _sum(facts: CheckFacts, need: CheckNeed, whole: Code) -> Iterator[Finding]:
+    found = facts.summed.get(need, NOT_ASKED)
+    if isinstance(found, Unknown):
+        subject = Subject("Command", need.value)
+        yield unknown(whole, subject, f"what kubectl eksdoc {need.value} would say", found, Severity.HIGH)
+    else:
+        here = cluster_of(facts)  # some of them do not know what it is called
+        yield from (replace(each, subject=here) if each.subject.kind == here.kind else each for each in found)
+
+
+def _judge(need: CheckNeed, whole: Code) -> Callable[[CheckFacts], Iterator[Finding]]:
+    return partial(_sum, need=need, whole=whole)
+
+
+def _check(whole: Code, others: tuple[Code, ...], area: Area, need: CheckNeed) -> UpgradeCheck:
+    """Which lists of the cluster the other command reads, its flow knows."""
+    return UpgradeCheck((whole, *others), area, Gate.BEFORE_NODES, _judge(need, whole), needs=(need,))
+
+
+SUMMARY_CHECKS = (
+    _check(Code.of("check-drain"), Code.of_area("drain"), Area.DISRUPTION, CheckNeed.PLAN_DRAIN),
+    _check(Code.of("check-addons"), Code.of_area("addon"), Area.ADDONS, CheckNeed.PLAN_ADDONS),
+    _check(Code.of("check-imds"), Code.of_area("imds"), Area.CREDENTIALS, CheckNeed.PLAN_IMDS),
+    _check(Code.of("check-dns"), Code.of_area("dns"), Area.DNS, CheckNeed.PLAN_DNS),
+    _check(Code.of("check-interruption"), Code.of_area("interruption"), Area.INTERRUPTION, CheckNeed.PLAN_INTERRUPTION),
 )

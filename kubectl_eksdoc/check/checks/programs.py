@@ -19,10 +19,9 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.quantities import Version
 
 _WELL = ("ACTIVE", "UPDATING", "CREATING")
 _FAILED = ("DEGRADED", "UPDATE_FAILED", "CREATE_FAILED", "DELETE_FAILED")

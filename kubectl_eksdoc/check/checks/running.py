@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from kubectl_eksdoc.amazon.upgrades.amis import CUSTOM, AmiFamily, family_of_type
 from kubectl_eksdoc.amazon.upgrades.software import Software, installed_version, labelled, recognised
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
+from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
+from kubectl_eksdoc.check.wording import aws, issue, name_of, unwell
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.clusters import TemplateVersions
+from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.findings import Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Node
 from kubectl_eksdoc.model.pods import ControllerOwner, Pod
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.workloads import Job, Workload
 
 _DEEPEST = 5
@@ -113,3 +122,167 @@ def _programs(pod: Pod, by_image: dict[str, Software | None]) -> list[tuple[Soft
         return list(found.values())
     told = labelled(pod.labels)
     return [(told, "")] if told is not None else []
+
+
+# Managed node groups as EKS describes them: are they well, and what would their next update bring.
+
+
+_WELL = ("ACTIVE", "UPDATING")
+
+
+def node_groups(facts: CheckFacts) -> tuple[NodeGroup, ...]:
+    """Those that could be described, by name."""
+    told = facts.aws.node_groups
+    if isinstance(told, Unknown):
+        return ()
+    return tuple(each for _, each in sorted(told.items()) if isinstance(each, NodeGroup))
+
+
+def nodes_of(facts: CheckFacts, name: str) -> list[Node]:
+    """Those of one group, as far as nodes were read."""
+    return [each for each in facts.cluster.nodes if each.labels.get(MANAGED_GROUP) == name]
+
+
+def groups_unknown(facts: CheckFacts, code: Code, what: str, severity: Severity = Severity.MEDIUM) -> Iterator[Finding]:
+    """One finding where they were not told, one for each that was not described. `what` of a group, a clause."""
+    told = facts.aws.node_groups
+    if isinstance(told, Unknown):
+        yield unknown(code, cluster_of(facts), f"{what}, of each managed node group,", told, severity)
+        return
+    for name, each in sorted(told.items()):
+        if isinstance(each, Unknown):
+            yield unknown(code, subject(name), what, each, severity)
+
+
+def subject(name: str) -> Subject:
+    return Subject("Nodegroup", name)
+
+
+def command(facts: CheckFacts, operation: str, name: str, *words: str) -> str:
+    """Of awscli, about one group."""
+    return aws(facts, "eks", operation, "--cluster-name", name_of(facts), "--nodegroup-name", name, *words)
+
+
+def _health(facts: CheckFacts) -> Iterator[Finding]:
+    yield from groups_unknown(facts, Code.of("nodegroup-health"), "whether it is well")
+    for group in node_groups(facts):
+        if not group.status and not group.issues:
+            why = Unknown("EKS does not tell its status")
+            yield unknown(Code.of("nodegroup-health"), subject(group.name), "whether it is well", why)
+        elif group.issues or group.status not in _WELL:
+            yield Finding.of(
+                "nodegroup-health",
+                subject(group.name),
+                tuple(map(issue, group.issues)),
+                unwell=unwell(group.status, _WELL, group.issues),
+                command=command(facts, "describe-nodegroup", group.name, "--query", "nodegroup.[status,health]"),
+            )
+
+
+def _templates(facts: CheckFacts) -> Iterator[Finding]:
+    what = "whether its launch template has a newer version"
+    yield from groups_unknown(facts, Code.of("nodegroup-template"), what, Severity.LOW)
+    for group in node_groups(facts):
+        if group.template is None:
+            continue
+        told = facts.aws.templates.get(group.template, NOT_ASKED)
+        if isinstance(told, Unknown):
+            yield unknown(Code.of("nodegroup-template"), subject(group.name), what, told, Severity.LOW)
+        elif isinstance(told, Absent):
+            yield _gone(group, told)
+        else:
+            yield from _template(group, told)
+
+
+def _gone(group: NodeGroup, told: Absent) -> Finding:
+    return Finding.of("nodegroup-template/gone", subject(group.name), (told.said,), template=group.template)
+
+
+def _template(group: NodeGroup, told: TemplateVersions) -> Iterator[Finding]:
+    assert group.template is not None, "only those that have one"
+    used = told.used
+    if not isinstance(used, TemplateVersion):
+        why = used if isinstance(used, Unknown) else Unknown(used.said)
+        what = f"what version {group.template.version} of its launch template is"
+        yield unknown(Code.of("nodegroup-template"), subject(group.name), what, why, Severity.LOW)
+        if not group.template.version.isdecimal():
+            return
+    number_used = used.number if isinstance(used, TemplateVersion) else int(group.template.version)
+    if number_used >= told.latest.number:
+        return
+    yield Finding.of(
+        "nodegroup-template/version",
+        subject(group.name),
+        (
+            f"launch template {told.latest.name or told.latest.id}; version {told.default.number} is the default",
+            *_images(used, told.latest),
+        ),
+        number_used=number_used,
+        number=told.latest.number,
+    )
+
+
+def _images(used: TemplateVersion | Absent | Unknown, latest: TemplateVersion) -> Iterator[str]:
+    before = used.image if isinstance(used, TemplateVersion) else ""
+    if latest.image and latest.image != before:
+        yield f"the newest names another AMI: {latest.image} instead of {before or 'one that EKS chooses'}"
+
+
+def _releases(facts: CheckFacts) -> Iterator[Finding]:
+    what = "whether its AMI is the recommended one"
+    yield from groups_unknown(facts, Code.of("nodegroup-release"), what, Severity.LOW)
+    for group in node_groups(facts):
+        if group.ami_type == CUSTOM:
+            continue  # its owner's, with no releases of EKS
+        told = facts.aws.releases.get((group.ami_type, group.version), NOT_ASKED)
+        if isinstance(told, (Absent, Unknown)):
+            yield from _untold(group, what, told)
+            continue
+        older = _older(group.release, told)
+        if older is None:
+            why = Unknown(f"{group.release or 'no release'} and {told} cannot be compared")
+            yield unknown(Code.of("nodegroup-release"), subject(group.name), what, why, Severity.LOW)
+        elif older:
+            yield Finding.of(
+                "nodegroup-release",
+                subject(group.name),
+                (f"amiType {group.ami_type}",),
+                release=group.release,
+                told=told,
+                version=group.version,
+                command=command(facts, "update-nodegroup-version", group.name, "--kubernetes-version", group.version),
+            )
+
+
+def _untold(group: NodeGroup, what: str, told: Absent | Unknown) -> Iterator[Finding]:
+    """Of Windows nothing tells it, and of AL2 nothing new comes: who has to act is told by other codes."""
+    if isinstance(told, Absent) and family_of_type(group.ami_type) is AmiFamily.AL2:
+        return
+    why = told if isinstance(told, Unknown) else Unknown(told.said)
+    severity = Severity.LOW if why.missing else Severity.INFO
+    yield unknown(Code.of("nodegroup-release"), subject(group.name), what, why, severity)
+
+
+def _older(release: str, recommended: str) -> bool | None:
+    """By their numbers, ``1.33.1-20250610`` or ``1.42.0-7a3e5f1c``; None where these are of different kinds."""
+    ours, theirs = _numbers(release), _numbers(recommended)
+    return ours < theirs if len(ours) == len(theirs) > 1 else None
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    """Bottlerocket's end is a commit, and no number."""
+    version, _, day = release.partition("-")
+    parts = [*version.split("."), *([day] if len(day) == len("20250610") and day.isdecimal() else [])]
+    return tuple(int(each) for each in parts if each.isdecimal())
+
+
+_GROUPS = CheckNeed.NODE_GROUPS
+_BEFORE = Gate.BEFORE_NODES
+
+CHECKS = (
+    UpgradeCheck((Code.of("nodegroup-health"),), Area.NODES, _BEFORE, _health, needs=(_GROUPS,)),
+    UpgradeCheck(
+        (Code.of("nodegroup-template"),), Area.NODES, _BEFORE, _templates, needs=(_GROUPS, CheckNeed.TEMPLATES)
+    ),
+    UpgradeCheck((Code.of("nodegroup-release"),), Area.NODES, _BEFORE, _releases, needs=(_GROUPS, CheckNeed.RELEASES)),
+)

@@ -10,15 +10,14 @@ from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
-from kubectl_eksdoc.check.checks.grouped import NodeGroupNodes, counted, groups, named
+from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, counted, groups, named
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 
 def _kubelets(facts: CheckFacts) -> Iterator[Finding]:

@@ -22,19 +22,18 @@ from kubectl_eksdoc.amazon.upgrades.sockets import (
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
-from kubectl_eksdoc.check.checks.grouped import NodeGroupNodes, groups, named
+from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups, named
 from kubectl_eksdoc.check.checks.running import owners
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import kubectl
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.connection import kubectl
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.pods import Volume, VolumeKind
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.workloads import HostFiles, Workload
 
 _FIRST_CONTAINERD_2 = Version(1, 34)

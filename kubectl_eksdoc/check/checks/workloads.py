@@ -6,15 +6,22 @@ among them, is judged without being asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import UpgradeCheck, unread
+from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unread
+from kubectl_eksdoc.check.checks.running import owners
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import kubectl
-from kubectl_eksdoc.model.findings import Finding, Severity, Subject
+from kubectl_eksdoc.check.wording import listed
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.connection import kubectl, shell
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.quantities import in_words
 from kubectl_eksdoc.model.workloads import Workload
 
 _SCALED = ("Deployment", "StatefulSet")
@@ -65,4 +72,162 @@ CHECKS = (
     _check(Code.of("workload-spread-missing"), _spread),
     _check(Code.of("workload-min-ready"), _min_ready),
     _check(Code.of("workload-grace-zero"), _grace, (*_SCALED, "DaemonSet")),
+)
+
+
+# Workloads that do not stand an upgrade well: pods that are not Ready or restart, and no budget over replicas.
+#
+# Source of the 15 minutes: EKS user guide, managed-node-update-behavior (PodEvictionFailure).
+
+
+SETTLING = timedelta(minutes=15)
+"""So long a managed node group waits for the pods of a node, and so long a pod may take to be Ready here; one that
+restarted is steady again once it has been Ready for as long."""
+
+STARTING = timedelta(minutes=1)
+"""A pod that is younger is not spoken of, unless something is wrong with it."""
+
+_WRONG = frozenset(
+    (
+        "CrashLoopBackOff",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "ErrImageNeverPull",
+        "ErrImagePull",
+        "Error",
+        "ImageInspectError",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "OOMKilled",
+        "RunContainerError",
+    )
+)
+"""Reasons of the kubelet (pkg/kubelet/images, pkg/kubelet/kuberuntime) that no waiting mends."""
+
+_NO_REASON = "no reason given"
+
+_OF_JOBS = _WRONG - {"Error", "OOMKilled"}
+"""A Job tries again by itself what has failed."""
+
+
+def _bouncing(facts: CheckFacts) -> Iterator[Finding]:
+    what = "which workloads are not steady"
+    yield from unread(facts, Code.of("pods-bouncing"), what, *Code.of("pods-bouncing").needs)
+    of, now = owners(facts.cluster), facts.cluster.observed_at
+    made: dict[Subject, list[Pod]] = defaultdict(list)
+    starting: dict[Subject, list[Pod]] = defaultdict(list)
+    unsteady: dict[Subject, dict[str, str]] = defaultdict(dict)
+    for pod in facts.cluster.pods:
+        if pod.node and not pod.finished and not pod.deleting:
+            subject = of.of_pod(pod)
+            made[subject].append(pod)
+            of_job = subject.kind in ("Job", "CronJob")
+            if why := _why(pod, of_job, now):
+                unsteady[subject][pod.name] = why
+            elif not pod.ready and not of_job and _age(pod, now) >= STARTING:
+                starting[subject].append(pod)
+    for subject, found in sorted(unsteady.items(), key=lambda each: (str(each[0]), each[0].kind)):
+        yield _finding(subject, found, made[subject])
+    for subject, pods in sorted(starting.items(), key=lambda each: (str(each[0]), each[0].kind)):
+        if len(pods) == len(made[subject]):
+            yield _not_yet(subject, pods)
+
+
+def _why(pod: Pod, of_job: bool, now: datetime) -> str:
+    """ "" for a steady one."""
+    age = _age(pod, now)
+    if of_job:
+        return pod.not_ready_because if pod.not_ready_because in _OF_JOBS else ""
+    if not pod.ready:
+        old = age >= SETTLING
+        return (pod.not_ready_because or _NO_REASON) if old or pod.not_ready_because in _WRONG else ""
+    ready_for = timedelta.max if pod.ready_at is None else now - pod.ready_at
+    if pod.restarted and ready_for < SETTLING <= age:
+        return f"restarted, Ready again for {in_words(max(ready_for.total_seconds(), 0))}"
+    return ""
+
+
+def _age(pod: Pod, now: datetime) -> timedelta:
+    return timedelta.max if pod.created_at is None else now - pod.created_at
+
+
+def _not_yet(subject: Subject, pods: Sequence[Pod]) -> Finding:
+    """A workload of which no pod is Ready, and none is old enough to say that it will not be."""
+    return Finding.of(
+        "pods-bouncing",
+        subject,
+        (f"pods: {listed(sorted(pod.name for pod in pods))}",),
+        pods_count=len(pods),
+        in_words=in_words(SETTLING.total_seconds()),
+        command=kubectl("describe", "pod", min(pod.name for pod in pods), subject.namespace),
+    )
+
+
+def _finding(subject: Subject, found: dict[str, str], pods: Sequence[Pod]) -> Finding:
+    unready = sum(not pod.ready for pod in pods if pod.name in found)
+    severity = Severity.HIGH if unready == len(pods) else Severity.MEDIUM if unready else Severity.LOW
+    how = "not Ready" if unready == len(found) else "restarting" if not unready else "not Ready, or restarting"
+    why = Counter(found.values())
+    first = next(iter(found))
+    return Finding(
+        Code.of("pods-bouncing"),
+        severity,
+        Status.FAIL,
+        subject,
+        f"{len(found)} of {len(pods)} pods {'is' if len(found) == 1 else 'are'} {how}: {', '.join(sorted(why))}",
+        (f"pods: {listed(sorted(found))}",),
+        (
+            Remedy(
+                "See what its events and its log name, and fix that.",
+                kubectl("describe", "pod", first, subject.namespace),
+            ),
+        ),
+    )
+
+
+def _unguarded(facts: CheckFacts) -> Iterator[Finding]:
+    what = "which workloads have a budget"
+    yield from unread(facts, Code.of("budget-missing"), what, *Code.of("budget-missing").needs, severity=Severity.LOW)
+    if facts.cluster.unread(kinds.BUDGETS):
+        return
+    budgets: dict[str, list[Budget]] = defaultdict(list)
+    for budget in facts.cluster.budgets:
+        budgets[budget.namespace].append(budget)
+    several = [each for each in facts.cluster.workloads if each.kind in _SCALED and each.replicas >= 2]
+    without = [each for each in several if not _guarded(each, budgets[each.namespace])]
+    if without:
+        yield _without(facts, without, len(several))
+
+
+def _guarded(each: Workload, budgets: Sequence[Budget]) -> bool:
+    return any(budget.selector.matches(each.template_labels) for budget in budgets)
+
+
+def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
+    by_namespace = Counter(each.namespace for each in without)
+    most = sorted(without, key=lambda each: (-each.replicas, each.key))
+    example = most[0]
+    words = ("kubectl", "create", "poddisruptionbudget", example.name, "-n", example.namespace)
+    command = shell(*words, f"--selector={example.selector}", "--max-unavailable=1")
+    namespaces = sorted(by_namespace, key=lambda name: (-by_namespace[name], name))
+    return Finding.of(
+        "budget-missing",
+        cluster_of(facts),
+        (
+            f"by namespace: {listed([f'{name} {by_namespace[name]}' for name in namespaces])}",
+            f"with the most replicas: {listed([f'{each.kind} {each.key} ({each.replicas})' for each in most])}",
+        ),
+        without_count=len(without),
+        of=of,
+        command=command if example.selector.valid and example.selector.requirements else "",
+    )
+
+
+UNHEALTHY_CHECKS = (
+    UpgradeCheck(
+        (Code.of("pods-bouncing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _bouncing, Code.of("pods-bouncing").needs
+    ),
+    UpgradeCheck(
+        (Code.of("budget-missing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _unguarded, Code.of("budget-missing").needs
+    ),
 )

@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.cli import exits, opening, rights
-from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli.addon import apply_options
-from kubectl_eksdoc.cli.addon.forecast import is_unsure
+from kubectl_eksdoc.cli.addon import applying
+from kubectl_eksdoc.cli.addon.following import is_unsure
 from kubectl_eksdoc.cli.addon.request import NAME, addon_named
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, refused_beside, since_from
 from kubectl_eksdoc.cli.parser import Parser
@@ -82,7 +81,7 @@ def _look_back(args: argparse.Namespace, words: Sequence[str]) -> _Request:
             f"{flags} beside --after, which looks back on an update that has happened",
             "Ask for one of them at a time.",
         )
-    apply_options.apply_from(args)  # what belongs to it alone is of no use here
+    applying.apply_from(args)  # what belongs to it alone is of no use here
     addon = addon_named(args, words)
     if args.all and args.update:
         raise UsageError("--update ID is of one add-on, and --all names every one")
@@ -115,7 +114,7 @@ def look_back(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     code = opening.code(each for one in found for each in one.findings)
     if len(found) < len(names) and code == exits.CLEAN:
         code = exits.UNKNOWN  # an add-on that was left out is not known
-    return CommandAnswer(looks.answered(report, options, around), code)
+    return CommandAnswer(opening.answered(report, options, around), code)
 
 
 def _pasts(
@@ -200,5 +199,5 @@ def judge_plan(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     unsure = args.strict and is_unsure([each.plan for each in judgement.changes if each.plan], around)
     code = opening.code(judgement.every)
     return CommandAnswer(
-        looks.answered(report, options, around), exits.UNKNOWN if unsure and code == exits.CLEAN else code
+        opening.answered(report, options, around), exits.UNKNOWN if unsure and code == exits.CLEAN else code
     )

@@ -10,8 +10,20 @@ from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check import inside
-from kubectl_eksdoc.cli.check.answering import answered, earlier, judged_files, shown_tables, tables_of
-from kubectl_eksdoc.cli.check.request import GATES, NAME, SEVERITIES, SYMPTOMS, CheckRequest, chosen_from, since
+from kubectl_eksdoc.cli.check.request import (
+    GATES,
+    NAME,
+    SEVERITIES,
+    SYMPTOMS,
+    CheckRequest,
+    answered,
+    chosen_from,
+    earlier,
+    judged_files,
+    shown_tables,
+    since,
+    tables_of,
+)
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -22,8 +34,7 @@ from kubectl_eksdoc.model import permissions
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.check.checking import UpgradeCheck
     from kubectl_eksdoc.check.plan import CheckWish
-    from kubectl_eksdoc.model.codes import Code
-    from kubectl_eksdoc.model.findings import Suppression
+    from kubectl_eksdoc.model.findings import Code, Suppression
 
 _FILES = "--filename"
 
@@ -229,9 +240,9 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.check.against import against
     from kubectl_eksdoc.check.registry import known_codes
-    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.host.suppressions import read_suppressions
-    from kubectl_eksdoc.model import documents
+    from kubectl_eksdoc.model import baseline
     from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.check.report import CheckReport
 
@@ -245,7 +256,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
     if fleet is not None:
-        passed = MemberFlags(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
+        passed = MemberFlags(NAME, baseline.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
@@ -297,7 +308,7 @@ def _judging_something(checks: Sequence[UpgradeCheck], request: CheckRequest) ->
     """
     from kubectl_eksdoc.check.areas import Gate
     from kubectl_eksdoc.check.registry import chosen
-    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.findings import Code
 
     named = ", ".join((*request.only, *request.areas))
     if not checks and chosen(request.codes, Gate(request.gate) if request.gate else None):

@@ -253,7 +253,7 @@ _OTHERS = (
 
 def _identity(who: Identity, errand: InClusterCommand) -> RoleStep:
     """Without a role nothing can be asked, and every Job ends with exit code 4."""
-    from kubectl_eksdoc.model.commands import shell
+    from kubectl_eksdoc.model.connection import shell
     from kubectl_eksdoc.render.roles import RoleStep
 
     where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
@@ -306,7 +306,7 @@ def _manifests(
     reached: Sequence[str],
     told: Sequence[str],
 ) -> RoleManifests:
-    from kubectl_eksdoc.model.commands import shell
+    from kubectl_eksdoc.model.connection import shell
     from kubectl_eksdoc.render.roles import RoleManifests, RoleStep, logs, taken_away
 
     zone = wanted.when.zone or "UTC"

@@ -48,8 +48,7 @@ def answered(words: Sequence[str], environ: Mapping[str, str]) -> str:
     known = listed(before)
     if known is not None and not partial.startswith("-"):  # which needs no parser
         return written(Offers(tuple(Offer(each.name, each.about) for each in known)).beginning(partial))
-    from kubectl_eksdoc.cli.completing.candidates import offers_at
-    from kubectl_eksdoc.cli.completing.cursor import cursor_at
+    from kubectl_eksdoc.cli.completing.candidates import cursor_at, offers_at
     from kubectl_eksdoc.cli.completing.looking import Looking
 
     cursor = cursor_at(tree(only=_path(words)), words)
@@ -59,6 +58,6 @@ def answered(words: Sequence[str], environ: Mapping[str, str]) -> str:
 def _path(words: Sequence[str]) -> tuple[str, ...]:
     """The words that may be commands: those that no flag takes which may stand before, between and behind them."""
     from kubectl_eksdoc.cli import bare
-    from kubectl_eksdoc.cli.completing.cursor import cursor_at
+    from kubectl_eksdoc.cli.completing.candidates import cursor_at
 
     return cursor_at(bare.root(PROG), words).names

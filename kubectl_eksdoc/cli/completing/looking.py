@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.completing.candidates import for_command
-from kubectl_eksdoc.cli.completing.cursor import Cursor
+from kubectl_eksdoc.cli.completing.candidates import Cursor, for_command
 from kubectl_eksdoc.cli.completing.sources import FORMATS, OwnNames
 from kubectl_eksdoc.cli.flags import HONOURED, FlagValueKind
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX
@@ -132,7 +131,7 @@ def _commands(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 def _faults(looking: Looking, cursor: Cursor) -> Iterable[Name]:
     from kubectl_eksdoc.cli.options import LIST
-    from kubectl_eksdoc.embedded.faults.registry import ALL
+    from kubectl_eksdoc.embedded.faults.of_requests import ALL
 
     return (Name(LIST, "show all of them"), *(Name(each.name, each.about) for each in ALL))
 

@@ -7,10 +7,9 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import datetime
 
-from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
 from kubectl_eksdoc.addon_diff.run.expectations import expected_of
 from kubectl_eksdoc.addon_diff.run.guards import changing
-from kubectl_eksdoc.addon_diff.run.outcome import Verdict
+from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, Verdict
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.changes.dns_change import (
     CONFIG_MAP,
@@ -25,8 +24,7 @@ from kubectl_eksdoc.changes.dns_change import (
 from kubectl_eksdoc.changes.engine import go_on
 from kubectl_eksdoc.cli import applying, exits
 from kubectl_eksdoc.cli.addon import following
-from kubectl_eksdoc.cli.dns.change_options import DnsApply, DnsChangeInvocation, rendered
-from kubectl_eksdoc.cli.dns.request import ADDON, NAME
+from kubectl_eksdoc.cli.dns.change_options import ADDON, NAME, DnsApply, DnsChangeInvocation, rendered
 from kubectl_eksdoc.cli.surroundings import CommandAnswer
 from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
 from kubectl_eksdoc.coredns_lameduck.deployed import corefile_of
@@ -40,11 +38,11 @@ from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Conflicting, Doc, text_at
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE, Past, SavedChange
-from kubectl_eksdoc.model.commands import CommandTarget, shell
+from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Status, reached
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.render.addon.commands import as_json
+from kubectl_eksdoc.render.addon.update import as_json
 from kubectl_eksdoc.render.addon_update.commands import Sent, way_back_text
 from kubectl_eksdoc.render.dns_change.commands import back_of_map
 from kubectl_eksdoc.render.dns_change.report import DnsChangeReport

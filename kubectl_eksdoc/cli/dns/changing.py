@@ -6,15 +6,23 @@ from dataclasses import replace
 from functools import partial
 
 from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.rendering import objects_of
+from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.changes.dns_change import Ready, config_map, ready, resets, reverting
 from kubectl_eksdoc.cli import applying, exits, opening, rights
 from kubectl_eksdoc.cli.addon import applying as addon
-from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
+from kubectl_eksdoc.cli.addon.applying import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.applying import Again, Proposal
 from kubectl_eksdoc.cli.dns import change_following
-from kubectl_eksdoc.cli.dns.change_options import WATCH_FOR_S, DnsApply, DnsChangeInvocation, rendered
-from kubectl_eksdoc.cli.dns.request import ADDON, NAME, LameduckRequest, measured_on
+from kubectl_eksdoc.cli.dns.change_options import (
+    ADDON,
+    NAME,
+    WATCH_FOR_S,
+    DnsApply,
+    DnsChangeInvocation,
+    LameduckRequest,
+    measured_on,
+    rendered,
+)
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
@@ -23,7 +31,7 @@ from kubectl_eksdoc.coredns_lameduck.read import KINDS, dns_facts
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE
-from kubectl_eksdoc.model.commands import CommandTarget
+from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import reached
 from kubectl_eksdoc.render.dns_change import commands
 from kubectl_eksdoc.render.dns_change.report import DnsChangeReport

@@ -11,9 +11,8 @@ from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns import change_options, file
 from kubectl_eksdoc.cli.dns import measuring as measure_options
-from kubectl_eksdoc.cli.dns import request as reading
+from kubectl_eksdoc.cli.dns.change_options import LameduckRequest
 from kubectl_eksdoc.cli.dns.measuring import measuring
-from kubectl_eksdoc.cli.dns.request import LameduckRequest
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -21,9 +20,9 @@ from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
 
 if TYPE_CHECKING:  # help must not pay for codes
-    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.findings import Code
 
-NAME = reading.NAME
+NAME = change_options.NAME
 
 _ABOUT = """\
 Check whether DNS lookups survive the loss of a CoreDNS pod or its node: how long CoreDNS keeps serving after SIGTERM,
@@ -74,7 +73,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.findings import Code
 
     return (*Code.of_area("dns"), *Code.of_area("dns_change"), *Code.of_area("dns_measure"), *Code.of_area("addon"))
 
@@ -99,7 +98,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
 
         return changing(request, wishes, apply, around)
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
     from kubectl_eksdoc.coredns_lameduck.read import NEEDS, notices, whole_facts
     from kubectl_eksdoc.render.dns.report import LameduckReport
@@ -108,8 +107,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     LameduckReport.check(options.output)
     try:
         session = opening.opened(request, around, NEEDS)
-        reach, proxied = reading.reach(request, session), permissions.PROXY.name not in request.without
-        facts = whole_facts(session, lambda: notices(session, reach.ours, proxied), reading.measured_on(around))
+        reach, proxied = change_options.reach(request, session), permissions.PROXY.name not in request.without
+        facts = whole_facts(session, lambda: notices(session, reach.ours, proxied), change_options.measured_on(around))
         plan = plan_dns(facts, reach)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error

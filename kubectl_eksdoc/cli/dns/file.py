@@ -10,10 +10,10 @@ from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
-from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model import quantities
 
 if TYPE_CHECKING:  # help must not pay for the grammar
-    from kubectl_eksdoc.model.versions import Version
+    from kubectl_eksdoc.model.quantities import Version
 
 MOST_BYTES = 1 << 20
 """As much as a ConfigMap holds."""
@@ -45,8 +45,8 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandCont
     Raises:
         UsageError: the file or the version cannot be read.
     """
-    from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.coredns_lameduck.file import read_corefile
+    from kubectl_eksdoc.cli import opening as looks
+    from kubectl_eksdoc.coredns_lameduck.shutdown import read_corefile
     from kubectl_eksdoc.render.corefile import CorefileReport
 
     if not SourceOptions.from_args(args).choice.live:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandCont
 def _version(text: str) -> Version:
     from kubectl_eksdoc.kubernetes.corefile.plugins import DEFAULT
 
-    found = versions.parse(text) if text else DEFAULT
+    found = quantities.parse(text) if text else DEFAULT
     if found is None or found.patch is None:
         raise UsageError(f"{_VERSION} {text!r} is no version of CoreDNS", "Write it as 1.13.1.")
     return found

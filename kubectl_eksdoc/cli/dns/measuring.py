@@ -8,20 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
-from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags, confirm
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.allowed import check_writable
+from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.coredns_lameduck.measuring.findings import DnsMeasurement
     from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurementSettings, MeasurePlan
-    from kubectl_eksdoc.coredns_lameduck.measuring.result import DnsMeasurement
     from kubectl_eksdoc.flows.dns_measure import Dns
     from kubectl_eksdoc.flows.ports import ProbeNamespace
     from kubectl_eksdoc.model.cluster import Cluster
@@ -270,17 +269,17 @@ def _dry(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
     around, options, given = asking.around, asking.options, asking.measure.flags
     if asking.measure.dry == "client":
         view = MeasureReport(asking.cluster, plan, given, program=asking.program, asked=asked(plan))
-        looks.show(view, options, around)
+        opening.show(view, options, around)
         around.note(_PROVES_LITTLE)
-        return CommandAnswer(looks.answered(dry_run(view), options, around))
+        return CommandAnswer(opening.answered(dry_run(view), options, around))
     view = MeasureReport(asking.cluster, plan, given, refused=tried(plan, asking.program, asking.ground, asking.dns))
     around.note(_PROVES_SOME)
-    return CommandAnswer(looks.answered(view, options, around), exits.FAILS if view.refused else exits.CLEAN)
+    return CommandAnswer(opening.answered(view, options, around), exits.FAILS if view.refused else exits.CLEAN)
 
 
 def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
+    from kubectl_eksdoc.coredns_lameduck.measuring.findings import DnsMeasurement
     from kubectl_eksdoc.coredns_lameduck.measuring.plan import owner_manifest
-    from kubectl_eksdoc.coredns_lameduck.measuring.result import DnsMeasurement
     from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepared
     from kubectl_eksdoc.model.coredns import MARKS
     from kubectl_eksdoc.render.dns_measure.report import MeasureReport
@@ -289,7 +288,7 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
     found = DnsMeasurement(())
     if plan.pods:
         check_allowed(_needed(plan), options, around)
-        looks.show(MeasureReport(asking.cluster, plan, given), options, around)
+        opening.show(MeasureReport(asking.cluster, plan, given), options, around)
         confirm(asking.cluster.identity, plan.changes, "make or end", asking.measure.given, around.ask, of=CHANGES)
         nodes = around.open_reader(SourceChoice(), options.connection, None).read((kinds.NODES,)).nodes
         check_same(_made(plan), _made(prepared(nodes, asking.ground, asking.dns, plan.ident, plan.manner)))
@@ -302,7 +301,7 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
         what = f"{COMMAND}={plan.manner.happening.value} with {CHANGES.said(len(plan.pods))}"
         found = owned(manifest, MARKS, what, context, around, run)
     view = MeasureReport(asking.cluster, plan, given, found)
-    text = looks.answered(view, options, around)
+    text = opening.answered(view, options, around)
     _keep(asking, plan, found)
     code = opening.code(view.findings, asking.measure.accepted)
     return CommandAnswer(text, exits.INTERRUPTED if found.interrupted else code)
@@ -316,11 +315,11 @@ def _made(plan: MeasurePlan) -> object:
 def _keep(asking: _Asking, plan: MeasurePlan, found: DnsMeasurement) -> None:
     """For the shutdown budget of later checks, where the Deployment is known."""
     from kubectl_eksdoc.coredns_lameduck.measuring.findings import propagation
-    from kubectl_eksdoc.host import dns_measurements
+    from kubectl_eksdoc.host import cache
 
     of = propagation(plan, found, len(asking.cluster.nodes))
     if of is not None and plan.workload is not None:
-        dns_measurements.keep(plan.workload.uid, asking.cluster.identity.context, of, asking.around.environ)
+        cache.keep(plan.workload.uid, asking.cluster.identity.context, of, asking.around.environ)
         asking.around.note("this measurement is kept: coredns-lameduck and check judge lameduck by it")
 
 

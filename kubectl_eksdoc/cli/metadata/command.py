@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
-from kubectl_eksdoc.cli.metadata import fix_options
+from kubectl_eksdoc.cli.metadata import fixing as fix_options
 from kubectl_eksdoc.cli.metadata import probing as probe_options
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.probing import probing
@@ -22,15 +22,15 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
-from kubectl_eksdoc.model.documents import IMDS_PROBE
+from kubectl_eksdoc.model.baseline import IMDS_PROBE
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.imds_probe.assumed import Assumed, IntendedOptions
+    from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
     from kubectl_eksdoc.imds_probe.plan import MetadataPlan
     from kubectl_eksdoc.imds_probe.read import ProbeScope
-    from kubectl_eksdoc.model.codes import Code
     from kubectl_eksdoc.model.earlier import SavedResult
+    from kubectl_eksdoc.model.findings import Code
     from kubectl_eksdoc.session.session import ClusterSession
 
 
@@ -44,10 +44,9 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
-    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.imds_probe.fixes.chooser import offered
-    from kubectl_eksdoc.imds_probe.of_pod import of_pod
-    from kubectl_eksdoc.imds_probe.plan import against, as_earlier
+    from kubectl_eksdoc.imds_probe.plan import against, as_earlier, of_pod
     from kubectl_eksdoc.imds_probe.read import vpc_of
     from kubectl_eksdoc.render.metadata.report import ImdsReport
 
@@ -192,7 +191,7 @@ def _hops(text: str) -> int:
 
 def _intent(text: str) -> IntendedOptions:
     from kubectl_eksdoc.files import opened
-    from kubectl_eksdoc.imds_probe.assumed import TAG, IntendedOptions
+    from kubectl_eksdoc.imds_probe.affected import TAG, IntendedOptions
 
     if text.startswith(TAG) and text != TAG:
         return IntendedOptions(tag=text.removeprefix(TAG))
@@ -213,7 +212,7 @@ _MOST_OF_INTENT = 1000
 
 
 def _assumed(text: str) -> Assumed:
-    from kubectl_eksdoc.imds_probe.assumed import Assumed, settings
+    from kubectl_eksdoc.imds_probe.affected import Assumed, settings
 
     error = f"{text!r} assumes nothing that is known; write hops=1,tokens=required or ami=AL2023"
     found = settings(text, ("hops", "tokens", "ami"))
@@ -224,7 +223,7 @@ def _assumed(text: str) -> Assumed:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.findings import Code
 
     return (*Code.of_area("imds"), *Code.of_area("imds_probe"))
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
-from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
@@ -21,7 +20,7 @@ from kubectl_eksdoc.model import kinds
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.flows.ports import ProbeNamespace
-    from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings
+    from kubectl_eksdoc.imds_probe.probing.result import ProbeSettings
     from kubectl_eksdoc.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.kinds import Resource
@@ -216,7 +215,7 @@ def manner_of(request: ImdsProbeRequest, active: Active) -> ProbeSettings:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.imds_probe.probing.pods import IMAGE, NAMESPACE, ProbeSettings
+    from kubectl_eksdoc.imds_probe.probing.result import IMAGE, NAMESPACE, ProbeSettings
 
     of_pod = reading.scope(request).namespace if request.pod else ""
     return ProbeSettings(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
@@ -228,8 +227,7 @@ def _every(asking: _Asking) -> bool:
 
 def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
     """What would be made, for kubectl; nobody is asked."""
-    from kubectl_eksdoc.imds_probe.probing.pods import manifests
-    from kubectl_eksdoc.imds_probe.probing.result import plan_probe
+    from kubectl_eksdoc.imds_probe.probing.result import manifests, plan_probe
     from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
     from kubectl_eksdoc.render.roles import RoleManifests
@@ -239,16 +237,15 @@ def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
     plan = plan_probe(
         read.cluster.nodes, unasked, unasked, around.edges.new_probe_id(), _manner(asking), every=_every(asking)
     )
-    looks.show(ActiveReport(read.cluster, plan, asking.given), options, around)
+    opening.show(ActiveReport(read.cluster, plan, asking.given), options, around)
     around.note(_PROVES_LITTLE)
     docs = tuple(manifests(plan.probe, plan.pods, plan.manner))
-    return CommandAnswer(looks.answered(RoleManifests((), (), docs), options, around))
+    return CommandAnswer(opening.answered(RoleManifests((), (), docs), options, around))
 
 
 def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnswer:
     from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
-    from kubectl_eksdoc.imds_probe.probing.pods import owner_manifest
-    from kubectl_eksdoc.imds_probe.probing.result import Probed
+    from kubectl_eksdoc.imds_probe.probing.result import Probed, owner_manifest
     from kubectl_eksdoc.model.metadata import MARKS
     from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
 
@@ -259,12 +256,12 @@ def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnsw
     if asking.active.dry:
         report = ActiveReport(cluster, plan, asking.given, refused=tried(plan, ground))
         around.note(_PROVES_SOME)
-        return CommandAnswer(looks.answered(report, options, around), exits.FAILS if report.refused else exits.CLEAN)
+        return CommandAnswer(opening.answered(report, options, around), exits.FAILS if report.refused else exits.CLEAN)
     if plan.pods:
         needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
         namespace = plan.manner.namespace
         check_allowed([(right, namespace) for right in needed], options, around)
-        looks.show(ActiveReport(cluster, plan, asking.given), options, around)
+        opening.show(ActiveReport(cluster, plan, asking.given), options, around)
         confirm(cluster.identity, len(plan.nodes), "probe", asking.active.given, around.ask)
         now = around.open_reader(asking.request.source, options.connection, None).read(_kinds(asking.request))
         nodes = reading.scope(asking.request).of(now).nodes
@@ -283,4 +280,4 @@ def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnsw
         found = Probed((), "")
     report = ActiveReport(cluster, plan, asking.given, found)
     code = exits.INTERRUPTED if found.interrupted else opening.code(report.findings, asking.request.accepted)
-    return CommandAnswer(looks.answered(report, options, around), code)
+    return CommandAnswer(opening.answered(report, options, around), code)

@@ -16,7 +16,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.imds_probe.assumed import Assumed, IntendedOptions
+    from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
     from kubectl_eksdoc.imds_probe.read import ProbeScope
     from kubectl_eksdoc.session.session import ClusterSession
 

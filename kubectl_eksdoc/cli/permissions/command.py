@@ -3,36 +3,161 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import options, values
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.amazon.iam import IamPlace
+from kubectl_eksdoc.cli import exits, options, values
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, non_empty, opted_from
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.permissions import rights
-from kubectl_eksdoc.cli.permissions.request import (
-    JOURNAL,
-    KARPENTER,
-    PROBE,
-    PROBE_NAMESPACE,
-    PermissionsRequest,
-    account,
-    subject,
-)
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
+from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import SYSTEM
+from kubectl_eksdoc.model.journal import is_namespace
+from kubectl_eksdoc.permissions import KINDS, RbacSubject
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.permissions import OptIn
     from kubectl_eksdoc.permissions import WantedPermissions
-    from kubectl_eksdoc.render.look import Look
+    from kubectl_eksdoc.render.text import Look
+
+
+# What was asked of ``permissions``.
+
+
+PROBE_NAMESPACE = "default"
+JOURNAL, PROBE, KARPENTER = "--journal-namespace", "--probe-namespace", "--karpenter-namespace"
+_ACCOUNT = re.compile(r"[0-9]{12}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionsRequest:
+    """`commands`: none for all that read. `opted`: names of opt-ins. `part`: of the policy, from 1; 0 for the whole of
+    it."""
+
+    options: GlobalOptions
+    commands: tuple[Invocation, ...]
+    places: Places
+    opted: tuple[str, ...]
+    subjects: tuple[RbacSubject, ...]
+    place: IamPlace
+    iam: bool = False
+    part: int = 0
+    check: bool = False
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, words: Sequence[str], grown: Grown) -> PermissionsRequest:
+        """
+        Raises:
+            UsageError: something is no command, or what was given does not fit together.
+        """
+        if not SourceOptions.from_args(args).choice.live:
+            raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
+        options = GlobalOptions.from_args(args)
+        request = PermissionsRequest(
+            options,
+            rights.named(words, grown),
+            _places(options, args),
+            opted_from(args),
+            tuple(args.bind),
+            IamPlace(options.region, args.account or "", options.cluster_name),
+            args.iam,
+            args.part,
+            args.check,
+        )
+        _fits(request)
+        return request
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        return non_empty(
+            {
+                "commands": list(self.typed),
+                "with": list(self.opted),
+                "journal-namespace": self.places.journal,
+                "probe-namespace": self.places.probe,
+                "karpenter-namespace": self.places.karpenter,
+            }
+        )
+
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """The commands as a shell takes them."""
+        return tuple(shell(*each.words) for each in self.commands)
+
+    @property
+    def more(self) -> tuple[str, ...]:
+        """The words besides the commands by which the same rights are named again."""
+        usual = Places(JOURNAL_NAMESPACE, PROBE_NAMESPACE, SYSTEM)
+        namespaces = (
+            (JOURNAL, self.places.journal, usual.journal),
+            (PROBE, self.places.probe, usual.probe),
+            (KARPENTER, self.places.karpenter, usual.karpenter),
+        )
+        words = [word for flag, name, default in namespaces if name != default for word in (flag, name)]
+        return (*(("--with", ",".join(self.opted)) if self.opted else ()), *words)
+
+
+def _fits(request: PermissionsRequest) -> None:
+    if request.part and not request.iam:
+        raise UsageError("--part is of a policy", "Say --iam, too.")
+    for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
+        if request.iam and given:
+            raise UsageError(f"--iam prints a policy, and {flag} is about the cluster", "Leave one of them out.")
+    if request.check and request.subjects:
+        raise UsageError("--check asks, and --bind prints", "Leave one of them out.")
+    if request.iam and request.options.output not in ("table", "json"):
+        raise UsageError(f"a policy has no output format {request.options.output!r}: IAM takes JSON alone")
+
+
+def _places(options: GlobalOptions, args: argparse.Namespace) -> Places:
+    journal = args.journal_namespace or options.namespace or JOURNAL_NAMESPACE
+    places = Places(journal, args.probe_namespace or PROBE_NAMESPACE, args.karpenter_namespace or SYSTEM)
+    for name in (places.journal, places.probe, places.karpenter):
+        if not is_namespace(name):
+            raise UsageError(f"{name!r} is no name of a namespace")
+    return places
+
+
+def account(text: str) -> str:
+    """
+    Raises:
+        argparse.ArgumentTypeError: it has not twelve digits.
+    """
+    if not _ACCOUNT.match(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no AWS account: twelve digits")
+    return text
+
+
+def subject(text: str) -> RbacSubject:
+    """``Group:eksdoc``, ``User:ann``, ``ServiceAccount:NAMESPACE/NAME``; the kind in any case.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none of these.
+    """
+    word, _, name = text.partition(":")
+    kind = next((each for each in KINDS if each.lower() == word.lower()), "")
+    if not kind or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is no subject: {', '.join(f'{each}:NAME' for each in KINDS)}")
+    if kind != "ServiceAccount":
+        return RbacSubject(kind, name)
+    namespace, _, name = name.partition("/")
+    if not name or not is_namespace(namespace):
+        raise argparse.ArgumentTypeError(f"{text!r} does not say in which namespace: ServiceAccount:NAMESPACE/NAME")
+    return RbacSubject(kind, name, namespace)
+
 
 NAME = "permissions"
 _OF_COMMANDS = ("--filename", "--watch")
@@ -128,7 +253,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
         EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.cli.permissions.rights import cautions, doubts, reading, wanted
     from kubectl_eksdoc.render.permissions.report import PermissionsReport
 
@@ -142,8 +267,6 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
             around.note(line)
         return CommandAnswer(_policy(request, found, look, around))
     if request.check:
-        from kubectl_eksdoc.cli.permissions.checking import checked
-
         return checked(request, found, around)
     PermissionsReport.check(request.options.output)
     warned = cautions(found)
@@ -214,3 +337,34 @@ def _policy(request: PermissionsRequest, found: WantedPermissions, look: Look, a
         ]
         around.note(f"it allows more than one cluster: give {', '.join(lacking)} to limit it")
     return to_json(parts[max(request.part, 1) - 1], look.ascii)
+
+
+# ``permissions --check``: which of the rights somebody has, by what the cluster says.
+
+
+def checked(request: PermissionsRequest, wanted: WantedPermissions, around: CommandContext) -> CommandAnswer:
+    """
+    Raises:
+        ClusterError: the cluster cannot be asked; the error says why.
+        UsageError: there is no such output format.
+    """
+    from kubectl_eksdoc.cli import opening as looks
+    from kubectl_eksdoc.kube.identity import AwsRequest
+    from kubectl_eksdoc.model.cluster import Cluster, Source
+    from kubectl_eksdoc.permissions import held
+    from kubectl_eksdoc.render.permissions.report import HeldReport
+    from kubectl_eksdoc.render.result import identity_line
+
+    options = request.options
+    HeldReport.check(options.output)
+    edges = around.edges
+    who = edges.identity_of(options.connection, AwsRequest(options.cluster_name, options.region, options.profile))
+    found = held(wanted, edges.reviewed(options.connection, wanted.permissions))
+    cluster = Cluster(identity=who, source=Source.LIVE, observed_at=around.now())
+    around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    if wanted.asked:
+        around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
+    text = looks.answered(HeldReport(found, cluster, request.given, __version__), options, around)
+    if any(each.held is False for each in found):
+        return CommandAnswer(text, exits.FAILS)
+    return CommandAnswer(text, exits.UNKNOWN if any(each.held is None for each in found) else exits.CLEAN)

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from kubectl_eksdoc.cli.rights import asked, commands
+from kubectl_eksdoc.cli.rights.asked import Places, Right, needed_with
 from kubectl_eksdoc.cli.rights.commands import DRAIN_PLAN, MEASURED_WITH
-from kubectl_eksdoc.cli.rights.right import Places, Right, needed_with
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.aws import questions

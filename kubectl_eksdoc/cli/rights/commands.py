@@ -8,7 +8,7 @@ from dataclasses import replace
 from kubectl_eksdoc.amazon.upgrades.removed_apis import READ_TO
 from kubectl_eksdoc.amazon.upgrades.written_kinds import OLDEST, going, gone_before
 from kubectl_eksdoc.cli.rights import asked as of_aws
-from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
+from kubectl_eksdoc.cli.rights.asked import NOTHING_WITHOUT, Right
 from kubectl_eksdoc.model import kinds, permissions
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.questions import AwsOperation
@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.check_needs import FURTHER, CheckNeed
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.placing import PLACED, RBAC
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 # The rights of drains: to plan them, to run them, and to look at runs.
 

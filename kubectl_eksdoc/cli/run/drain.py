@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster, opening
-from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import InClusterOptions
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
@@ -29,7 +27,7 @@ from kubectl_eksdoc.cli.run.new_run import (
     check_others,
     read_and_plan,
 )
-from kubectl_eksdoc.cli.streams import say
+from kubectl_eksdoc.cli.streams import ProgressLine, say
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.limits import RunLimits
@@ -48,7 +46,7 @@ def show_in_short(
     `reached_by`: the words that lead to the cluster and the journal."""
     from kubectl_eksdoc.render.drain.steps import confirmation
 
-    look = looks.decide(options, around.stderr, around.environ)
+    look = opening.decide(options, around.stderr, around.environ)
     rollback = shlex.join(["kubectl", "eksdoc", "drain", "rollback", *reached_by])
     say(around.stderr, confirmation(view, look, run_options.guards(limits), rollback))
 
@@ -150,7 +148,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     if request.dry:
         return _dry(request, read, around)
     report = _report(request, read)
-    looks.show(report, request.options, around)
+    opening.show(report, request.options, around)
     check_others(wanted, around)(read.cluster, read.plan)
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
@@ -176,7 +174,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
             raise UsageError("--plan says which nodes: no others can be named or selected with it")
         if drain.policy_from(args) != DrainPolicy():
             raise UsageError("--plan says what may be done: flags of the plan do not go with it")
-        from kubectl_eksdoc.cli.run.again import of_saved
+        from kubectl_eksdoc.cli.run.new_run import of_saved
 
         saved = around.read_baseline(args.plan)
         plan = PlanRequest(GlobalOptions.from_args(args), SourceChoice(), *of_saved(saved.options, saved.file))
@@ -207,7 +205,7 @@ def _how_inside(args: argparse.Namespace, wanted: NewRun) -> InClusterOptions | 
 def _planned(request: _Request, around: CommandContext) -> PlannedRead:
     with ProgressLine(around.stderr) as progress:
         read = read_and_plan(request.wanted, around, progress)
-    looks.identify(read.cluster, request.options, around)
+    opening.identify(read.cluster, request.options, around)
     tell((*request.wanted.plan.notes, *drain.idle(read.plan)), around)
     return read
 
@@ -242,13 +240,13 @@ def _inside(request: _Request, how: InClusterOptions, read: PlannedRead, around:
     from kubectl_eksdoc.render.result import plain
 
     report = _report(request, read)
-    looks.show(report, request.options, around)
+    opening.show(report, request.options, around)
     return inside(request.wanted, read, plain(report.result()), request.given, how, request.dry, around)
 
 
 def _dry(request: _Request, read: PlannedRead, around: CommandContext) -> CommandAnswer:
     options = request.options
-    text = looks.answered(_report(request, read), options, around)
+    text = opening.answered(_report(request, read), options, around)
     refused = request.dry == "server" and _server_refuses(options, read, around)
     tell((_PROVES_LITTLE,), around)
     return CommandAnswer(text, exits.FAILS if refused else exit_code(read.plan))

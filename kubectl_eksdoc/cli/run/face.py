@@ -9,7 +9,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Protocol
 
-from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli import opening as looks
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.streams import is_left, say
 from kubectl_eksdoc.cli.surroundings import CommandContext

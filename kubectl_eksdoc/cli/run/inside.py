@@ -21,7 +21,7 @@ from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, check_others
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.journal import is_run_id
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE

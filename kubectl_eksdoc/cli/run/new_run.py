@@ -1,28 +1,34 @@
 """A run that is to be begun: planned, checked and carried out. Who shows the plan and asks for what must be typed is
-somebody else: the command, or the screens."""
+somebody else: the command, or the screens.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli import drain, rights
 from kubectl_eksdoc.cli.drain import PlanRequest
+from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.comparison.comparing import ORDER
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.errors import Drifted
+from kubectl_eksdoc.errors import Drifted, UsageError
+from kubectl_eksdoc.render.drain.plan import option_words
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import Hooks
 
-if TYPE_CHECKING:  # help must not pay for facts and plans
+if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.carrying import RunInvocation
     from kubectl_eksdoc.drain.result import DrainPlan
     from kubectl_eksdoc.flows.run.draining import DrainRunEnd
     from kubectl_eksdoc.model.cluster import Cluster
+
 
 COMMAND = "drain run"
 
@@ -78,7 +84,7 @@ def read_and_plan(
 
 def check_others(wanted: NewRun, around: CommandContext, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
     """What refuses a plan while another run than ours has to do with its nodes (`RunAnnotations.check`)."""
-    from kubectl_eksdoc.cli.run.noted import RunAnnotations
+    from kubectl_eksdoc.cli.run.carrying import RunAnnotations
     from kubectl_eksdoc.cli.run.request import RunRequest
 
     return RunAnnotations(RunRequest(wanted.plan.options, wanted.namespace), around).check(run)
@@ -93,7 +99,6 @@ def carried_out(
         Drifted: it is not any more what was shown; nothing was done.
         as `RunInvocation.open` and `run_plan`.
     """
-    from kubectl_eksdoc.cli.run.again import words_of
     from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
     from kubectl_eksdoc.flows.run.running import RunHeader, run_plan
 
@@ -127,3 +132,55 @@ def digest(read: PlannedRead) -> str:
 
     text = "\n".join(f"{each.node} {each.pod.uid} {each.manner.means.value}" for each in read.plan.evictions)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+# What was asked for once, asked for again: by the options of a saved plan, or by the words that a journal has.
+
+
+BESIDE = ("since", "baseline")
+
+
+def words_of(options: Mapping[str, object]) -> tuple[str, ...]:
+    """A command line that plans the same on any machine: files are left out, the run has their order in its journal."""
+    return tuple(option_words({key: value for key, value in options.items() if key not in (ORDER, *BESIDE)}))
+
+
+class RecordedRunOptions(NamedTuple):
+    """What somebody has asked for."""
+
+    targeting: Targeting
+    policy: DrainPolicy
+    limits: RunLimits
+    hooks: Hooks
+
+
+def asked_again(words: Sequence[str], whose: str) -> RecordedRunOptions:
+    """
+    Raises:
+        UsageError: another version wrote them; `whose` they are is said.
+    """
+    parser = Parser(prog="drain plan")
+    parser.set_defaults(leaf=parser)
+    drain.add_targeting(parser)
+    drain.add_policy(parser)
+    run_options.add_limits(parser)
+    run_options.add_between_waves(parser)
+    try:
+        args, extras = parser.parse_known_args(spelled_out(words, parser.bare()))
+        targeting = drain.targeting_from(args, strays(extras, parser))
+        policy = drain.policy_from(args)
+        return RecordedRunOptions(targeting, policy, run_options.limits_from(args), run_options.hooks_from(args))
+    except UsageError as error:
+        hint = "It was made by another version of this tool. Plan again with this one."
+        raise UsageError(f"what {whose} was asked for is not understood: {error.message}", hint) from error
+
+
+def of_saved(options: Mapping[str, object], file: str) -> tuple[Targeting, DrainPolicy]:
+    """What a saved plan was asked for, the nodes of its order's file included. Raises: as `asked_again`."""
+    targeting, policy, _, _ = asked_again(words_of(options), f"the plan {file}")
+    if policy.assume_budgets or policy.assume_fixed:
+        raise UsageError(f"the plan {file} assumes fixes that are not made (--assume-…): it cannot be run")
+    order = options.get(ORDER)
+    if isinstance(order, list):
+        policy = replace(policy, order_nodes=tuple(str(node) for node in order))
+    return targeting, policy

@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, rights
-from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli import opening as looks
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.run.carrying import RunInvocation, reached_by
+from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, reached_by
 from kubectl_eksdoc.cli.run.drain import show_in_short
-from kubectl_eksdoc.cli.run.noted import RunAnnotations
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.rest import COMMAND, RemainingPlan, gone_on
 from kubectl_eksdoc.cli.run.status import asked
+from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import UsageError

@@ -12,8 +12,7 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, add_dry_run, dry_f
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
-from kubectl_eksdoc.cli.run.carrying import RunInvocation
-from kubectl_eksdoc.cli.run.noted import NOT_KNOWN, RunAnnotations
+from kubectl_eksdoc.cli.run.carrying import NOT_KNOWN, RunAnnotations, RunInvocation
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.journal import Cordoned, Protected
     from kubectl_eksdoc.flows.ports import RunStore
     from kubectl_eksdoc.flows.run.journal import FoundRun
-    from kubectl_eksdoc.flows.run.rolling_back import RolledBack
+    from kubectl_eksdoc.flows.run.running import RolledBack
     from kubectl_eksdoc.model.nodes import Node
 
 
@@ -133,7 +132,7 @@ def given_back(which: ToGiveBack, request: RunRequest, carrying: RunInvocation, 
     Raises:
         as `RunInvocation.open` and `roll_back`.
     """
-    from kubectl_eksdoc.flows.run.rolling_back import roll_back
+    from kubectl_eksdoc.flows.run.running import roll_back
 
     reader = request.reader(around, carrying.limits)
     with carrying.open(WAIT_S) as world:

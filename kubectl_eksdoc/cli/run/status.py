@@ -11,15 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, replay, rights
-from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli import opening as looks
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.carrying import reached_by
-from kubectl_eksdoc.cli.run.noted import RunAnnotations
+from kubectl_eksdoc.cli.run.carrying import RunAnnotations, reached_by
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
-from kubectl_eksdoc.cli.streams import is_left
+from kubectl_eksdoc.cli.streams import ProgressLine, is_left
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
 from kubectl_eksdoc.model.journal import HeldLock, RunNote, RunPhase, RunSummary
@@ -47,7 +45,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     Raises:
         EksdocError: there is no such node, or the cluster is at fault.
     """
-    from kubectl_eksdoc.flows.run.resuming import attach
+    from kubectl_eksdoc.flows.run.running import attach
     from kubectl_eksdoc.render.run.status import OthersReport
 
     SourceOptions.check_live(args)

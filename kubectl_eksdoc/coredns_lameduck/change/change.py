@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.addon_diff.merging import differences, merged
-from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths, spelled
-from kubectl_eksdoc.addon_diff.schema.paths import paths
+from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths, spelled
 from kubectl_eksdoc.coredns_lameduck.change.lameduck import EditedCorefile, edited, has_reload, not_starting
 from kubectl_eksdoc.coredns_lameduck.change.placing import KEY as AFFINITY
 from kubectl_eksdoc.coredns_lameduck.change.placing import (
@@ -26,11 +25,10 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
-from kubectl_eksdoc.model.versions import parse
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.quantities import parse
 
 # Why the add-on's autoscaler cannot have CoreDNS, and how few replicas are few.
 #

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
+from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
 from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, Place
 from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging.placed import SPOT
@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import LABEL, SYSTEM
 from kubectl_eksdoc.model.nodes import Node, Taint
-from kubectl_eksdoc.model.placement import NodeTerm
+from kubectl_eksdoc.model.placing import NodeTerm
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import Requirement
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.model.durations import go_duration
+from kubectl_eksdoc.model.quantities import go_duration
 
 
 class Place(str, Enum):

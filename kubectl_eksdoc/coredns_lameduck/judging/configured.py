@@ -6,19 +6,17 @@ import re
 from collections.abc import Iterator
 
 from kubectl_eksdoc.coredns_lameduck.deployed import KUBE_PROXY, Deployed, DnsFacts
-from kubectl_eksdoc.kubernetes import kube_proxy
-from kubectl_eksdoc.kubernetes.corefile.addresses import split_host_port
+from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.kubernetes.corefile.edits import EKS
+from kubectl_eksdoc.kubernetes.corefile.grammar import split_host_port
 from kubectl_eksdoc.kubernetes.corefile.plugins import addresses
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal, Import
-from kubectl_eksdoc.model.durations import go_duration
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.missing_rights import allow
-from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.quantities import Version, go_duration, parse
 
 # On what the findings are, and the remedies that several of them share.
 
@@ -240,8 +238,8 @@ def judged_clients(facts: DnsFacts) -> Iterator[Finding]:
         yield not_read("the mode of kube-proxy", found, PROXY)
     if not isinstance(found, dict):
         return
-    text = kube_proxy.configuration(found)
-    mode = kube_proxy.mode(text)
+    text = guards.configuration(found)
+    mode = guards.mode(text)
     local = {
         pod.node for pod in facts.cluster.pods if pod.labels.get("k8s-app") == "node-local-dns" and not pod.finished
     }

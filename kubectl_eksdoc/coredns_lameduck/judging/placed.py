@@ -16,14 +16,13 @@ from kubectl_eksdoc.coredns_lameduck.judging.configured import (
 )
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.model.interruption import EVENTS
 from kubectl_eksdoc.model.kinds import AUTOSCALERS, BUDGETS, NODES, PODS
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.placement import CPU
+from kubectl_eksdoc.model.placing import CPU
 from kubectl_eksdoc.model.pods import Pod
 
 ZONE = "topology.kubernetes.io/zone"

@@ -9,12 +9,12 @@ from enum import Enum
 from typing import TypeAlias
 
 from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison, asked_differently, rank
-from kubectl_eksdoc.baseline.comparing import findings_since
 from kubectl_eksdoc.baseline.side import (
     SameClusterAnswer,
     Scope,
     Side,
     SnapshotOrigin,
+    findings_since,
     kinship,
     needs_of,
     read_of,
@@ -37,9 +37,8 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, PlanOutline, TargetOutline, TimesOutline
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
-from kubectl_eksdoc.model.findings import Status, Subject
+from kubectl_eksdoc.model.findings import Code, Status, Subject
 
 # A plan just made, reduced to the same outline that a saved one is read as.
 

@@ -15,11 +15,9 @@ from math import inf, sqrt
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.course import DrainTerms, Move, apart_s
-from kubectl_eksdoc.drain.duration.clock import Time
-from kubectl_eksdoc.drain.duration.generations import NodeSupply, generations, stream_s
-from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed
+from kubectl_eksdoc.drain.duration.generations import NodeSupply, Time, generations, stream_s
+from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed, waves_s
 from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s, paced_s
-from kubectl_eksdoc.drain.duration.wave_times import waves_s
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
 

@@ -5,23 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move, ReplacedPod, Reserved, Span, Timeline
+from kubectl_eksdoc.drain.course import (
+    BudgetCourse,
+    DrainTerms,
+    Move,
+    ReplacedPod,
+    Reserved,
+    Span,
+    Timeline,
+    headroom,
+    status_writes,
+)
 from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, bounds, gap
-from kubectl_eksdoc.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, EvictionTimes, any_waves, terms_of
-from kubectl_eksdoc.drain.duration.generations import Amounts, NodeSupply, supplies
+from kubectl_eksdoc.drain.duration.generations import (
+    LAG_S,
+    NEW_NODE_S,
+    SETTLE_S,
+    Amounts,
+    EvictionTimes,
+    NodeSupply,
+    any_waves,
+    supplies,
+    terms_of,
+)
 from kubectl_eksdoc.drain.duration.node_times import Nodes
 from kubectl_eksdoc.drain.duration.quantiles import MOST_RUNS, RunPace, levels, quantiles
 from kubectl_eksdoc.drain.duration.slow_nodes import RelaxedBound, relaxations, slow_nodes
 from kubectl_eksdoc.drain.duration.timing import SHORTEST_STOP_S
+from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.order.rounds import EvictionOrder, gates
 from kubectl_eksdoc.drain.order.strategies import NodeTasks
-from kubectl_eksdoc.drain.outcome import SlowNode
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, SlowNode
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Means, burst
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.survey import DrainContext
+from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget
+from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.drain.verdicts.pods import ungated
-from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.quantities import in_words
 
 # What the estimate takes for granted of what it cannot see: the pace of the control plane, health of targets.
 
@@ -329,3 +351,39 @@ def _assumptions(
             f"take {pooled.p50_s:g} s, slow ones {pooled.p95_s:g} s"
         )
     return tuple(said)
+
+
+# The headroom of the slowest budgets in the run that takes the p50: how many disruptions each allows, and when.
+
+
+MOST_LINES = 8
+"""Budgets of which it is computed: those with the most rounds."""
+
+Line = tuple[tuple[float, int], ...]
+"""(second, disruptions allowed from then on), the first at 0 s."""
+
+
+def headrooms(world: DrainContext, budgets: Mapping[str, JudgedBudget], estimate: Estimate | None) -> dict[str, Line]:
+    """By budget, over the run of `estimate`; none where no run comes to its end."""
+    watched = [found for judged in slowest(budgets.values()) if (found := _watched(world, judged)) is not None]
+    if not watched or estimate is None:
+        return {}
+    # A rollout takes nothing away, and starts one pod more: that the budget allows more then is used by nobody.
+    uids = {pod.uid for each in watched for pod in each.pods if restarted(world, pod) is None}
+    written = status_writes(watched, [moved for moved in estimate.moves if moved.uid in uids], LAG_S)
+    return {key: headroom(writes) for key, writes in written.items()}
+
+
+def slowest(budgets: Iterable[JudgedBudget]) -> list[JudgedBudget]:
+    """Those whose pods cannot all go at once, most rounds first."""
+    serial = [judged for judged in budgets if judged.verdict is BudgetVerdict.SERIAL]
+    return sorted(serial, key=lambda judged: (-judged.rounds, judged.budget.key))[:MOST_LINES]
+
+
+def _watched(world: DrainContext, judged: JudgedBudget) -> BudgetCourse | None:
+    """None where the controller's numbers are not known, or the plan assumes that it allows more than it does."""
+    pods = world.guards.pods(judged.budget)
+    start = recompute(judged.budget, pods, world.scales, world.now)
+    if not isinstance(start, Computed) or start.status.allowed < judged.per_round:
+        return None
+    return BudgetCourse(judged.budget, pods, start)

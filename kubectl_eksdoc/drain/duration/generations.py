@@ -7,18 +7,24 @@ is taken that gives most back: a fractional knapsack, so that no order can have 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from math import inf, log1p
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from math import exp, inf, log, log1p
 from types import MappingProxyType
+from typing import NamedTuple
 
+from kubectl_eksdoc.drain.course import DrainTerms, Move
+from kubectl_eksdoc.drain.duration.timing import StartTime, learn, learn_stops, stop_of
 from kubectl_eksdoc.drain.landing.new_nodes import surged
-from kubectl_eksdoc.drain.order.rounds import Task
+from kubectl_eksdoc.drain.nodes import DrainContext
+from kubectl_eksdoc.drain.order.rounds import Task, at_once, domains_of
 from kubectl_eksdoc.drain.order.strategies import NodeTasks
-from kubectl_eksdoc.drain.survey import DrainContext
-from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
+from kubectl_eksdoc.drain.policy import ALL, EVICTED, DrainPolicy, EvictionMode, Means
+from kubectl_eksdoc.kubernetes.budgets import same_name_holds
+from kubectl_eksdoc.kubernetes.replacement import Replacement, comes_back_to_its_node
 from kubectl_eksdoc.model.nodes import HOSTNAME, Node
-from kubectl_eksdoc.model.placement import CPU, MEMORY, PODS
+from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
 from kubectl_eksdoc.model.pods import Pod
 
 Amounts = tuple[int, int, int]
@@ -171,3 +177,233 @@ def _sum(pods: Iterable[Pod]) -> Amounts:
 def _less(node: Node, taken: Amounts) -> Amounts:
     has = node.allocatable
     return has.get(CPU, 0) - taken[0], has.get(MEMORY, 0) - taken[1], has.get(PODS, 0) - taken[2]
+
+
+# The times of one drain: what every planned eviction takes, usually and when it is slow, and the terms of a run.
+
+
+# One time that is not the same in every run: a lognormal distribution, told by its median and 95th percentile.
+
+
+_Z95 = 1.6448536269514722
+"""The 95th percentile of the normal distribution."""
+
+
+class Time(NamedTuple):
+    """Seconds: `usual_s` times e to the `spread` times a normal draw, at least `least_s` and at most `most_s`."""
+
+    usual_s: float
+    spread: float
+    most_s: float = inf
+    least_s: float = 0.0
+
+    @classmethod
+    def of(cls, usual_s: float, slow_s: float, most_s: float = inf, least_s: float = 0.0) -> Time:
+        """What takes no time, or always the same, is not drawn."""
+        return cls(usual_s, log(slow_s / usual_s) / _Z95 if slow_s > usual_s > 0 else 0.0, most_s, least_s)
+
+    def drawn(self, normal: float) -> float:
+        """For one draw of the normal distribution."""
+        if not self.spread:
+            return self.usual_s
+        return max(self.least_s, min(self.usual_s * exp(self.spread * normal), self.most_s))
+
+    @property
+    def mean_s(self) -> float:
+        """Of the distribution without its most."""
+        return self.usual_s * exp(self.spread**2 / 2)
+
+    @property
+    def variance(self) -> float:
+        """Likewise, in seconds squared."""
+        return (exp(self.spread**2) - 1) * self.mean_s**2
+
+
+SETTLE_S = 10.0
+"""A node is done when it was seen empty twice, 5 s apart; its volumes are detached meanwhile."""
+
+LAG_S = 0.5
+"""From a pod's readiness to its budget's status, on a control plane with little to do: on a real one the next eviction
+came 0.2 to 0.5 s after it (`make test-real`)."""
+
+NEW_NODE_S = (120.0, 300.0)
+"""p50 and p95 from asking for a new instance to its node being Ready. Assumed: nothing that is read tells it."""
+
+
+class EvictionTimes:
+    """What evictions take in `world`; start times are learned from the pods that run now, stop times from earlier
+    runs."""
+
+    def __init__(self, world: DrainContext) -> None:
+        self.world = world
+        self._workloads: dict[str, str] = {}  # by uid of an owner
+        self._start_times: dict[str, StartTime] = {}  # likewise
+        self._alike: dict[object, _Times] = {}  # by what the times of an eviction depend on
+        self._held_s = dict(_held(world))
+        self.starts = learn(world.cluster.pods, self.workload)
+        self.stops = learn_stops(world.cluster.stops)
+
+    def seen_by(self, world: DrainContext) -> EvictionTimes:
+        """The same start times, for another policy or other budgets."""
+        other = copy(self)
+        other.world, other._alike = world, {}
+        return other
+
+    def moves(
+        self,
+        tasks: Sequence[Task],
+        *,
+        turns: Mapping[str, int] | None = None,
+        waiting: Mapping[str, str] | None = None,
+        crowded: frozenset[str] | None = None,
+    ) -> list[Move]:
+        """The evictions of one node. `turns`: by uid, where they have one; `waiting`: by uid, the new node that the
+        replacement waits for; `crowded`: the limits that can make anyone wait, where they are known."""
+        moves = []
+        alike = self._alike
+        held_s = self._held_s if _begins_at_once(self.world.policy) else {}
+        for pod, limits, for_good, late, after, tier, manner in tasks:
+            owner = pod.owner
+            like = (pod.uid if owner is None else owner.uid, pod.grace_seconds, pod.phase)
+            start_s, slow_start_s, stop_s, slow_stop_s, kin = alike.get(like) or self._times(like, pod)
+            if crowded is not None and limits and not crowded.issuperset(limits):
+                limits = tuple([limit for limit in limits if limit in crowded])
+            if after is Replacement.NEVER:
+                # Nothing comes back for it: it keeps what it uses up for good, and no turn.
+                limits = for_good
+            if manner is not EVICTED:
+                stop_s, slow_stop_s = _stop_s(pod, manner, (stop_s, slow_stop_s), (start_s, slow_start_s))
+            waits_s = manner.waits_s
+            if held_s:
+                waits_s = max([waits_s, *(held_s.get(limit, 0.0) for limit in limits)])
+            turn = turns.get(pod.uid, 0) if turns else 0
+            new_node = waiting.get(pod.uid, "") if waiting else ""
+            moves.append(
+                Move(
+                    pod.uid,
+                    limits,
+                    stop_s,
+                    start_s,
+                    after,
+                    tier > 0,
+                    bool(late),
+                    turn,
+                    new_node,
+                    slow_stop_s,
+                    slow_start_s,
+                    waits_s,
+                    kin,
+                )
+            )
+        return moves
+
+    def soonest(self, tasks: Sequence[Task]) -> list[Move]:
+        """The evictions of one node as fast as they can be: a pod stops at once, and what replaces it starts as fast as
+        any did that was seen. What may finish by itself need not be evicted at all."""
+        starts, moves = self._start_times, []
+        for pod, limits, for_good, _, after, tier, manner in tasks:
+            if manner.waits_s:
+                continue
+            owner = pod.owner
+            start_s = (starts.get(owner.uid if owner is not None else "") or self._start(pod)).least_s
+            stop_s = start_s if after is Replacement.FIRST else 0.0
+            if after is Replacement.NEVER:
+                limits = for_good
+            moves.append(Move(pod.uid, limits, stop_s, start_s, after, tier > 0))
+        return moves
+
+    def times_at(self, pod: Pod, level: float) -> tuple[float, float]:
+        """Seconds that the pod takes to stop, and one like it to start, where all are so slow (see `levels`)."""
+        stop_s, slow_s = stop_of(pod, self.world.policy.grace_of(pod), self.stops.of(pod))
+        start = self._start(pod)
+        return Time.of(stop_s, slow_s, slow_s).drawn(level), Time.of(start.p50_s, start.p95_s).drawn(level)
+
+    def workload(self, pod: Pod) -> str:
+        """What replicas share: the uid of who answers for them."""
+        owner = pod.owner
+        if owner is None:
+            return ""
+        found = self._workloads.get(owner.uid)
+        if found is None:
+            top = self.world.top_of(pod)
+            found = self._workloads[owner.uid] = owner.uid if top is None else top.uid
+        return found
+
+    def _times(self, like: tuple[str, int, str], pod: Pod) -> _Times:
+        """Of all evictions that are alike: replicas, mostly."""
+        start, seen = self._start(pod), self.stops.of(pod)
+        stop_s, slow_stop_s = stop_of(pod, self.world.policy.grace_of(pod), seen)
+        found = self._alike[like] = start.p50_s, start.p95_s, stop_s, slow_stop_s, "" if seen else like[0]
+        return found
+
+    def _start(self, pod: Pod) -> StartTime:
+        key = pod.owner.uid if pod.owner is not None else ""
+        found = self._start_times.get(key)
+        if found is None:
+            found = self._start_times[key] = self.starts.of(self.workload(pod))
+        return found
+
+
+_Times = tuple[float, float, float, float, str]
+"""Of a start, of a slow one, of a stop and of a slow one; and the `kin` of the move."""
+
+
+def _begins_at_once(policy: DrainPolicy) -> bool:
+    """Whether no node waits for another: else a hold, which ends at its own time, may be over when a node is begun."""
+    return not (policy.max_unavailable or policy.pins) and policy.surge is None
+
+
+def _held(world: DrainContext) -> Iterator[tuple[str, float]]:
+    """The budgets with a same-name hold, and for how many seconds more."""
+    for budget in world.cluster.budgets:
+        if budget.disrupted and (holds := same_name_holds(budget, world.guards.pods(budget), world.now)):
+            yield budget.key, (holds[-1].until - world.now).total_seconds()
+
+
+def _stop_s(
+    pod: Pod, manner: EvictionMode, stop: tuple[float, float], start: tuple[float, float]
+) -> tuple[float, float]:
+    """p50 and p95 from when it is asked to go until it is gone, for what is not evicted; `stop` of an eviction, `start`
+    of the pod that comes after it."""
+    if manner.means is Means.RESTART:
+        return start[0] + stop[0], start[1] + stop[1]
+    if manner.means is Means.PATIENCE:
+        return 0.0, 0.0  # by then it has finished, or its node is left alone
+    return stop_of(pod, pod.grace_seconds) if manner.means is Means.DELETION else stop
+
+
+def terms_of(
+    world: DrainContext,
+    slots: Mapping[str, int],
+    waves: Mapping[str, int],
+    strict: frozenset[str] = frozenset(),
+    slow: bool = False,
+) -> DrainTerms:
+    """How a run under the user's policy goes about it; `waves` are gates, and empty without any."""
+    policy = world.policy
+    return DrainTerms(
+        slots=slots,
+        waves=waves,
+        strict=strict,
+        between_s=1 / policy.evictions_per_second if policy.evictions_per_second else 0.0,
+        lag_s=LAG_S,
+        settle_s=SETTLE_S,
+        renewed_after_s=None if policy.surge is None else NEW_NODE_S[slow],
+        new_node_s=NEW_NODE_S[slow],
+    )
+
+
+def any_waves(world: DrainContext, terms: DrainTerms, nodes: Iterable[str]) -> DrainTerms:
+    """`terms` for whatever waves: what every way to group `nodes` under the user's limits has in common.
+
+    Waves that come of pins alone are the user's, and stay; with both, pins may pass the limits.
+    """
+    policy = world.policy
+    if not policy.max_unavailable:
+        return terms
+    if policy.pins:
+        return replace(terms, waves={})
+    known = {node.name: node for node in world.targets}
+    # A percentage may have been of more nodes than are drained after all.
+    room = {"" if domain == ALL else domain: count for domain, count in at_once(policy, world.targets).items()}
+    return replace(terms, waves={}, at_once=room, domains={name: domains_of(known[name])[1:] for name in nodes})

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from kubectl_eksdoc.drain.course import DrainTerms, Move, ReplacedPod, Reserved, Span, Timeline
 from kubectl_eksdoc.drain.duration.bounds import longest_part
-from kubectl_eksdoc.drain.duration.clock import Time
+from kubectl_eksdoc.drain.duration.generations import Time
 from kubectl_eksdoc.drain.duration.node_times import Nodes
 from kubectl_eksdoc.drain.duration.timing import SHORTEST_STOP_S
 from kubectl_eksdoc.drain.policy import two_normals

@@ -14,16 +14,16 @@ from types import MappingProxyType
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.drain.course import DrainTerms, Move, Reserved, Timeline
 from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, domain_words, largest_first
-from kubectl_eksdoc.drain.duration.clock import LAG_S, EvictionTimes
+from kubectl_eksdoc.drain.duration.generations import LAG_S, EvictionTimes
 from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed
 from kubectl_eksdoc.drain.duration.timing import stop_of
 from kubectl_eksdoc.drain.order.rounds import Task
 from kubectl_eksdoc.drain.order.strategies import NEEDED, SOFT, NodeTasks
 from kubectl_eksdoc.drain.outcome import SlowNode
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.quantities import in_words
 
 _PATIENCE_S = PATIENCE.total_seconds()
 _OURS = (NEEDED, SOFT)

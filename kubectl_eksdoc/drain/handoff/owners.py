@@ -13,10 +13,10 @@ from kubectl_eksdoc.amazon.group_updates import PATIENCE, PAUSE, SURGE_PER_ZONE
 from kubectl_eksdoc.drain.handoff.departure import NodeGroupRemoval, instance_id, unsure, word
 from kubectl_eksdoc.drain.handoff.offers import Option, ReplacementStep, Way
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict, SlowNode, TargetVerdict
-from kubectl_eksdoc.model import versions
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model import quantities
+from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner
+from kubectl_eksdoc.model.quantities import in_words
 
 SETTINGS = (
     "clusterName nodeRole subnets instanceTypes capacityType scalingConfig updateConfig labels taints launchTemplate"
@@ -51,7 +51,7 @@ def advise(leaving: NodeGroupRemoval) -> ReplacementAdvice:
 
 
 def _managed(leaving: NodeGroupRemoval) -> ReplacementAdvice:
-    wanted = versions.parse(leaving.cluster.identity.server_version)
+    wanted = quantities.parse(leaving.cluster.identity.server_version)
     to_version = f"--kubernetes-version {wanted.major}.{wanted.minor}" if wanted else ""
     copied = ", ".join(f"{name}: {name}" for name in SETTINGS.split())
     file = f"{leaving.group_word}-next.json"

@@ -6,21 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.drain.landing.extra_nodes import Adds
-from kubectl_eksdoc.drain.landing.reserving import PodWithoutPlace, ReplacementPlaces
+from kubectl_eksdoc.drain.landing.reserving import Adds, PodWithoutPlace, ReplacementPlaces
+from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import PodVerdict
-from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod
-from kubectl_eksdoc.drain.verdicts.pods import where
-from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, RuleResult
+from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, RuleResult, where
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NodePool
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import kubectl
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.connection import kubectl
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.placement import CPU
+from kubectl_eksdoc.model.placing import CPU
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.quantities import InvalidQuantity, nanos
 

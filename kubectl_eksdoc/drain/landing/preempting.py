@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.drain.landing.room import PlacementRoom
-from kubectl_eksdoc.drain.survey import DrainContext
+from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, where
-from kubectl_eksdoc.kubernetes.scheduling.pod_classes import PodClass
+from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.kubernetes.scheduling.preemption import (
     Occupant,
     Preemptor,
@@ -25,8 +25,7 @@ from kubectl_eksdoc.kubernetes.scheduling.preemption import (
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.pods import Pod, pod_count
 
 MOST_KINDS = 50

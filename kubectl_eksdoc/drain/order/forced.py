@@ -6,21 +6,21 @@ import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.order.rounds import BudgetBooking, EvictionOrder, at_once, domains_of
 from kubectl_eksdoc.drain.order.strategies import NEEDED, SOFT
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.policy import ALL, EVICTED, DrainPolicy, Means
-from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.drain.verdicts.filters import SCALED_BY_HAND
 from kubectl_eksdoc.drain.verdicts.said import where
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes.replacement import Replacement
-from kubectl_eksdoc.model.commands import kubectl
-from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.quantities import in_words
 from kubectl_eksdoc.model.workloads import Workload
 
 

@@ -15,8 +15,8 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.policy import ALL, EVICTED, NODEGROUP, ZONE, DrainPolicy, EvictionMode
-from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.kubernetes.budgets import scaled
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.nodes import Node

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.nodes import DrainContext, natural
 from kubectl_eksdoc.drain.order.rounds import Task, task_of
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.policy import EVICTED, Means, chance
-from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.drain.verdicts.filters import SCALED_BY_HAND
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement

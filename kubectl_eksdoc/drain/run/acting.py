@@ -15,9 +15,9 @@ from kubectl_eksdoc.drain.run.patience import SameNames, Stopping
 from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
 from kubectl_eksdoc.kubernetes.news import AttachedVolumes
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act, Cordon, ListAttachments, ListPods, ReadPod
-from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.acts import Act, Cordon, ListAttachments, ListPods, Look
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.quantities import in_words
 
 # The volumes of the pods that were evicted from a node: it is not done before they are detached from it.
 #
@@ -214,7 +214,7 @@ class NodeActions:
         for pursuit in node.pursuits.values():
             if pursuit.step is PodStep.IN_DOUBT and not pursuit.looked_for and pursuit.not_before_s <= now_s:
                 pursuit.looked_for = True
-                yield ReadPod(pursuit.pod)
+                yield Look(pursuit.pod)
         if node.phase is NodePhase.EMPTY and not node.asked and now_s >= node.since_s + APART_S:
             node.asked = True
             yield ListPods(node.name)

@@ -13,9 +13,8 @@ from math import inf
 
 from kubectl_eksdoc.drain.run.board import THE_RUN, DrainedNode, DrainRunState
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.pursuits import PodPursuit
-from kubectl_eksdoc.drain.run.seen import ObservedState
-from kubectl_eksdoc.drain.run.tries import AGAIN_S, TRIES, TryResult, came_of, said_of
+from kubectl_eksdoc.drain.run.patience import AGAIN_S, TRIES, TryResult, came_of, said_of
+from kubectl_eksdoc.drain.run.pursuits import ObservedState, PodPursuit
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.kubernetes.news import AllPods, News, PodIs

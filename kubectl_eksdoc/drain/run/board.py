@@ -11,8 +11,7 @@ from math import inf
 from kubectl_eksdoc.drain.outcome import DrainTarget
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.pursuits import BELIEVED_S, PodPursuit, PodStep
-from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.pursuits import BELIEVED_S, ObservedState, PodPursuit, PodStep
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.model.pods import Pod
 

@@ -23,10 +23,9 @@ from kubectl_eksdoc.drain.run.guards import RunGuards, RunHolds
 from kubectl_eksdoc.drain.run.limits import SETTLES_S, RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.patience import Stopping
-from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
+from kubectl_eksdoc.drain.run.pursuits import ObservedState, PodPursuit, PodStep
 from kubectl_eksdoc.drain.run.replacements import Protecting, ReplacementTimes
 from kubectl_eksdoc.drain.run.replies import Replies
-from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.drain.run.sights import LatePods, Observations
 from kubectl_eksdoc.drain.run.waves import WaveGate
 from kubectl_eksdoc.kubernetes.news import (

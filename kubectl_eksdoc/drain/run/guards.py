@@ -12,8 +12,8 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.answers import Errors
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.replacements import Replacements, ReplacementTimes
-from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.kubernetes.news import (
     AllNodes,
     AllPods,
@@ -26,9 +26,9 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchInterrupted,
     WatchRestored,
 )
-from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListPods, ReadPod, Restart
-from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListPods, Look, Restart
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.quantities import in_words
 
 
 class RunGuards:
@@ -64,7 +64,7 @@ class RunGuards:
                 self._away = None
             case RequestAnswered(Evict() | Restart() | Delete() as act, answer):
                 self._of_pods.answered(act.pod.uid, answer, now_s)
-            case RequestAnswered(ReadPod() | ListPods()):
+            case RequestAnswered(Look() | ListPods()):
                 pass  # whether the cluster can be read is told by the watches
             case RequestAnswered(act, answer):
                 self._of_nodes.answered(_node_of(act), answer, now_s)

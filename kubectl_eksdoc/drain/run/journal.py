@@ -28,10 +28,10 @@ from kubectl_eksdoc.model.acts import (
     Hook,
     ListAttachments,
     ListPods,
+    Look,
     OfNode,
     Protect,
-    ReadPod,
-    ReleaseNode,
+    Release,
     Restart,
     Restore,
 )
@@ -331,7 +331,7 @@ _VERBS: Mapping[type[OfNode], Verb] = {
     Exclude: Verb.EXCLUDE,
     Restore: Verb.RESTORE,
     Protect: Verb.PROTECT,
-    ReleaseNode: Verb.RELEASE,
+    Release: Verb.RELEASE,
 }
 
 _OUTCOMES = {Next.LEAVES: IntentOutcome.DONE, Next.GONE: IntentOutcome.GONE, Next.LOOK: IntentOutcome.UNKNOWN}
@@ -406,7 +406,7 @@ class JournalWriter:
 
 def changes_something(act: Errand) -> TypeGuard[ActsChange]:
     """Whether an act has to be written down before it is done."""
-    return not isinstance(act, (ReadPod, ListPods, ListAttachments, Hook))
+    return not isinstance(act, (Look, ListPods, ListAttachments, Hook))
 
 
 def is_another(answer: ApiStatus) -> bool:

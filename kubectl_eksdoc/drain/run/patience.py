@@ -8,19 +8,21 @@ nor that in which a budget counts a pod as evicted that came back under its name
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from math import inf
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.answers import RunTrouble
+from kubectl_eksdoc.drain.run.answers import RunTrouble, by_admission
 from kubectl_eksdoc.drain.run.board import DrainedNode, DrainRunState, NodePhase
+from kubectl_eksdoc.drain.run.journal import is_another
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
-from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.pursuits import ObservedState, PodPursuit, PodStep
+from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.quantities import in_words
 
 OF_LIMITS = frozenset((RunTrouble.NONE, RunTrouble.BUDGET, RunTrouble.BUDGET_BEHIND, RunTrouble.CONTENTION))
 """What passes when a limit moves; a webhook that says no looks at something else."""
@@ -311,3 +313,45 @@ def soak_of(plan: DrainPlan, each_s: float) -> Soak | None:
 def in_waves(plan: DrainPlan) -> bool:
     """Whether a wave waits for the one before; else the whole drain is one."""
     return bool(plan.policy.max_unavailable or plan.policy.pins)
+
+
+# What the answer to a change of a node means that can be asked for twice without harm.
+
+
+TRIES = 5
+"""So often it is asked for while its answer tells nothing, or others are faster, or it is forbidden."""
+
+AGAIN_S = 5.0
+"""And so long after the last answer."""
+
+
+class TryResult(Enum):
+    """What came of it."""
+
+    DONE = "done"
+    GONE = "gone"  # there is no such node any more
+    AGAIN = "again"  # nothing, or nobody knows; a webhook that denies may think better of it
+    FORBIDDEN = "forbidden"  # nor may it be done to any other node, if that is said again and again
+    REFUSED = "refused"
+
+
+def came_of(answer: ApiStatus | LostAnswer) -> TryResult:
+    if may_be_done(answer):
+        return TryResult.AGAIN
+    assert isinstance(answer, ApiStatus)
+    if answer.ok:
+        return TryResult.DONE
+    if answer.code == 404 or is_another(answer):
+        return TryResult.GONE
+    if answer.code in (409, 429) or by_admission(answer.message):
+        return TryResult.AGAIN
+    return TryResult.FORBIDDEN if answer.code in (401, 403) else TryResult.REFUSED
+
+
+def may_be_done(answer: ApiStatus | LostAnswer) -> bool:
+    """Whether nobody knows."""
+    return isinstance(answer, LostAnswer) or answer.code >= 500
+
+
+def said_of(answer: ApiStatus | LostAnswer) -> str:
+    return answer.said if isinstance(answer, LostAnswer) else answer.message

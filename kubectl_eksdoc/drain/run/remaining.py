@@ -14,15 +14,15 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.course import Move, Reserved, Timeline
-from kubectl_eksdoc.drain.duration.clock import LAG_S
 from kubectl_eksdoc.drain.duration.estimate import MedianRun
+from kubectl_eksdoc.drain.duration.generations import LAG_S
 from kubectl_eksdoc.drain.duration.node_times import Nodes
 from kubectl_eksdoc.drain.duration.timing import SHORTEST_STOP_S, template_of
 from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.board import DrainedNode, NodePhase
+from kubectl_eksdoc.drain.run.chronicle import MeasuredStopTimes
 from kubectl_eksdoc.drain.run.engine import Engine
-from kubectl_eksdoc.drain.run.measured import MeasuredStopTimes
 from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.kubernetes.replacement import Replacement

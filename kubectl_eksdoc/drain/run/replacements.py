@@ -12,12 +12,12 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.answers import made_for
 from kubectl_eksdoc.drain.run.board import DrainRunState
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.seen import ObservedState
-from kubectl_eksdoc.drain.run.tries import AGAIN_S, TRIES, TryResult, came_of, may_be_done, said_of
+from kubectl_eksdoc.drain.run.patience import AGAIN_S, TRIES, TryResult, came_of, may_be_done, said_of
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
-from kubectl_eksdoc.model.acts import Protect, ReleaseNode
+from kubectl_eksdoc.model.acts import Protect, Release
 from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner
 from kubectl_eksdoc.model.pods import Pod
 
@@ -165,7 +165,7 @@ class Protecting:
         if surely:
             protection.to(_Step.HELD)
 
-    def acts(self, now_s: float, over: bool) -> Iterator[Protect | ReleaseNode]:
+    def acts(self, now_s: float, over: bool) -> Iterator[Protect | Release]:
         """`over`: the run has come to its end but for this."""
         for each in self._nodes.values():
             if over and each.step in (_Step.WANTED, _Step.HELD) and not each.asked:
@@ -177,7 +177,7 @@ class Protecting:
                 yield Protect(each.node, each.uid)
             elif each.step is _Step.RELEASING:
                 each.asked = True
-                yield ReleaseNode(each.node, each.uid)
+                yield Release(each.node, each.uid)
 
     def next_s(self) -> float:
         """When it is asked for again; infinity where nothing is."""
@@ -185,7 +185,7 @@ class Protecting:
         waiting = (each for each in self._nodes.values() if each.step in steps and not each.asked)
         return min((each.not_before_s for each in waiting), default=inf)
 
-    def answered(self, act: Protect | ReleaseNode, answer: ApiStatus | LostAnswer, now_s: float) -> None:
+    def answered(self, act: Protect | Release, answer: ApiStatus | LostAnswer, now_s: float) -> None:
         each = self._nodes[act.uid]
         each.asked = False
         if isinstance(act, Protect):

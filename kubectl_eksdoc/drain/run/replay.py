@@ -13,11 +13,10 @@ from enum import Enum
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.run.account import told_by
+from kubectl_eksdoc.drain.run.account import PendingPod, told_by
 from kubectl_eksdoc.drain.run.chronicle import PlannedNode
 from kubectl_eksdoc.drain.run.journal import Journaled, replay
 from kubectl_eksdoc.drain.run.moments import THE_DRAIN, WENT_WRONG, Happened, RunMoment
-from kubectl_eksdoc.drain.run.record import PendingPod
 from kubectl_eksdoc.drain.run.standing import PodWaits, Reason, RunProgress
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.journal import (

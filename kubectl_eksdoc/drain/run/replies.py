@@ -10,10 +10,9 @@ from kubectl_eksdoc.drain.run.asking import EvictionRequests
 from kubectl_eksdoc.drain.run.balancers import Excluding
 from kubectl_eksdoc.drain.run.board import DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.patience import alarm
+from kubectl_eksdoc.drain.run.patience import alarm, said_of
 from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
 from kubectl_eksdoc.drain.run.replacements import Protecting
-from kubectl_eksdoc.drain.run.tries import said_of
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import AttachedVolumes, PodsFound, RequestAnswered
 from kubectl_eksdoc.model.acts import (
@@ -22,14 +21,14 @@ from kubectl_eksdoc.model.acts import (
     Evict,
     Exclude,
     ListPods,
+    Look,
     OfPod,
     Protect,
-    ReadPod,
-    ReleaseNode,
+    Release,
     Restart,
 )
-from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.quantities import in_words
 
 LOOK_S = 90.0
 """A look that fails takes a minute of tries, and the pause behind it."""
@@ -70,9 +69,9 @@ class Replies:
                 self._cordon(board.nodes[name], answer, now_s)
             case RequestAnswered(Evict() | Restart() | Delete() as act, answer):
                 self._pod(board.pursuits[act.pod.uid], act, answer, now_s)
-            case PodsFound(ReadPod(pod), pods):
+            case PodsFound(Look(pod), pods):
                 self._found(board.pursuits[pod.uid], next(iter(pods), None), now_s)
-            case RequestAnswered(ReadPod(pod), answer):
+            case RequestAnswered(Look(pod), answer):
                 self._not_found(board.pursuits[pod.uid], said_of(answer), now_s)
             case RequestAnswered(ListPods(name), answer):
                 self._not_listed(board.nodes[name], said_of(answer), now_s)
@@ -80,7 +79,7 @@ class Replies:
                 self._listed(board.nodes[name], pods, now_s)
             case RequestAnswered(Exclude() as act, answer):
                 self._excluding.answered(act, answer, now_s)
-            case RequestAnswered(Protect() | ReleaseNode() as act, answer):
+            case RequestAnswered(Protect() | Release() as act, answer):
                 self._protecting.answered(act, answer, now_s)
             case AttachedVolumes():
                 self._detaching.take(news, now_s)

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kubectl_eksdoc.drain.run.account import PendingPod
 from kubectl_eksdoc.drain.run.answers import RunTrouble
 from kubectl_eksdoc.drain.run.board import DrainedNode, NodePhase
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.patience import held_by_name, why_late
 from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
-from kubectl_eksdoc.drain.run.record import PendingPod
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.commands import kubectl, shell
-from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.quantities import in_words
 
 
 class PodWaits(NamedTuple):

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.nodes import SCALED, DrainContext, natural
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy, EvictionMode, Means
-from kubectl_eksdoc.drain.survey import SCALED, DrainContext
 from kubectl_eksdoc.drain.verdicts import filters, pods
-from kubectl_eksdoc.drain.verdicts.assuming import finding_as_if_fixed, is_assumed_fixed
 from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.drain.verdicts.remedies import for_budget, touch_budget
-from kubectl_eksdoc.drain.verdicts.said import RuleResult, fold, unknown, where
+from kubectl_eksdoc.drain.verdicts.said import RuleResult, finding_as_if_fixed, fold, is_assumed_fixed, unknown, where
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes import budgets
 from kubectl_eksdoc.kubernetes.budgets import SYNC_FAILED
 from kubectl_eksdoc.kubernetes.evictions import EvictionCause, refused_by, uses_up
-from kubectl_eksdoc.model import commands, kinds
+from kubectl_eksdoc.model import connection, kinds
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Volume, VolumeKind
 from kubectl_eksdoc.model.spelling import matches
 
@@ -318,9 +315,9 @@ def several_budgets(survey: DrainContext, pod: Pod, guards: Sequence[Budget]) ->
         names=", ".join(names),
         drop=drop,
         keep=keep,
-        restore=commands.shell("kubectl", "apply", "-f", commands.file_of(drop)),
-        command=commands.in_turn(
-            commands.saved("pdb", drop, pod.namespace), commands.kubectl("delete", "pdb", drop, pod.namespace)
+        restore=connection.shell("kubectl", "apply", "-f", connection.file_of(drop)),
+        command=connection.in_turn(
+            connection.saved("pdb", drop, pod.namespace), connection.kubectl("delete", "pdb", drop, pod.namespace)
         ),
     )
 

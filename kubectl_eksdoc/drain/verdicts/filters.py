@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts.said import RuleResult, cannot_tell, stays, where
 from kubectl_eksdoc.kubernetes import drain_filters
 from kubectl_eksdoc.kubernetes.drain_filters import (
@@ -17,10 +17,9 @@ from kubectl_eksdoc.kubernetes.drain_filters import (
     FilterOptions,
 )
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import resolved
-from kubectl_eksdoc.model import commands, kinds
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import kubectl, saved
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model import connection, kinds
+from kubectl_eksdoc.model.connection import kubectl, saved
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.nodes import HOSTNAME
 from kubectl_eksdoc.model.pods import ControllerOwner, Pod, VolumeKind
 from kubectl_eksdoc.model.workloads import Workload
@@ -174,19 +173,19 @@ def more(survey: DrainContext, pod: Pod, wanted: int, why: str) -> Remedy | None
         return Remedy(
             f"Raise the minimum of autoscaler {scaler.name} to {wanted}{why} (put them back afterwards: minimum "
             f"{scaler.minimum}, maximum {scaler.maximum}).",
-            commands.patch("hpa", scaler.name, pod.namespace, spec),
+            connection.patch("hpa", scaler.name, pod.namespace, spec),
         )
     top = survey.workloads.get(owner.uid)
     if top is None or top.kind not in SCALED_BY_HAND:
         return Remedy(
             f"Have {owner.kind} {owner.name} run {wanted} replicas, by its own means{why} (and back afterwards); a "
             f"scale of what it made is undone.{_perhaps_undone(survey)}",
-            commands.kubectl("get", word_of(owner), owner.name, pod.namespace, "-o", "yaml"),
+            connection.kubectl("get", word_of(owner), owner.name, pod.namespace, "-o", "yaml"),
         )
     return Remedy(
         f"Scale {top.kind} {top.name} from {top.replicas} to {wanted} for the drain (and back afterwards)"
         f"{why}.{_perhaps_undone(survey, top)}",
-        commands.kubectl("scale", top.kind.lower(), top.name, pod.namespace, f"--replicas={wanted}"),
+        connection.kubectl("scale", top.kind.lower(), top.name, pod.namespace, f"--replicas={wanted}"),
     )
 
 
@@ -201,13 +200,13 @@ def restart(top: Workload) -> Remedy | None:
         meanwhile = f"its strategy lets {away} of its {top.replicas} pods be away meanwhile"
     return Remedy(
         f"Once the nodes are cordoned, restart the rollout: {meanwhile}, and budgets do not hold a rollout back.",
-        commands.shell("kubectl", "rollout", "restart", f"deployment/{top.name}", "-n", top.namespace),
+        connection.shell("kubectl", "rollout", "restart", f"deployment/{top.name}", "-n", top.namespace),
     )
 
 
 def word_of(owner: ControllerOwner) -> str:
     """How kubectl is told its kind: ``deployment``, ``rollout.argoproj.io``."""
-    return commands.resource_word(owner.kind, owner.group)
+    return connection.resource_word(owner.kind, owner.group)
 
 
 def _perhaps_undone(survey: DrainContext, top: Workload | None = None) -> str:

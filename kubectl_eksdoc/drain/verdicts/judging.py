@@ -7,19 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict
 from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
-from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts import pods
-from kubectl_eksdoc.drain.verdicts.assuming import as_if_fixed
 from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget, Rules, judge, past_budgets, several_budgets
 from kubectl_eksdoc.drain.verdicts.filters import restarted
-from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, RuleResult, cannot_tell, fold, unknown
+from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, RuleResult, as_if_fixed, cannot_tell, fold, unknown, where
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import kubectl
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.connection import kubectl
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
@@ -159,7 +157,7 @@ def _by_budgets(
             Code.of("pod-budget"),
             question,
             unread,
-            pods.where(pod),
+            where(pod),
             PodVerdict.UNKNOWN,
             Severity.CRITICAL,
             of=world.cluster.source,
@@ -225,7 +223,7 @@ def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
         Status.FAIL,
         Subject("PodDisruptionBudget", budget.name, budget.namespace),
         message,
-        (pods.where(judged.pod),),
+        (where(judged.pod),),
         (Remedy("Create its pods again elsewhere (save them first), then plan again."),),
     )
     said = RuleResult(PodVerdict.BLOCKED, message, Code.of("budget-exhausted"), finding, finding.remedy)

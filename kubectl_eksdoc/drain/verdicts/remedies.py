@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.drain.survey import DrainContext
 from kubectl_eksdoc.drain.verdicts import filters
 from kubectl_eksdoc.kubernetes.budgets import full_health_allowed
 from kubectl_eksdoc.kubernetes.replacement import Scales
-from kubectl_eksdoc.model import commands
+from kubectl_eksdoc.model import connection
 from kubectl_eksdoc.model.budgets import Amount, Budget
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Remedy, When
+from kubectl_eksdoc.model.findings import Code, Remedy, When
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -38,15 +37,15 @@ def for_budget(
     if blocked is BudgetVerdict.DISAGREES:
         return (touch_budget(budget),)
     if blocked is BudgetVerdict.STALE:
-        show = commands.kubectl("get", "pdb", budget.name, budget.namespace, "-o", "yaml")
+        show = connection.kubectl("get", "pdb", budget.name, budget.namespace, "-o", "yaml")
         return (Remedy("Wait for the disruption controller and plan again.", show), touch_budget(budget))
-    watch = commands.kubectl("get", "pdb", budget.name, budget.namespace, "-w")
+    watch = connection.kubectl("get", "pdb", budget.name, budget.namespace, "-w")
     return (Remedy("Wait until its pods are back, then plan again.", watch),)
 
 
 def touch_budget(budget: Budget) -> Remedy:
     """Any update of a budget makes the controller compute it again (disruption.go: updatePdb)."""
-    annotate = commands.kubectl("annotate", "pdb", budget.name, budget.namespace, "--overwrite")
+    annotate = connection.kubectl("annotate", "pdb", budget.name, budget.namespace, "--overwrite")
     return Remedy(
         "Make the controller compute it again: any update of the budget does.",
         f"{annotate} eksdoc.io/touched=$(date +%s)",
@@ -77,11 +76,11 @@ def _never_allows(survey: DrainContext, budget: Budget, counted: Sequence[Pod]) 
         yield Remedy(
             (
                 "No other rule allows the eviction of its pods: have its owners remove the budget for the "
-                f"drain. Rollback: {commands.shell('kubectl', 'apply', '-f', commands.file_of(budget.name))}."
+                f"drain. Rollback: {connection.shell('kubectl', 'apply', '-f', connection.file_of(budget.name))}."
             ),
-            commands.in_turn(
-                commands.saved("pdb", budget.name, budget.namespace),
-                commands.kubectl("delete", "pdb", budget.name, budget.namespace),
+            connection.in_turn(
+                connection.saved("pdb", budget.name, budget.namespace),
+                connection.kubectl("delete", "pdb", budget.name, budget.namespace),
             ),
             When.LATER,
         )
@@ -152,7 +151,7 @@ def _loosened(survey: DrainContext, budget: Budget, *, without_scale: bool = Fal
 
 
 def _change(budget: Budget, to: Budget) -> str:
-    return commands.patch("pdb", budget.name, budget.namespace, _rule(to))
+    return connection.patch("pdb", budget.name, budget.namespace, _rule(to))
 
 
 def _way_back(budget: Budget) -> str:
@@ -174,12 +173,12 @@ def _json(amount: Amount | None) -> str:
 def _unhealthy(budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
     yield Remedy(
         "Make its pods Ready first: see why they are not.",
-        commands.shell("kubectl", "describe", "pods", "-n", budget.namespace, *_selected(budget)),
+        connection.shell("kubectl", "describe", "pods", "-n", budget.namespace, *_selected(budget)),
     )
     if not budget.always_allows_unhealthy and any(not pod.ready for pod in counted):
         yield Remedy(
             "Let pods that are not Ready go (Kubernetes 1.27 and later): they receive no traffic.",
-            commands.patch(
+            connection.patch(
                 "pdb", budget.name, budget.namespace, '{"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}'
             ),
             When.LATER,
@@ -196,7 +195,7 @@ def _without_scale(survey: DrainContext, budget: Budget, counted: Sequence[Pod])
             When.LATER,
         )
     else:
-        show = commands.kubectl("describe", "pdb", budget.name, budget.namespace)
+        show = connection.kubectl("describe", "pdb", budget.name, budget.namespace)
         yield Remedy(f"{text} Have its owners fix the budget.", show, When.LATER)
     if _jobs_only(counted):
         yield _let_finish(budget)
@@ -209,7 +208,7 @@ def _jobs_only(pods: Sequence[Pod]) -> bool:
 def _let_finish(budget: Budget) -> Remedy:
     return Remedy(
         "Let its pods finish, then plan again.",
-        commands.shell("kubectl", "get", "pods", "-n", budget.namespace, *_selected(budget), "-w"),
+        connection.shell("kubectl", "get", "pods", "-n", budget.namespace, *_selected(budget), "-w"),
     )
 
 

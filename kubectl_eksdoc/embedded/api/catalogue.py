@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.embedded.api.built_in import BUILT_IN, GROUP_PRIORITIES
-from kubectl_eksdoc.embedded.api.resources import READ_AND_WRITE, AnnouncedGroupVersion, Served, Subresource
-from kubectl_eksdoc.embedded.api.version_order import preference
+from kubectl_eksdoc.embedded.api.built_in import (
+    BUILT_IN,
+    GROUP_PRIORITIES,
+    READ_AND_WRITE,
+    AnnouncedGroupVersion,
+    Served,
+    Subresource,
+)
+from kubectl_eksdoc.model import quantities as versions
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import Traits
+
+# In which order a group lists its versions, and which of them it prefers.
+
+
+_VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?\Z")
+_STABILITY = {"alpha": 0, "beta": 1, None: 2}
+
+
+def preference(version: str) -> tuple[bool, tuple[int, int, int], str]:
+    """A key that sorts versions as discovery prefers them: ``v2``, ``v1``, ``v1beta1``, ``v1alpha1``, then all others.
+
+    As ``CompareKubeAwareVersionStrings`` (apimachinery, pkg/version/helpers.go): released before beta before alpha,
+    then by number, and what is no such version comes last, in the order of the alphabet.
+    """
+    match = _VERSION.match(version)
+    if match is None:
+        return True, (0, 0, 0), version
+    major, stability, minor = match.groups()
+    return False, (-_STABILITY[stability], -int(major), -int(minor or 0)), ""
+
 
 # What CustomResourceDefinitions and APIServices add to the catalogue.
 
@@ -236,3 +264,199 @@ def _quality(parameters: dict[str, str]) -> float:
         return float(parameters.get("q", "1"))
     except ValueError:
         return 1.0
+
+
+# The bodies of ``/version``, ``/api``, ``/apis`` and below: what a client asks first, one group version at a time.
+#
+# What differs from a real server: no aggregated discovery (KEP-3352); kubectl takes the plain answer where there is
+# none.
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """Which server answers ``/version``; the rest of that answer follows from `git_version`."""
+
+    git_version: str = "v1.36.2"
+    git_commit: str = ""
+    build_date: str = "1970-01-01T00:00:00Z"
+    go_version: str = ""
+    platform: str = "linux/amd64"
+
+
+def version(build: Build) -> Doc:
+    """The body of ``/version``.
+
+    Raises:
+        ValueError: `git_version` is no version of Kubernetes.
+    """
+    parsed = versions.parse(build.git_version)
+    if parsed is None:
+        raise ValueError(f"{build.git_version!r} is not a version of Kubernetes")
+    major, minor = str(parsed.major), str(parsed.minor)
+    return {
+        "major": major,
+        "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(parsed.minor - 1),
+        "gitVersion": build.git_version,
+        "gitCommit": build.git_commit,
+        "gitTreeState": "clean",
+        "buildDate": build.build_date,
+        "goVersion": build.go_version,
+        "compiler": "gc",
+        "platform": build.platform,
+    }
+
+
+def api_versions(server_address: str) -> Doc:
+    """The body of ``/api``: `server_address` as ``192.0.2.2:6443``."""
+    addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}]
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses}
+
+
+def group_list(catalogue: Catalogue) -> Doc:
+    """The body of ``/apis``; groups of servers that cannot be reached are in it."""
+    groups = [_group(catalogue, name) for name in catalogue.groups()]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+
+
+def group(catalogue: Catalogue, name: str) -> Doc | None:
+    """The body of ``/apis/{name}``; None where there is no such group."""
+    if not name or not catalogue.versions(name):
+        return None
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(catalogue, name)}
+
+
+def _group(catalogue: Catalogue, name: str) -> Doc:
+    found = [{"groupVersion": f"{name}/{version}", "version": version} for version in catalogue.versions(name)]
+    return {"name": name, "versions": found, "preferredVersion": found[0]}
+
+
+def resource_list(catalogue: Catalogue, group: str, version: str) -> Doc | None:
+    """The body of ``/api/v1`` (the empty group) or ``/apis/{group}/{version}``.
+
+    None where it is not served, and where it is only announced: see `Catalogue.unanswered`.
+    """
+    found = catalogue.resources(group, version)
+    if not found:
+        return None
+    # The core group's answer alone has no apiVersion: it is written by older code.
+    head = {"kind": "APIResourceList", "apiVersion": "v1"} if group else {"kind": "APIResourceList"}
+    resources = [entry for served in found for entry in _entries(served)]
+    return {**head, "groupVersion": f"{group}/{version}" if group else version, "resources": resources}
+
+
+def _entries(served: Served) -> Iterator[Doc]:
+    entry: Doc = {
+        "name": served.plural,
+        "singularName": served.singular,
+        "namespaced": served.namespaced,
+        "kind": served.kind,
+        "verbs": list(served.verbs),
+    }
+    if served.short_names:
+        entry["shortNames"] = list(served.short_names)
+    if served.categories:
+        entry["categories"] = list(served.categories)
+    if served.storage_hash:
+        entry["storageVersionHash"] = served.storage_hash
+    yield entry
+    for subresource in served.subresources:
+        yield _subresource_entry(served, subresource)
+
+
+def _subresource_entry(served: Served, subresource: Subresource) -> Doc:
+    entry: Doc = {
+        "name": f"{served.plural}/{subresource.name}",
+        "singularName": "",
+        "namespaced": served.namespaced,
+    }
+    if subresource.version:
+        entry |= {"group": subresource.group, "version": subresource.version}
+    return {**entry, "kind": subresource.kind, "verbs": list(subresource.verbs)}
+
+
+# ``/openapi/v3`` and its documents, as far as kubectl reads them before it writes.
+#
+# kubectl 1.29 to 1.33 asks one question of them (cli-runtime, resource/query_param_verifier_v3.go): whether the PATCH
+# of the kind takes `fieldValidation`. If so the server validates, which it must for ``apply --server-side``; if not,
+# kubectl wants the whole schema and refuses what it cannot check. So each document has the paths of its resources
+# with their PATCH, the parameters of that, and no schemas: ``kubectl explain`` finds nothing, and ``kubectl apply``
+# takes the merge keys it was built with, because no PATCH here declares a strategic merge.
+#
+# kubectl 1.27 and 1.28 ask ``/openapi/v2``, which is not here: they apply with ``--validate=false``.
+
+
+PARAMETERS = {
+    "pretty": "string",
+    "dryRun": "string",
+    "fieldManager": "string",
+    "fieldValidation": "string",
+    "force": "boolean",
+}
+_OTHER_PATHS = (".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version")
+
+
+def index(catalogue: Catalogue) -> Doc:
+    """The body of ``/openapi/v3``: where each document is.
+
+    The addresses change with what is behind them: clients keep a document as long as its address stays.
+    """
+    return {"paths": {path: {"serverRelativeURL": _address(catalogue, path)} for path in sorted(_paths(catalogue))}}
+
+
+def document(catalogue: Catalogue, path: str) -> Doc | None:
+    """The body of ``/openapi/v3/{path}``, as ``apis/apps/v1``; None where `index` does not have it."""
+    if path not in _paths(catalogue):
+        return None
+    group, version = _group_version(path)
+    resources = catalogue.resources(group, version) if version else ()
+    paths: Doc = {object_path(served): _operations(served) for served in resources if "patch" in served.verbs}
+    return {"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "unversioned"}, "paths": paths}
+
+
+def _paths(catalogue: Catalogue) -> set[str]:
+    """A group has a document of its own when it is built in; one of custom resources has those of its versions."""
+    built_in = {f"apis/{served.group}" for served in catalogue.served if served.group and not served.custom}
+    return {*_OTHER_PATHS, *built_in, *(served.root[1:] for served in catalogue.served)}
+
+
+def _group_version(path: str) -> tuple[str, str]:
+    """Group and version of ``api/v1`` and ``apis/apps/v1``; both empty where the path names no version."""
+    match path.split("/"):
+        case ["api", version]:
+            return "", version
+        case ["apis", group, version]:
+            return group, version
+    return "", ""
+
+
+def _address(catalogue: Catalogue, path: str) -> str:
+    digest = hashlib.sha512(repr(document(catalogue, path)).encode()).hexdigest().upper()
+    return f"/openapi/v3/{path}?hash={digest}"
+
+
+def object_path(served: Served) -> str:
+    """The path of a resource's objects, with the names of its parameters."""
+    return f"{served.root}/{'namespaces/{namespace}/' if served.namespaced else ''}{served.plural}/{{name}}"
+
+
+def _operations(served: Served) -> Doc:
+    in_path = ["name", "namespace"] if served.namespaced else ["name"]
+    return {
+        "parameters": [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in in_path
+        ],
+        "patch": {
+            "parameters": [{"name": n, "in": "query", "schema": {"type": type_}} for n, type_ in PARAMETERS.items()],
+            "responses": {"200": {"description": "OK"}, "201": {"description": "Created"}},
+            "x-kubernetes-action": "patch",
+            "x-kubernetes-group-version-kind": {
+                "group": served.group,
+                "version": served.version,
+                "kind": served.kind,
+            },
+        },
+    }

@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from kubectl_eksdoc.embedded.api import catalogue, discovery, openapi
-from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, Catalogue
-from kubectl_eksdoc.embedded.api.discovery import Build
+from kubectl_eksdoc.embedded.api import catalogue
+from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, Build, Catalogue
 from kubectl_eksdoc.embedded.serving import access, bodies, objects, pod_logs, validation
 from kubectl_eksdoc.embedded.serving.access import Action, ServedUser, TokenUsers, check
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, TimeDriver
@@ -35,7 +34,7 @@ from kubectl_eksdoc.embedded.serving.validation import Holds, Policies
 from kubectl_eksdoc.embedded.serving.watching import ServedWatch, Streaming, asked
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, expired
-from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -129,7 +128,7 @@ class Api:
         self._catalogue: tuple[int, Catalogue] | None = None
         self._stirred = False
         self._deprecated = set(setup.deprecated)
-        version = versions.parse(setup.build.git_version)
+        version = quantities.parse(setup.build.git_version)
         self._minor = version.minor if version is not None else 0
         self.faults: deque[Exception] = deque(maxlen=_FAULTS)
         self._restless = ""
@@ -234,26 +233,26 @@ class Api:
             case ["", "apis", group, version, *_] if served.unanswered(group, version):
                 return Reply(503, b"service unavailable\n", _TEXT)
         if path == "/openapi/v3":
-            return Reply(200, encode(openapi.index(served)), _TEXT)
+            return Reply(200, encode(catalogue.index(served)), _TEXT)
         doc = self._discovered(path, served)
         return Reply(404, b"404 page not found\n", _TEXT) if doc is None else Reply(200, encode(doc))
 
     def _discovered(self, path: str, served: Catalogue) -> Doc | None:
         match path.split("/")[1:]:
             case ["version"]:
-                return discovery.version(self._setup.build)
+                return catalogue.version(self._setup.build)
             case ["openapi", "v3", *rest]:
-                return openapi.document(served, "/".join(rest))
+                return catalogue.document(served, "/".join(rest))
             case ["api"]:
-                return discovery.api_versions(self._setup.address)
+                return catalogue.api_versions(self._setup.address)
             case ["apis"]:
-                return discovery.group_list(served)
+                return catalogue.group_list(served)
             case ["api", version]:
-                return discovery.resource_list(served, "", version)
+                return catalogue.resource_list(served, "", version)
             case ["apis", group]:
-                return discovery.group(served, group)
+                return catalogue.group(served, group)
             case ["apis", group, version]:
-                return discovery.resource_list(served, group, version)
+                return catalogue.resource_list(served, group, version)
         return None
 
     def _watch(self, request: ServedRequest, target: ServedTarget) -> Reply:

@@ -8,17 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kubectl_eksdoc.embedded.api.built_in import Served
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, schema_in
-from kubectl_eksdoc.embedded.api.resources import Served
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
-from kubectl_eksdoc.kubernetes.api.ownership.applying import ApplyRefused, apply
-from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet
-from kubectl_eksdoc.kubernetes.api.ownership.updates import settled, updated
-from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
-from kubectl_eksdoc.kubernetes.api.patches.merge import apply_merge
+from kubectl_eksdoc.kubernetes.api.ownership.applying import ApplyRefused, Conflicts, apply
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet
+from kubectl_eksdoc.kubernetes.api.ownership.entries import settled, updated
+from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch, apply_merge
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
-from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of, schema_of_custom
 from kubectl_eksdoc.kubernetes.api.statuses import (
     ApiRefusal,
     ApiStatus,
@@ -28,6 +25,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import (
     bad_request,
     invalid,
 )
+from kubectl_eksdoc.kubernetes.api.structural import Schema, schema_of, schema_of_custom
 from kubectl_eksdoc.model.api_objects import Doc, without
 from kubectl_eksdoc.simulator.store import Store
 

@@ -31,8 +31,8 @@ from kubectl_eksdoc.embedded.serving.targets import (
     ServedRequest,
     status_reply,
 )
-from kubectl_eksdoc.kubernetes.addresses import AS
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, bad_request
+from kubectl_eksdoc.kubernetes.guards import AS
 from kubectl_eksdoc.simulator.controllers import VirtualTime
 
 LONGEST_BODY = 3 * 1024 * 1024

@@ -20,10 +20,9 @@ from kubectl_eksdoc.embedded.serving.bodies import (
 from kubectl_eksdoc.embedded.serving.changes import FieldWriter, Schemas
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import page_of
-from kubectl_eksdoc.embedded.serving.showing import ShownEvents, ShownVersions, form_of, in_form
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest, ServedTarget
 from kubectl_eksdoc.embedded.serving.validation import AdmissionRequest, Policies, causes_of, check_unconditional, valid
-from kubectl_eksdoc.embedded.serving.watching import WatchEvent
+from kubectl_eksdoc.embedded.serving.watching import ShownEvents, ShownVersions, WatchEvent, form_of, in_form
 from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults, without_empty_metadata
 from kubectl_eksdoc.kubernetes.api.shapes import EVICTION, SCALE
 from kubectl_eksdoc.kubernetes.api.statuses import (
@@ -41,8 +40,8 @@ from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.kinds import NAMESPACES
 from kubectl_eksdoc.objects.single import encode
+from kubectl_eksdoc.simulator.disruptions import admitted, first_status
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.simulator.pod_admission import admitted, first_status
 from kubectl_eksdoc.simulator.registry import PODS, Deleted
 from kubectl_eksdoc.simulator.store import StoredItem
 

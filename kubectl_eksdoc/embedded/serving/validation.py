@@ -17,7 +17,7 @@ from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import ServedTarget
 from kubectl_eksdoc.kubernetes import budgets
-from kubectl_eksdoc.kubernetes.api import pod_validation, shapes, statuses, workload_validation
+from kubectl_eksdoc.kubernetes.api import shapes, statuses, workload_validation
 from kubectl_eksdoc.kubernetes.api.statuses import (
     ApiRefusal,
     ApiStatus,
@@ -29,7 +29,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import (
 )
 from kubectl_eksdoc.kubernetes.api.workload_validation import Problem
 from kubectl_eksdoc.kubernetes.budgets import BudgetSpec, FieldError
-from kubectl_eksdoc.kubernetes.pod_security import refusal
+from kubectl_eksdoc.kubernetes.guards import refusal
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.objects.single import FactDecoder, NoSuchObject, encode
@@ -83,7 +83,7 @@ def check_unconditional(target: ServedTarget) -> None:
 def problems(resource: str, live: Doc | None, doc: Doc) -> tuple[Problem, ...]:
     """What validation has against `doc`, where it is written over `live` (None: it is new)."""
     if resource == "pods":
-        return pod_validation.problems(live, doc)
+        return workload_validation.pod_problems(live, doc)
     return workload_validation.problems(resource, live, doc)
 
 

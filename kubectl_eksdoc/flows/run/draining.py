@@ -13,14 +13,14 @@ from datetime import datetime
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+from kubectl_eksdoc.drain.run.account import PendingPod, Record
+from kubectl_eksdoc.drain.run.chronicle import held_for_s
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.journal import JournalWriter, changes_something
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.measured import held_for_s
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.record import PendingPod, Record
+from kubectl_eksdoc.drain.run.others import Replanning
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.replanning import Replanning
 from kubectl_eksdoc.drain.run.standing import Reason, RunProgress, coming, reasons, standing
 from kubectl_eksdoc.errors import JournalError, LockInDoubt
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from kubectl_eksdoc.errors import LockInDoubt, LockLost
 from kubectl_eksdoc.flows.ports import DrainLock, Field
 from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, News
-from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.quantities import in_words
 
 LOOK_S = 1.0
 """So often it is looked whether somebody wishes to end it."""

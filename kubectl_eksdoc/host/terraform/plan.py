@@ -12,9 +12,57 @@ from typing import Any
 
 from kubectl_eksdoc.errors import TerraformError
 from kubectl_eksdoc.host.documents import JsonFile, Unfit, short
-from kubectl_eksdoc.host.terraform.configuration import constraints, modules
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, TerraformPlan
+from kubectl_eksdoc.model.terraform import (
+    AddonResource,
+    AddonSettings,
+    ClusterUpgrade,
+    ModuleCall,
+    ProviderConstraint,
+    TerraformPlan,
+)
+
+# What a Terraform plan says of the configuration it was made of: which providers, and which modules are called.
+#
+# Nothing is judged by it alone, so what is of another form than Terraform writes is left out.
+
+
+def constraints(configuration: Any) -> tuple[ProviderConstraint, ...]:
+    """Of hashicorp/aws, by module; the root's is "". Keys are ``aws`` and ``module.eks:aws``."""
+    found = []
+    for key, said in _object(_object(configuration).get("provider_config")).items():
+        if _object(said).get("name") == "aws":
+            source, version = _text(said.get("full_name")), _text(said.get("version_constraint"))
+            module = _text(said.get("module_address")) or key.rpartition(":")[0]
+            path = ".".join(module.removeprefix("module.").split(".module."))
+            found.append(ProviderConstraint(path, source, version))
+    return tuple(sorted(found, key=lambda each: (each.module, each.source, each.version)))
+
+
+def modules(configuration: Any) -> tuple[ModuleCall, ...]:
+    """All that are called, by path."""
+    return tuple(sorted(_calls(_object(configuration).get("root_module"), ""), key=lambda each: each.path))
+
+
+def _calls(module: Any, below: str) -> Iterator[ModuleCall]:
+    waiting = [(module, below)]
+    while waiting:
+        said, path = waiting.pop()
+        for name, call in _object(_object(said).get("module_calls")).items():
+            inner = f"{path}.{name}" if path else name
+            source, version = (_text(_object(call).get(key)) for key in ("source", "version_constraint"))
+            given = tuple(sorted(_object(_object(call).get("expressions"))))
+            yield ModuleCall(inner, source, version, given)
+            waiting.append((_object(call).get("module"), inner))
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
 
 _TYPE = "aws_eks_addon"
 _CLOUD_CONTROL = "AWS::EKS::Addon"
@@ -50,7 +98,7 @@ def read_terraform_plan(path: str) -> TerraformPlan:
     try:
         return TerraformPlan(
             file=path,
-            terraform=_text(document.get("terraform_version", "")),
+            terraform=_plan_text(document.get("terraform_version", "")),
             addons=tuple(sorted(map(_resource, _addons(document)), key=lambda each: each.address)),
             constraints=constraints(configuration),
             failed=document.get("errored") is True,
@@ -115,8 +163,8 @@ def _upgrades(document: Json) -> Iterator[ClusterUpgrade]:
             continue
         now, then = (side.get("version") for side in (before, after))
         if now != then:
-            name, arn = (_text(before.get(key) or "") for key in ("name", "arn"))
-            yield ClusterUpgrade(name, arn, _text(now or ""), None if then is None else _text(then))
+            name, arn = (_plan_text(before.get(key) or "") for key in ("name", "arn"))
+            yield ClusterUpgrade(name, arn, _plan_text(now or ""), None if then is None else _plan_text(then))
 
 
 def _is_unread(said: Json) -> bool:
@@ -136,7 +184,7 @@ def _change(said: Json) -> Json:
 
 def _actions(said: Json, change: Json) -> tuple[str, ...]:
     """What nobody knows here is refused: it may be a change."""
-    actions = tuple(_text(each) for each in change["actions"])
+    actions = tuple(_plan_text(each) for each in change["actions"])
     if not actions:
         raise Unfit(f"{_address(said)} has no action")
     for each in actions:
@@ -168,12 +216,12 @@ def _resource(said: Json) -> AddonResource:
         settings = _of_cloud_control(settings, before or {}, differs)
     return AddonResource(
         address=_address(said),
-        module=_text(said.get("module_address", "")),
+        module=_plan_text(said.get("module_address", "")),
         actions=actions,
         before=was,
         after=settings,
         differs=differs,
-        provider=_text(said.get("provider_name", "")),
+        provider=_plan_text(said.get("provider_name", "")),
         arguments=tuple(sorted({*(after or before or {}), *later})),
         cloud_control=said.get("type") == _AWSCC,
     )
@@ -223,7 +271,7 @@ def _settings(values: Any, later: Json, sensitive: Any) -> AddonSettings | None:
             return _LATER
         if value is not None and _unknown(sensitive.get(name) if isinstance(sensitive, dict) else sensitive):
             return _SENSITIVE
-        return None if value is None else _text(value)
+        return None if value is None else _plan_text(value)
 
     preserve = values.get("preserve")
     if preserve is not None and not isinstance(preserve, bool):
@@ -256,7 +304,7 @@ def _list(value: Any, name: str) -> list[Json]:
     return value
 
 
-def _text(value: Any) -> str:
+def _plan_text(value: Any) -> str:
     if not isinstance(value, str):
         raise Unfit(f"a {type(value).__name__} stands where a text should")
     return value

@@ -20,7 +20,7 @@ from kubectl_eksdoc.imds_probe.programs import (
     program_of,
     program_of_image,
 )
-from kubectl_eksdoc.model.commands import kubectl, resource_word, shell
+from kubectl_eksdoc.model.connection import kubectl, resource_word, shell
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.pods import Pod, RoleBy

@@ -25,7 +25,7 @@ from kubectl_eksdoc.kube.field.reads import (
 )
 from kubectl_eksdoc.kube.field.watches import Streams, WatchReach, WatchThread, WatchTimes
 from kubectl_eksdoc.kube.field.writes import NodeAnnotations, PodActions, Restarts, delete, evict
-from kubectl_eksdoc.kube.sending import ApiWriter, Fence, unfenced
+from kubectl_eksdoc.kube.sent import ApiWriter, Fence, unfenced
 from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
@@ -40,11 +40,11 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchInterrupted,
     WatchRestored,
 )
-from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListAttachments, ListPods, ReadPod, Restart
+from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.objects.changing import Changing
 from kubectl_eksdoc.objects.collector import BadObject
+from kubectl_eksdoc.objects.held import Changing
 
 # A field that may be begun anew: with other connections, other threads, and everything listed from the beginning.
 
@@ -90,7 +90,7 @@ class RenewableField:
         self._away = False
         self._live = self._begin()
         for act in under_way.values():
-            if isinstance(act, (ReadPod, ListPods, ListAttachments)):
+            if isinstance(act, (Look, ListPods, ListAttachments)):
                 self.do(act)
             else:
                 self._told.append(RequestAnswered(act, _UNANSWERED))
@@ -164,7 +164,7 @@ class Worker:
                 return RequestAnswered(act, delete(self._sender, pod))
             case Restart():
                 return RequestAnswered(act, self._restarts.restart(act))
-            case ReadPod(pod):
+            case Look(pod):
                 return self._found(act, lambda: self._reads.pod(pod))
             case ListPods(node):
                 return self._found(act, lambda: self._reads.on_node(node))
@@ -174,7 +174,7 @@ class Worker:
                 return RequestAnswered(act, self._marking.done(act))
 
     @staticmethod
-    def _found(act: ReadPod | ListPods, read: Callable[[], tuple[Pod, ...]]) -> News:
+    def _found(act: Look | ListPods, read: Callable[[], tuple[Pod, ...]]) -> News:
         try:
             return PodsFound(act, read())
         except GaveUp as error:

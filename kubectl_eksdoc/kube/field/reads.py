@@ -30,8 +30,8 @@ from kubectl_eksdoc.kubernetes.news import (
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.objects.changing import Changing, ListPage
 from kubectl_eksdoc.objects.collector import BadObject
+from kubectl_eksdoc.objects.held import Changing, ListPage
 
 # Whole lists, page by page, in the state of one moment.
 

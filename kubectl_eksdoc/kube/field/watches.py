@@ -19,8 +19,8 @@ from kubectl_eksdoc.kube.exchanges import AnswerStream, ExchangeFailed, Exchange
 from kubectl_eksdoc.kube.field.reads import Closing, FactListener, FailureStreak, Lister
 from kubectl_eksdoc.kubernetes.news import News, WatchInterrupted, WatchRestored
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.objects.changing import Changing, FactEventKind
 from kubectl_eksdoc.objects.collector import BadObject
+from kubectl_eksdoc.objects.held import Changing, FactEventKind
 
 # One watch's connection: opened from a version on, and read as whole lines.
 #

@@ -14,8 +14,7 @@ from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.answers import ObjectNotFound
 from kubectl_eksdoc.kube.exchanges import Timing
 from kubectl_eksdoc.kube.field import prior
-from kubectl_eksdoc.kube.sending import ApiWriter
-from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
+from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, ApiWriter
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer, NamedResource, precondition_failed
 from kubectl_eksdoc.model import kinds
@@ -28,7 +27,7 @@ from kubectl_eksdoc.model.acts import (
     OfNode,
     OfPod,
     Protect,
-    ReleaseNode,
+    Release,
     Restart,
     Restore,
 )
@@ -245,7 +244,7 @@ class NodeAnnotations:
             case Restore(_, _, cordon):
                 patch = prior.restored(node, self._run)
                 return patch if cordon else {key: value for key, value in patch.items() if key != "spec"}
-            case ReleaseNode():
+            case Release():
                 return prior.released(node, self._run)
             case Cordon(_, _, over, skipped):
                 prior.check_ours(node, self._run, over)

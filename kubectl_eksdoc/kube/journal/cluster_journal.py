@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kubectl_eksdoc.errors import JournalError, LockLost, UsageError
-from kubectl_eksdoc.kube.journal.config_maps import ConfigMap, ConfigMaps
 from kubectl_eksdoc.kube.journal.runs import (
     BEGUN,
     ENTRIES,
@@ -24,6 +23,8 @@ from kubectl_eksdoc.kube.journal.runs import (
     UPDATED,
     WANTED,
     WANTED_BY,
+    ConfigMap,
+    ConfigMaps,
     chunk_name,
     chunk_number,
     gone,

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from kubectl_eksdoc.errors import LockInDoubt, LockLost, Unreachable, UsageError
-from kubectl_eksdoc.kube.sending import RetryLimits
-from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, RequestSender, SentRequest, refused
+from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, RequestSender, RetryLimits, SentRequest, refused
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.objects.structs import moment
 

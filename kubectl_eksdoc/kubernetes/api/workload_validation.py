@@ -9,6 +9,7 @@ pkg/apis/core/validation/validation.go (ValidateReplicationControllerSpec), Kube
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -145,3 +146,138 @@ def _changed(resource: str, before: Doc, doc: Doc) -> Iterator[Problem]:
 
 def _without(spec: Doc, names: tuple[str, ...]) -> Doc:
     return {key: value for key, value in spec.items() if key not in names}
+
+
+# What may change in a pod's spec once it is stored: next to nothing, so that a pod is not moved by writing its node.
+#
+# Source: pkg/apis/core/validation/validation.go (ValidatePodUpdate), Kubernetes v1.36.
+
+
+_ONLY = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+_FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
+_GATED = ("nodeSelector", "affinity")
+"""What may change, too, as long as a pod waits behind scheduling gates."""
+
+
+def pod_problems(before: Doc | None, doc: Doc) -> tuple[Problem, ...]:
+    """What is refused, where `doc` is written over `before` (None: it is new). What a spec leaves out and what is empty
+    there is the same."""
+    spec = doc.get("spec") or {}
+    found = [*_of_names(spec)]
+    if before is not None and _changes(before.get("spec") or {}, spec):
+        found.append(Problem("spec", None, _ONLY, FORBIDDEN))
+    return tuple(found)
+
+
+def _of_names(spec: Doc) -> Iterator[Problem]:
+    for kind in ("containers", "initContainers"):
+        seen: Counter[str] = Counter()
+        for index, each in enumerate(spec.get(kind) or ()):
+            name = str(each.get("name") or "")
+            if name and seen[name]:
+                yield Problem(f"spec.{kind}[{index}].name", name, "", DUPLICATE)
+            seen[name] += 1
+
+
+def _changes(was: Doc, made: Doc) -> bool:
+    free = {*_FREE, *(_GATED if was.get("schedulingGates") else ())}
+    if (was.get("terminationGracePeriodSeconds") or 0) < 0 and made.get("terminationGracePeriodSeconds") == 1:
+        free.add("terminationGracePeriodSeconds")
+    if _fixed(was, free) != _fixed(made, free):
+        return True
+    return not (
+        _all_in(was.get("tolerations"), made.get("tolerations"))
+        and _all_in(made.get("schedulingGates"), was.get("schedulingGates"))
+    )
+
+
+def _fixed(spec: Doc, free: set[str]) -> Any:
+    kept = {key: value for key, value in spec.items() if key not in free}
+    for kind in ("containers", "initContainers"):
+        kept[kind] = [{**each, "image": None} for each in spec.get(kind) or ()]
+    return _bare(kept)
+
+
+def _bare(value: Any) -> Any:
+    """Without what is empty."""
+    if isinstance(value, dict):
+        return {key: bare for key, each in value.items() if (bare := _bare(each)) not in (None, "", {}, [])}
+    if isinstance(value, list):
+        return [_bare(each) for each in value]
+    return value
+
+
+def _all_in(some: list[Doc] | None, others: list[Doc] | None) -> bool:
+    return all(each in (others or ()) for each in some or ())
+
+
+# What the API server has against a pod template that several clients have written: names that are there twice, and
+# fields that exclude each other. Each write may be right by itself, and the merged object wrong.
+#
+# Source: pkg/apis/core/validation/validation.go (validateContainerPorts, ValidateEnv, ValidateVolumeMounts,
+# validateVolumeSource, validateHandler, validateContainers), pkg/apis/policy/validation/validation.go, Kubernetes
+# v1.36.
+
+
+_RESOURCES = {"Deployment": "deployments.apps", "DaemonSet": "daemonsets.apps"}
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+
+
+def template_problems(before: Doc, doc: Doc) -> tuple[Problem, ...]:
+    """Each field that is refused where `doc` is written over `before`, but for what is wrong there already."""
+    kind = doc.get("kind", "")
+    found = [*_of_kind(kind, doc)]
+    if kind in _RESOURCES:
+        found += problems(_RESOURCES[kind], before, doc)
+    already = [*_of_kind(kind, before)]
+    return tuple(each for each in found if each not in already)
+
+
+def _of_kind(kind: str, doc: Doc) -> Iterator[Problem]:
+    if kind in _RESOURCES:
+        yield from _of_pod(at(doc, "spec", "template", "spec") or {})
+    spec = doc.get("spec") or {}
+    if kind == "PodDisruptionBudget" and None not in (spec.get("minAvailable"), spec.get("maxUnavailable")):
+        yield Problem("spec", spec, "minAvailable and maxUnavailable cannot be both set")
+
+
+def _of_pod(pod: Doc) -> Iterator[Problem]:
+    root = "spec.template.spec"
+    volumes = [each.get("name") for each in pod.get("volumes") or ()]
+    for index, volume in enumerate(pod.get("volumes") or ()):
+        kinds = sorted(key for key, value in volume.items() if key != "name" and value is not None)
+        for more in kinds[1:]:
+            yield Problem(f"{root}.volumes[{index}].{more}", None, "may not specify more than 1 volume type", FORBIDDEN)
+    names: list[Any] = []
+    for listed in ("initContainers", "containers"):
+        for index, container in enumerate(pod.get(listed) or ()):
+            where = f"{root}.{listed}[{index}]"
+            if container.get("name") in names:
+                yield Problem(f"{where}.name", container.get("name"), "", DUPLICATE)
+            names.append(container.get("name"))
+            yield from _of_container(where, container, volumes)
+
+
+def _of_container(where: str, container: Doc, volumes: list[Any]) -> Iterator[Problem]:
+    ports: list[Any] = []
+    for index, port in enumerate(container.get("ports") or ()):
+        name = port.get("name")
+        if name and name in ports:
+            yield Problem(f"{where}.ports[{index}].name", name, "", DUPLICATE)
+        ports.append(name)
+    for index, variable in enumerate(container.get("env") or ()):
+        if variable.get("value") and variable.get("valueFrom"):
+            said = "may not be specified when `value` is not empty"
+            yield Problem(f"{where}.env[{index}].valueFrom", "", said)
+    for index, mount in enumerate(container.get("volumeMounts") or ()):
+        if mount.get("name") not in volumes:
+            yield Problem(f"{where}.volumeMounts[{index}].name", mount.get("name"), "", NOT_FOUND)
+    for probe in _PROBES:
+        handlers = [each for each in _HANDLERS if (container.get(probe) or {}).get(each) is not None]
+        for more in handlers[1:]:
+            yield Problem(f"{where}.{probe}.{more}", None, "may not specify more than 1 handler type", FORBIDDEN)

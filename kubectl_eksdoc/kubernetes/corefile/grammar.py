@@ -8,13 +8,128 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from kubectl_eksdoc.kubernetes.corefile.addresses import no_address, split_host_port
 from kubectl_eksdoc.kubernetes.corefile.known import NEWEST, KnownPlugin
 from kubectl_eksdoc.kubernetes.corefile.parser import TokenReader
-from kubectl_eksdoc.model.durations import go_duration
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.coredns import Block, Corefile, CorefileRefusal, Directive, Token
+from kubectl_eksdoc.model.quantities import Version, go_duration
+
+# Addresses that CoreDNS listens on, and the zones of its server blocks.
+#
+# Sources: Go, net.SplitHostPort and url.Parse; coredns, plugin/normalize.go (SplitHostPort),
+# core/dnsserver/register.go.
+
+
+MOST = 65535
+
+
+def no_address(text: str) -> str:
+    """What Go's net.SplitHostPort says to it, "" if it is one."""
+    last = text.rfind(":")
+    if last < 0:
+        return "missing port in address"
+    if text.startswith("["):
+        end = text.find("]")
+        if end < 0:
+            return "missing ']' in address"
+        if end + 1 == len(text):
+            return "missing port in address"
+        return "" if end + 1 == last else "too many colons in address"
+    return "too many colons in address" if ":" in text[:last] else ""
+
+
+def split_host_port(text: str) -> tuple[str, str] | None:
+    """The host, without brackets, and the port; None for no address."""
+    if no_address(text):
+        return None
+    host, _, port = text.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), port
+
+
+def no_listener(text: str) -> str | None:
+    """Why nothing can listen on `text`, "" for nothing known against it. None for a name of a service, of which only
+    the machine knows the port."""
+    split = split_host_port(text)
+    port = split[1] if split else ""
+    if port.isascii() and port.isdigit():
+        return f"listen tcp: address {port}: invalid port" if int(port) > MOST else ""
+    return None if port else ""
+
+
+def zone_refusals(corefile: Corefile) -> tuple[CorefileRefusal, ...]:
+    """Of the names of zones, before any plugin is set up."""
+    return tuple(
+        CorefileRefusal(f"error inspecting server blocks: {why}", key.line)
+        for block in corefile.servers
+        for key in block.keys
+        if not key.environment and (why := _no_zone(_plain(key.text)[1]))
+    )
+
+
+def server_refusals(corefile: Corefile) -> Iterator[CorefileRefusal]:
+    """Of what is served where, once all plugins are set up. Where a block binds or filters, two may share a zone."""
+    for block in corefile.servers:
+        for key in block.keys:
+            port = _port(key)
+            if port and int(port) > MOST:
+                yield CorefileRefusal(f"address {port}: invalid port", key.line)
+    seen: set[tuple[str, str, str]] = set()
+    for block in corefile.servers:
+        if corefile.files or any(_sets_apart(corefile, block)):
+            continue
+        for key in block.keys:
+            if key.environment:
+                continue
+            scheme, zone = _plain(key.text)
+            port = _port(key) or _PORTS[scheme]
+            name = zone.rpartition(":")[0] if _port(key) else zone
+            name = name.lower() if name.endswith(".") else f"{name.lower()}."
+            if (scheme, name, port) in seen:
+                yield CorefileRefusal(f"cannot serve {scheme}://{name}:{port} - it is already defined", key.line)
+            seen.add((scheme, name, port))
+
+
+def _sets_apart(corefile: Corefile, block: Block) -> Iterator[bool]:
+    for each in corefile.whole(block):
+        yield isinstance(each, Directive) and (each.name in ("bind", "view") or each.tokens[0].environment)
+
+
+_PORTS = {"dns": "53", "tls": "853", "quic": "853", "grpc": "443", "https": "443", "https3": "443"}
+
+
+def _plain(text: str) -> tuple[str, str]:
+    """The scheme, and what is behind it."""
+    scheme, parted, rest = text.partition("://")
+    return (scheme, rest) if parted and scheme in _PORTS else ("dns", text)
+
+
+def _port(key: Token) -> str:
+    port = key.text.rpartition(":")[2] if ":" in key.text else ""
+    return port if port.isascii() and port.isdigit() else ""
+
+
+def _no_zone(text: str) -> str:
+    """Why it is none, "" for a zone."""
+    if text.endswith(":"):
+        return f'expecting data after last colon: "{text}"'
+    zone, _, port = text.rpartition(":")
+    zone = zone if port.isascii() and port.isdigit() else text
+    if len(zone) > 255:
+        return f"specified zone is too long: {len(zone)} > 255"
+    labels = zone.removesuffix(".").split(".") if zone not in (".", "") else []
+    if _network(zone) or ("\\" in zone):
+        return ""
+    wrong = any(not 0 < len(each.encode()) < 64 for each in labels)
+    return f"zone is not a valid domain name: {zone}" if wrong else ""
+
+
+def _network(text: str) -> bool:
+    try:
+        return "/" in text and bool(ipaddress.ip_network(text, strict=False))
+    except ValueError:
+        return False
+
 
 ONCE = "this plugin can only be used once per Server Block"
 
@@ -114,7 +229,7 @@ def _address(text: str) -> bool:
     return True
 
 
-def _network(text: str) -> bool:
+def _grammar_network(text: str) -> bool:
     try:
         ipaddress.ip_network(text, strict=False)
     except ValueError:
@@ -146,7 +261,9 @@ def _percentage(text: str) -> bool:
 def _prefix(text: str) -> bool:
     """Of NAT64."""
     length = text.partition("/")[2]
-    return ":" in text and _network(text) and length.isdigit() and 32 <= int(length) <= 96 and int(length) % 8 == 0
+    return (
+        ":" in text and _grammar_network(text) and length.isdigit() and 32 <= int(length) <= 96 and int(length) % 8 == 0
+    )
 
 
 _SCHEMES = ("dns://", "tls://")
@@ -179,7 +296,11 @@ def _acl(given: Sequence[str]) -> bool:
     of_types = [each for kind, listed in sections if kind == "type" for each in listed.split()]
     of_nets = [each for kind, listed in sections if kind == "net" for each in listed.split()]
     whole = " ".join(f"{kind}{listed}" for kind, listed in sections) == " ".join(given)
-    return whole and all(e == "*" or e in _TYPES for e in of_types) and all(e == "*" or _network(e) for e in of_nets)
+    return (
+        whole
+        and all(e == "*" or e in _TYPES for e in of_types)
+        and all(e == "*" or _grammar_network(e) for e in of_nets)
+    )
 
 
 _MATCHES = ("exact", "prefix", "suffix", "substring", "regex")
@@ -251,7 +372,7 @@ _KINDS: dict[str, Callable[[str], bool]] = {
     "address": lambda text: not no_address(text),
     "interface": lambda text: _address(text) or text == "lo",
     "prefix": _prefix,
-    "network": _network,
+    "network": _grammar_network,
     "percentage": _percentage,
     "regex": _regex,
     "template": _template,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.quantities import Version, parse
 
 OLDEST, NEWEST = Version(1, 1, 3), Version(1, 14, 2)
 """Outside of these versions nothing is claimed."""

@@ -11,13 +11,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kubectl_eksdoc.kubernetes.corefile.addresses import no_address, no_listener, server_refusals, zone_refusals
-from kubectl_eksdoc.kubernetes.corefile.grammar import ONCE, CorefileDoubted, judge
+from kubectl_eksdoc.kubernetes.corefile.grammar import (
+    ONCE,
+    CorefileDoubted,
+    judge,
+    no_address,
+    no_listener,
+    server_refusals,
+    zone_refusals,
+)
 from kubectl_eksdoc.kubernetes.corefile.known import NEWEST, OLDEST, KnownPlugin, plugins
 from kubectl_eksdoc.kubernetes.corefile.parser import CorefileSyntaxError, TokenReader
 from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Directive, Import, Token
-from kubectl_eksdoc.model.durations import go_duration
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version, go_duration
 
 DEFAULT = Version(1, 13, 1)
 """Where no version is known: the one that was recorded."""

@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from kubectl_eksdoc.kubernetes.scheduling import (
-    attach_limits,
-    node_affinity,
-    pod_affinity,
-    ports,
-    resources,
-    spread,
-    volumes,
+from kubectl_eksdoc.kubernetes.scheduling import pod_affinity, refusals, spread, volumes
+from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import (
+    AntiAffinityTerm,
+    PodAffinityTerms,
+    PodClass,
+    SchedulingTraits,
 )
-from kubectl_eksdoc.kubernetes.scheduling.attach_limits import NodeVolumes
-from kubectl_eksdoc.kubernetes.scheduling.counts import PodGroup
-from kubectl_eksdoc.kubernetes.scheduling.fences import NodeFilter
-from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import AntiAffinityTerm, PodAffinityTerms
-from kubectl_eksdoc.kubernetes.scheduling.pod_classes import PodClass, SchedulingTraits
-from kubectl_eksdoc.kubernetes.scheduling.ports import UsedPorts
-from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulingRefusal
-from kubectl_eksdoc.kubernetes.scheduling.resources import NodeRoom
-from kubectl_eksdoc.kubernetes.scheduling.spread import DomainCounts, Domains, Limit, SpreadScope
-from kubectl_eksdoc.kubernetes.scheduling.volumes import EMPTY, NO_VOLUMES, Storage
-from kubectl_eksdoc.kubernetes.scheduling.watchers import PodCounter, WatcherIndex, Watchers
+from kubectl_eksdoc.kubernetes.scheduling.refusals import NodeFilter, NodeRoom, SchedulingRefusal, UsedPorts
+from kubectl_eksdoc.kubernetes.scheduling.spread import (
+    DomainCounts,
+    Domains,
+    Limit,
+    PodCounter,
+    PodGroup,
+    SpreadScope,
+    WatcherIndex,
+    Watchers,
+)
+from kubectl_eksdoc.kubernetes.scheduling.volumes import EMPTY, NO_VOLUMES, NodeVolumes, Storage
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placement import PodTerm
+from kubectl_eksdoc.model.placing import PodTerm
 from kubectl_eksdoc.model.pods import ENDED, Pod, VolumeKind
 from kubectl_eksdoc.model.selectors import Labels
 
@@ -117,7 +116,7 @@ class Occupancy:
         kind = self.class_of(pod)
         if pod.deletion_deadline is None and not any(each.kind is VolumeKind.EPHEMERAL for each in pod.volumes):
             return kind, kind
-        new = attach_limits.made_anew(pod, self._storage) if pod.volumes else ()
+        new = volumes.made_anew(pod, self._storage) if pod.volumes else ()
         return kind, self.class_like(SchedulingTraits.of_successor(pod, new))
 
     def class_like(self, like: SchedulingTraits) -> PodClass:
@@ -139,7 +138,7 @@ class Occupancy:
         """The nodes that its demands of nodes and its volumes allow, kept up to date as nodes change."""
         found = self._candidates.get(kind.fence)
         if found is None:
-            named = node_affinity.named_nodes(kind.fence.demand)
+            named = refusals.named_nodes(kind.fence.demand)
             seats = self.seats if named is None else {n: s for n, s in self.seats.items() if n in named}
             found = {name: seat for name, seat in seats.items() if kind.fence.refusal(seat.node) is None}
             self._candidates[kind.fence] = found
@@ -152,8 +151,8 @@ class Occupancy:
         if not seat.room.fits(kind.placement.requests):
             return False
         return kind.alone or (
-            ports.refusal(kind.placement.ports, seat.ports) is None
-            and attach_limits.refusal(kind.attaches, seat.attached) is None
+            refusals.ports_refusal(kind.placement.ports, seat.ports) is None
+            and volumes.attach_refusal(kind.attaches, seat.attached) is None
             and _beside_others(kind, seat.node.labels) is None
         )
 
@@ -162,10 +161,10 @@ class Occupancy:
         seat = self.seats[name]
         return (
             kind.fence.refusal(seat.node)
-            or ports.refusal(kind.placement.ports, seat.ports)
-            or resources.refusal(kind.placement.requests, seat.room)
+            or refusals.ports_refusal(kind.placement.ports, seat.ports)
+            or refusals.resources_refusal(kind.placement.requests, seat.room)
             # A claim that no node can help is found before any node is asked (VolumeBinding.PreFilter).
-            or (None if kind.volumes.never else attach_limits.refusal(kind.attaches, seat.attached))
+            or (None if kind.volumes.never else volumes.attach_refusal(kind.attaches, seat.attached))
             or volumes.refusal(kind.volumes, seat.node)
             or _beside_others(kind, seat.node.labels)
         )
@@ -190,7 +189,7 @@ class Occupancy:
         """A node that was not there, without pods; it can attach what the node called `like` can (default: its own)."""
         if node.name in self.seats:
             raise ValueError(f"node {node.name} is there already")
-        seat = self.seats[node.name] = NodeOccupancy(node, attach_limits.of_node(node.name, self._storage, like))
+        seat = self.seats[node.name] = NodeOccupancy(node, volumes.of_node(node.name, self._storage, like))
         self._admit(seat)
 
     def drop_node(self, name: str) -> None:
@@ -244,8 +243,8 @@ class Occupancy:
         labels, placement, namespace = dict(like.labels), like.placement, like.namespace
         company = self._company(placement.affinity, namespace, labels)
         unread = ("its volumes are not known: claims or volumes were not read",)
-        attaches = attach_limits.demand(like.namespace, like.claims, like.disks, like.new, self._storage)
-        doubts = unread if like.claims and not self._storage.known else attach_limits.doubts(attaches, self._storage)
+        attaches = volumes.attach_demand(like.namespace, like.claims, like.disks, like.new, self._storage)
+        doubts = unread if like.claims and not self._storage.known else volumes.doubts(attaches, self._storage)
         kind = PodClass(
             namespace=namespace,
             labels=labels,

@@ -2,16 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from kubectl_eksdoc.kubernetes.scheduling.counts import PodGroup, Sizes
-from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
-from kubectl_eksdoc.kubernetes.scheduling.taints import tolerated
+from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal, tolerated
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placement import NodeDemand, Placement, Spread
+from kubectl_eksdoc.model.placing import NodeDemand, Placement, Spread
 from kubectl_eksdoc.model.pods import Toleration
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
+
+# How many pods of one kind there are in each part of the cluster, kept up to date as pods come and go.
+
+
+class Sizes:
+    """Pods in each place where there are any, with the smallest number at hand: no search to add, remove or ask."""
+
+    __slots__ = ("_alike", "by_place")
+
+    def __init__(self) -> None:
+        self.by_place: dict[str, int] = {}
+        self._alike: dict[int, int] = {}  # places that hold so many pods; there are few different numbers
+
+    def add(self, place: str, count: int) -> None:
+        """`count` pods more in the place, or fewer."""
+        before = self.by_place.get(place, 0)
+        after = before + count
+        if before:
+            self._alike[before] -= 1
+            if not self._alike[before]:
+                del self._alike[before]
+        if after:
+            self.by_place[place] = after
+            self._alike[after] = self._alike.get(after, 0) + 1
+        elif before:
+            del self.by_place[place]
+
+    def least(self, places: int) -> int:
+        """The smallest number of pods in any of that many places; 0 where one of them has none."""
+        return min(self._alike, default=0) if len(self.by_place) >= places else 0
+
+
+class PodGroup:
+    """Pods that a selector picks in some namespaces: those of `namespaces`, and those that `chosen` matches."""
+
+    __slots__ = ("_chosen", "_labels", "_names", "_resolved", "namespaces", "selector")
+
+    def __init__(
+        self, namespaces: frozenset[str], chosen: Selector | None, selector: Selector, known: Mapping[str, Labels]
+    ) -> None:
+        """`known` are the labels of every namespace."""
+        self.namespaces = namespaces
+        self.selector = selector
+        self._chosen = chosen
+        self._labels = known
+        self._resolved: dict[str, bool] = {}
+
+    @property
+    def wide(self) -> bool:
+        """Whether pods of namespaces it does not name may be in it."""
+        return self._chosen is not None
+
+    @property
+    def by_label(self) -> bool:
+        """Whether the labels of a namespace decide."""
+        return self._chosen is not None and bool(self._chosen.requirements)
+
+    def reaches(self, namespace: str) -> bool:
+        if namespace in self.namespaces:
+            return True
+        if self._chosen is None:
+            return False
+        found = self._resolved.get(namespace)
+        if found is None:
+            found = self._resolved[namespace] = self._chosen.matches(self._labels.get(namespace, {}))
+        return found
+
+    def matches(self, namespace: str, labels: Labels) -> bool:
+        return self.reaches(namespace) and self.selector.matches(labels)
+
+    def keys(self) -> tuple[tuple[str, str], ...] | None:
+        """Label pairs of which every pod in it has one; None where it demands none."""
+        for each in self.selector.requirements:
+            if each.operator == "In":
+                return tuple((each.key, value) for value in each.values)
+        return None
+
 
 _SKEWED = SchedulingRefusal(
     SchedulerFilter.POD_TOPOLOGY_SPREAD, ("node(s) didn't match pod topology spread constraints",), resolvable=True
@@ -132,3 +208,103 @@ def refusal(limits: Sequence[Limit], labels: Labels) -> SchedulingRefusal | None
         if census.sizes.by_place.get(value, 0) + limit.itself - least > limit.max_skew:
             return _SKEWED
     return None
+
+
+# Which counts a pod is part of: found by namespace and labels, without trying every selector on every pod.
+
+
+class PodCounter(Protocol):
+    """Something that counts pods by where they are."""
+
+    @property
+    def group(self) -> PodGroup:
+        """A group that every pod it counts is in."""
+
+    def matches(self, namespace: str, labels: Labels) -> bool: ...
+
+    def count(self, node: Node, count: int, /) -> None: ...
+
+
+class Labelled(Protocol):
+    """Pods of one namespace with one set of labels."""
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def labels(self) -> Labels: ...
+
+
+P = TypeVar("P", bound=Labelled)
+
+_Pair = tuple[str, str]
+"""A label's key and value."""
+
+
+class WatcherIndex(Generic[P]):
+    """All that can be watched, by namespace and by label pair."""
+
+    def __init__(self) -> None:
+        self._all: list[P] = []
+        self._by_namespace: dict[str, list[P]] = {}
+        self._by_pair: dict[str, dict[_Pair, list[P]]] = {}
+
+    def add(self, pods: P) -> None:
+        namespace = pods.namespace
+        self._all.append(pods)
+        by_pair = self._by_pair.get(namespace)
+        if by_pair is None:
+            by_pair = self._by_pair[namespace] = {}
+            self._by_namespace[namespace] = []
+        self._by_namespace[namespace].append(pods)
+        for pair in pods.labels.items():
+            alike = by_pair.get(pair)
+            if alike is None:
+                alike = by_pair[pair] = []
+            alike.append(pods)
+
+    def counted_by(self, watcher: PodCounter) -> Iterator[P]:
+        """Those that `watcher` counts, each once."""
+        return (p for p in self._candidates(watcher.group) if watcher.matches(p.namespace, p.labels))
+
+    def _candidates(self, group: PodGroup) -> Iterator[P]:
+        if group.wide:
+            yield from self._all
+            return
+        pairs = group.keys()
+        for namespace in group.namespaces:
+            if pairs is None:
+                yield from self._by_namespace.get(namespace, ())
+            by_pair = self._by_pair.get(namespace, {})
+            for pair in dict.fromkeys(pairs or ()):
+                yield from by_pair.get(pair, ())
+
+
+class Watchers:
+    """All watchers, by what their pods must have: a namespace (None: several), and a label pair if they demand one."""
+
+    def __init__(self) -> None:
+        self._by_pair: dict[str | None, dict[_Pair, list[PodCounter]]] = {}
+        self._rest: dict[str | None, list[PodCounter]] = {}
+
+    def add(self, watcher: PodCounter) -> None:
+        group = watcher.group
+        namespaces: frozenset[str | None] = frozenset((None,)) if group.wide else frozenset(group.namespaces)
+        pairs = group.keys()
+        for namespace in namespaces:
+            if pairs is None:
+                self._rest.setdefault(namespace, []).append(watcher)
+            for pair in dict.fromkeys(pairs or ()):
+                self._by_pair.setdefault(namespace, {}).setdefault(pair, []).append(watcher)
+
+    def of(self, namespace: str, labels: Labels) -> Iterator[PodCounter]:
+        """Those that count a pod with that namespace and those labels, each once."""
+        for within in (namespace, None):
+            candidates = self._rest.get(within, ())
+            yield from (w for w in candidates if w.matches(namespace, labels))
+            by_pair = self._by_pair.get(within)
+            if by_pair is None:
+                continue  # as a rule there are none for several namespaces
+            for pair in labels.items():
+                candidates = by_pair.get(pair, ())
+                yield from (w for w in candidates if w.matches(namespace, labels))

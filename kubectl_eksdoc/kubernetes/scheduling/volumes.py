@@ -6,7 +6,7 @@ use (ReadWriteOncePod). How many volumes a node can attach is told in `attach_li
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,7 +14,8 @@ from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, Sched
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placement import NodeTerm, any_matches
+from kubectl_eksdoc.model.placing import NodeTerm, any_matches
+from kubectl_eksdoc.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 
 WAITS = "WaitForFirstConsumer"
@@ -159,3 +160,171 @@ def zone_refusal(asked: VolumeDemand, node: Node) -> SchedulingRefusal | None:
 
 def _never(by: SchedulerFilter, reason: str) -> VolumeDemand:
     return VolumeDemand(never=SchedulingRefusal(by, (reason,)))
+
+
+# NodeVolumeLimits: a node attaches only so many volumes of each CSI driver (plugins/nodevolumelimits/csi.go).
+#
+# The limit is what the driver told in the node's CSINode; without one there is none. A VolumeAttachment that no pod of
+# the node accounts for takes a place as well, and upstream counts it even where a new pod brings that very volume.
+#
+# Not modelled: in-tree volumes of other clouds than AWS; nodes without the driver (VolumeLimitScaling, off in 1.36).
+
+
+EBS = "ebs.csi.aws.com"
+_MIGRATED = {"kubernetes.io/aws-ebs": EBS}
+"""In-tree plugin → the CSI driver that has its volumes (csi-translation-lib); for good since 1.25."""
+
+_FULL = SchedulingRefusal(SchedulerFilter.NODE_VOLUME_LIMITS, ("node(s) exceed max volume count",), resolvable=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Attachable:
+    """One volume that takes a place. `handle` is the driver's name for it, or namespace/name of a claim that `waits`
+    for its volume."""
+
+    driver: str
+    handle: str
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttachDemand:
+    """What each pod of a class attaches: `shared` volumes count once for all pods of a node that use them, of `own`
+    (driver, number) every pod has its own."""
+
+    shared: tuple[Attachable, ...] = ()
+    own: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def drivers(self) -> frozenset[str]:
+        return frozenset((*(volume.driver for volume in self.shared), *(driver for driver, _ in self.own)))
+
+
+class NodeVolumes:
+    """The volumes of one node. `limits` and `taken` are by driver; a driver without a limit is not in `limits`."""
+
+    __slots__ = ("_unused", "_users", "limits", "taken")
+
+    def __init__(self, limits: Mapping[str, int], unused: Iterable[Attachable] = ()) -> None:
+        """`unused` are attached although no pod was put yet."""
+        self.limits = limits
+        self.taken: dict[str, int] = {}
+        self._users: dict[Attachable, int] = {}
+        self._unused = set(unused)
+        for volume in self._unused:
+            self._count(volume.driver, 1)
+
+    def take(self, asked: AttachDemand, count: int = 1) -> None:
+        """`count` pods come, a negative number of them goes: a volume is there until its last pod has gone."""
+        for volume in asked.shared:
+            before = self._users.get(volume, 0)
+            if before + count:
+                self._users[volume] = before + count
+            else:
+                del self._users[volume]
+            if volume not in self._unused and not (before and before + count):
+                self._count(volume.driver, 1 if count > 0 else -1)
+        for driver, number in asked.own:
+            self._count(driver, number * count)
+
+    def settle(self) -> None:
+        """What is attached for the pods that are here now goes with them."""
+        self._unused.difference_update(self._users)
+
+    def has_room_for(self, asked: AttachDemand) -> bool:
+        """Only drivers of which the pod adds a volume are looked at: the others may be past their limit."""
+        if not self.limits:
+            return True
+        added = Counter(volume.driver for volume in asked.shared if volume not in self._users)
+        for driver, number in asked.own:
+            added[driver] += number
+        return all(
+            self.taken.get(driver, 0) + number <= self.limits[driver]
+            for driver, number in added.items()
+            if driver in self.limits
+        )
+
+    def _count(self, driver: str, change: int) -> None:
+        total = self.taken.get(driver, 0) + change
+        if total:
+            self.taken[driver] = total
+        else:
+            del self.taken[driver]
+
+
+def attach_refusal(asked: AttachDemand | None, attached: NodeVolumes) -> SchedulingRefusal | None:
+    return None if asked is None or attached.has_room_for(asked) else _FULL
+
+
+def of_node(name: str, storage: Storage, like: str = "") -> NodeVolumes:
+    """What the node of that name has attached; its limits are those of the node called `like`, if one is given."""
+    limits = (storage.limits or {}).get(like or name, {})
+    unused = []
+    for attachment in (storage.attachments or {}).get(name, ()):
+        volume = storage.volumes.get(attachment.volume)
+        # Upstream passes over attachments of in-tree and of inline volumes: their pods count them.
+        if volume is not None and volume.handle and attachment.attacher and volume.driver not in _MIGRATED:
+            unused.append(Attachable(attachment.attacher, volume.handle))
+    return NodeVolumes(limits, unused)
+
+
+def attach_demand(
+    namespace: str, claims: Sequence[str], disks: Sequence[str], new: Sequence[str], storage: Storage
+) -> AttachDemand | None:
+    """Of a pod that uses the claims of those names and EBS volumes of those ids, and gets a volume of each driver in
+    `new`; None where it attaches nothing."""
+    if not (claims or disks or new):
+        return None
+    held = (storage.claims.get(f"{namespace}/{name}") for name in claims)
+    found = [_of_claim(claim, storage) for claim in held if claim is not None]
+    found += [Attachable(EBS, handle) for handle in map(ebs_volume_id, disks) if handle]
+    shared = tuple(dict.fromkeys(volume for volume in found if volume is not None))
+    return AttachDemand(shared, tuple(sorted(Counter(new).items()))) if shared or new else None
+
+
+def doubts(asked: AttachDemand | None, storage: Storage) -> tuple[str, ...]:
+    """Why it is not certain which nodes can attach it; empty where all that decides was read."""
+    if asked is None:
+        return ()
+    if storage.limits is None:
+        return ("how many volumes nodes can attach was not read (CSINodes)",)
+    if storage.attachments is None and not storage.limited.isdisjoint(asked.drivers):
+        return ("which volumes nodes have attached was not read (VolumeAttachments)",)
+    return ()
+
+
+def made_anew(pod: Pod, storage: Storage) -> tuple[str, ...]:
+    """The drivers of the volumes that are made for the pod's successor, as its own generic ephemeral ones were."""
+    names = [v.detail for v in pod.volumes if v.kind is VolumeKind.EPHEMERAL]
+    held = [storage.claims.get(f"{pod.namespace}/{name}") for name in names]
+    drivers = (_provisioner(claim, storage) for claim in held if claim is not None)
+    return tuple(sorted(driver for driver in drivers if driver))
+
+
+def _of_claim(claim: Claim, storage: Storage) -> Attachable | None:
+    """The volume of a claim; a claim without one counts for what its class will provision."""
+    volume = storage.volumes.get(claim.volume)
+    if volume is not None:
+        return _of_volume(volume)
+    driver = _provisioner(claim, storage)
+    return Attachable(driver, claim.key, waits=True) if driver else None
+
+
+def _of_volume(volume: PersistentVolume) -> Attachable | None:
+    migrated = _MIGRATED.get(volume.driver)
+    handle = ebs_volume_id(volume.handle) if migrated else volume.handle
+    return Attachable(migrated or volume.driver, handle) if volume.driver and handle else None
+
+
+def _provisioner(claim: Claim, storage: Storage) -> str:
+    """The driver that makes its volume, "" where that cannot be told: such a claim must be bound already."""
+    found = storage.classes.get(claim.storage_class)
+    return _MIGRATED.get(found.provisioner, found.provisioner) if found is not None else ""
+
+
+def ebs_volume_id(text: str) -> str:
+    """``vol-1`` of ``aws://zone/vol-1``, "" where none is named (csi-translation-lib, plugins/aws_ebs.go)."""
+    if not text.startswith("aws://"):
+        return text
+    found = text.removeprefix("aws://").partition("/")[2].strip("/")
+    return found if found.startswith("vol-") and "/" not in found else ""

@@ -17,25 +17,23 @@ from kubectl_eksdoc.addon_diff.aftermath.facts import (
     Templated,
     UnrecordedFields,
     UpdateReview,
+    differing_data,
 )
 from kubectl_eksdoc.addon_diff.aftermath.timeline import TemplateUpdateStep, UnknownRevision
-from kubectl_eksdoc.addon_diff.aftermath.unrecorded import differing_data
 from kubectl_eksdoc.addon_diff.fields import some_of, value_of
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model import api_objects
 from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
-from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.aws.configuration import shown
+from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory, shown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.render.addon import commands
+from kubectl_eksdoc.render.addon import update as commands
 from kubectl_eksdoc.render.addon.update import BLANK, named, of_terraform
-from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table
 from kubectl_eksdoc.render.result import (
     UNSET,
+    CommandResult,
     Count,
     FindingResult,
     Moment,
@@ -47,7 +45,7 @@ from kubectl_eksdoc.render.result import (
     UnsetType,
 )
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
-from kubectl_eksdoc.render.text import counted, rfc3339
+from kubectl_eksdoc.render.text import Tone, counted, rfc3339
 
 # A past update in sentences, and what is done about it as commands.
 

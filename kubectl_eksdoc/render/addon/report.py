@@ -8,14 +8,13 @@ from typing import ClassVar
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
-from kubectl_eksdoc.addon_diff.since import SchemaSince as InSchema
-from kubectl_eksdoc.addon_diff.terraform.declared import DeclaredAddon
-from kubectl_eksdoc.addon_diff.terraform.requests import Kind
+from kubectl_eksdoc.addon_diff.plan import SchemaSince as InSchema
+from kubectl_eksdoc.addon_diff.terraform.requests import DeclaredAddon, Kind
 from kubectl_eksdoc.addon_diff.terraform.result import JudgedAddonChange, PlannedAddonChange, TerraformJudgement, named
 from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.render.addon import commands
+from kubectl_eksdoc.render.addon import update
 from kubectl_eksdoc.render.addon.result import (
     DiffAddon,
     DiffLeftOut,
@@ -64,7 +63,7 @@ class AddonReport(Report):
             name, way = plan.facts.addon.name, plan.way_out
             yield from sections(plan, full, screen.marking(self.beside))
             if way is not None:
-                command = Line(commands.update_addon(plan, way), whole=True)
+                command = Line(update.update_addon(plan, way), whole=True)
                 yield way_out(plan, [BLANK, command, *(of_terraform(plan, way) if full else ())])
             yield first_in_schema(self.since.get(name, ()))
             yield each_step(self.steps.get(name, ()))
@@ -73,7 +72,7 @@ class AddonReport(Report):
     def result(self) -> object:
         def made(plan: AddonPlan) -> DiffAddon:
             name = plan.facts.addon.name
-            return addon(plan, commands.terraform, self.steps.get(name), self.since.get(name))
+            return addon(plan, update.terraform, self.steps.get(name), self.since.get(name))
 
         return DiffResult.filled(
             self,
@@ -192,7 +191,7 @@ def _written_for(judged: JudgedAddonChange, plan: AddonPlan) -> Iterator[Line]:
         yield from written(f"Terraform, AWS provider {versions}:", text)
     given = change.where.gives_values and all(each.gives_values for each in change.generations)
     if not change.creates and not given:
-        yield from written("By the AWS CLI:", commands.update_addon(plan, way))
+        yield from written("By the AWS CLI:", update.update_addon(plan, way))
 
 
 def blocks(change: PlannedAddonChange, plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, str]]:
@@ -201,7 +200,7 @@ def blocks(change: PlannedAddonChange, plan: AddonPlan, way: WayOut) -> Iterator
     made: dict[str, list[str]] = {}
     one = "resolve_conflicts" if change.conflicts == "resolve_conflicts" else ""
     for generation in change.generations:
-        lines = commands.arguments(plan, way, generation, change.creates, one, not change.where.gives_values)
+        lines = update.arguments(plan, way, generation, change.creates, one, not change.where.gives_values)
         made.setdefault(_at(change.where, lines), []).insert(
             0, "awscc" if change.request.resource.cloud_control else generation.value
         )

@@ -9,20 +9,25 @@ from typing import Any, Literal
 from kubectl_eksdoc.addon_diff import usage
 from kubectl_eksdoc.addon_diff.expected import Witness
 from kubectl_eksdoc.addon_diff.merging import MISSING
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
-from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
-from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, WayOut
+from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, Mode
 from kubectl_eksdoc.addon_diff.schema.changes import changes
-from kubectl_eksdoc.addon_diff.since import SchemaSince
-from kubectl_eksdoc.addon_diff.terraform.generations import Generation
-from kubectl_eksdoc.addon_diff.terraform.requests import Kind
+from kubectl_eksdoc.addon_diff.terraform.requests import Generation, Kind
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.aws.configuration import SchemaViolation, shown
-from kubectl_eksdoc.render.addon import commands
+from kubectl_eksdoc.model.aws.addons import SchemaViolation, shown
+from kubectl_eksdoc.render.addon import update
 from kubectl_eksdoc.render.addon.update import verdict
-from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.result import UNSET, FindingResult, ObjectResult, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import (
+    UNSET,
+    CommandResult,
+    FindingResult,
+    ObjectResult,
+    Printed,
+    Text,
+    Texts,
+    UnsetType,
+)
 from kubectl_eksdoc.render.since.result import SinceResult
 
 _Values = dict[str, Any]
@@ -118,9 +123,9 @@ def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> _WayOut:
         keeps=(str(change.field) for change in way.keeps),
         cannot_keep=(str(change.field) for change in way.cannot),
         refused=way.broken,
-        command=commands.update_addon(plan, way) if now and plan.facts.installed else None,
+        command=update.update_addon(plan, way) if now and plan.facts.installed else None,
         terraform=(_Arguments.filled(provider=provider, arguments=each) for provider, each in written),
-        eksctl=commands.eksctl(plan, way) if now else None,
+        eksctl=update.eksctl(plan, way) if now else None,
     )
 
 
@@ -172,7 +177,7 @@ class _Step(Printed):
             at_risk=(str(change.field) for change in facts.changes if change.at_risk),
             cannot_keep=(str(change.field) for change in (way.cannot if way else ())),
             values=values if isinstance(values, Unknown) else printed(values),
-            command=commands.next_update(facts),
+            command=update.next_update(facts),
         )
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.addon_diff.judging import calls
-from kubectl_eksdoc.addon_diff.run.way_back import AddonRollback
+from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.render.addon.commands import as_json, given
+from kubectl_eksdoc.render.addon.update import as_json, given
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,26 +9,158 @@ from typing import Any, ClassVar, Literal
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.fields import value_of
 from kubectl_eksdoc.addon_diff.merging import MissingValue
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
+from kubectl_eksdoc.addon_diff.prediction import Fate, Mode
+from kubectl_eksdoc.addon_diff.run import expectations as targets
+from kubectl_eksdoc.addon_diff.run import guards as rollout
+from kubectl_eksdoc.addon_diff.run import outcome
+from kubectl_eksdoc.addon_diff.run import outcome as ended
 from kubectl_eksdoc.addon_diff.run.guards import Guard
-from kubectl_eksdoc.addon_diff.run.outcome import FieldCheck, Verdict
-from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, FieldCheck, Verdict
+from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.render.addon.commands import as_json, update_addon
-from kubectl_eksdoc.render.addon.update import BLANK, named, sections, way_out
+from kubectl_eksdoc.render.addon.update import BLANK, as_json, named, sections, update_addon, way_out
 from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
-from kubectl_eksdoc.render.addon_update.result import OutcomeResult, RefusalResult
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
-from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text
+from kubectl_eksdoc.render.report import Head, Line, Report, Section, Table
+from kubectl_eksdoc.render.report import Lines as ReportLines
+from kubectl_eksdoc.render.result import (
+    UNSET,
+    CommandResult,
+    Count,
+    FindingResult,
+    Lines,
+    ObjectResult,
+    Printed,
+    Text,
+    UnsetType,
+    metadata,
+)
 from kubectl_eksdoc.render.result import Lines as OthersLines
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
-from kubectl_eksdoc.render.text import counted, duration, joined
+from kubectl_eksdoc.render.text import Tone, counted, duration, joined
+
+# What an update of an add-on has done, as ``-o json`` and ``-o yaml`` print it.
+
+
+class RefusalResult(Printed):
+    """Why nothing is sent."""
+
+    why: Text
+    hint: str
+
+
+class _Error(Printed):
+    code: str
+    message: str
+    resources: Lines
+
+
+class _Foretold(Printed):
+    fate: Fate
+    value: Any | UnsetType
+    confidence: Confidence
+
+
+class _Check(Printed):
+    object: ObjectResult
+    path: Text
+    verdict: outcome.Verdict
+    before: Any | UnsetType
+    """What stood there before; absent for nothing."""
+    now: Any | UnsetType
+    """What stands there now; absent for nothing, and where it was not read."""
+    owners: Lines
+    """Field managers that have it now."""
+    why: Text | UnsetType
+    foretold: _Foretold | None
+
+    @classmethod
+    def of(cls, facts: outcome.FieldCheck) -> _Check:
+        def shown(value: Any) -> Any:
+            """What stands nowhere is absent."""
+            return UNSET if isinstance(value, MissingValue) else facts.field.printed(value)
+
+        told = facts.foretold
+        value = shown(told.value) if told is not None and told.fate is not Fate.UNKNOWN else UNSET
+        return cls.filled(
+            facts,
+            object=facts.field.of,
+            path=str(facts.field).partition(" - ")[2],
+            before=shown(facts.live),
+            now=UNSET if facts.verdict is outcome.Verdict.NOT_READ else shown(facts.found),
+            foretold=told and _Foretold.filled(fate=told.fate, value=value, confidence=told.sure),
+        )
+
+
+class _Rollout(Printed):
+    object: ObjectResult
+    desired: Count
+    updated: Count
+    available: Count
+    done: bool
+    by_hand: bool
+    stuck: Text | None
+
+    @classmethod
+    def of(cls, facts: rollout.RolloutState) -> _Rollout:
+        return cls.filled(facts, object=facts.of)
+
+
+class _Targets(Printed):
+    service: Text
+    healthy_before: Count | None
+    healthy_at_worst: Count | None
+    healthy_now: Count | None
+    unhealthy: Lines
+    unread: Text | None
+
+    @classmethod
+    def of(cls, facts: targets.Health) -> _Targets:
+        never = facts.unread and not facts.before
+        return cls.filled(
+            facts,
+            healthy_before=None if never else facts.before,
+            healthy_at_worst=None if never else facts.lowest,
+            healthy_now=None if facts.unread else facts.now,
+        )
+
+
+class _Unread(Printed):
+    object: ObjectResult
+    why: Text
+
+
+class OutcomeResult(Printed):
+    """What an update of an add-on has done."""
+
+    update: Text
+    stage: Stage
+    seconds: Count
+    left: Text | None
+    """Why it is followed no longer though it goes on; null where it has ended."""
+    errors: tuple[_Error, ...]
+    fields: tuple[_Check, ...]
+    """Prediction against reality, by object and field."""
+    rollouts: tuple[_Rollout, ...]
+    not_ready: Lines
+    targets: tuple[_Targets, ...]
+    unwatched: Text | None
+    unread: tuple[_Unread, ...]
+
+    @classmethod
+    def of(cls, facts: ended.AddonUpdateResult) -> OutcomeResult:
+        return cls.filled(
+            facts,
+            update=facts.id,
+            seconds=round(facts.seconds),
+            fields=facts.checks,
+            targets=facts.health,
+            unread=(_Unread.filled(object=of, why=why) for of, why in facts.unread),
+        )
+
 
 # An update in sentences.
 
@@ -128,14 +260,14 @@ def _before(report: UpdateReport, full: bool) -> Iterator[Section | None]:
         yield from sections(plan, full)
         way = plan.way_out  # where fields are still at risk
         yield way_out(plan, [] if way is None else [BLANK, Line(update_addon(plan, way), whole=True)])
-    yield Lines(Title("What is sent"), [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
+    yield ReportLines(Title("What is sent"), [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
     yield _back(report)
     lines: list[Line | str] = []
     for guard in report.guards:
         lines += [f"✗ {guard.why}", *(Line(f"→ {line}", indent=4, hang=0) for line in guard.hint.splitlines())]
-    yield Lines(Title("Nothing is sent"), lines)
+    yield ReportLines(Title("Nothing is sent"), lines)
     weighty = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in report.weighty]
-    yield Lines(Title("To be acknowledged"), _few(weighty, _MOST, "all are among the findings above"))
+    yield ReportLines(Title("To be acknowledged"), _few(weighty, _MOST, "all are among the findings above"))
 
 
 def _few(lines: Sequence[str], most: int, rest: str = "-o wide") -> list[str]:
@@ -159,33 +291,33 @@ def _sent(report: UpdateReport, full: bool) -> Iterator[Line | str]:
 def _back(report: UpdateReport) -> Section:
     back = report.back
     if isinstance(back, str):
-        return Lines(Title("Rollback"), [f"? {back}"] if back else [])
+        return ReportLines(Title("Rollback"), [f"? {back}"] if back else [])
     lines: list[Line | str] = [Line(command, whole=True) for command in back.commands]
     lines += [f"- {each}" for each in back.caveats]
     if back.by_hand:
         lines.append("- no value of that version sets these again, so they are set by hand:")
         lines += [Line(f"- {each}", indent=4, hang=0) for each in back.by_hand]
-    return Lines(Title("Rollback", ": another update, never kubectl apply of a saved object"), lines)
+    return ReportLines(Title("Rollback", ": another update, never kubectl apply of a saved object"), lines)
 
 
 def _after(report: UpdateReport, ended: AddonUpdateResult, full: bool) -> Iterator[Section]:
     yield Head(verdict(report))
-    yield Lines(Title("What EKS says"), list(_of_eks(report, ended)))
+    yield ReportLines(Title("What EKS says"), list(_of_eks(report, ended)))
     yield Table(Title("Prediction and reality"), _fields(ended.checks), "fields")
     rollouts = [str(each) + (f"; {each.stuck}" if each.stuck else "") for each in ended.rollouts]
     waits = [f"- {each}" for each in ended.not_ready]
-    yield Lines(Title("Rollout"), rollouts + _few(waits, len(waits) if full else _MOST))
+    yield ReportLines(Title("Rollout"), rollouts + _few(waits, len(waits) if full else _MOST))
     health = [str(each) for each in ended.health]
     most = _MOST + 99 * full
     ill = [f"- {target}" for each in ended.health if not each.back for target in each.unhealthy[:most]]
-    yield Lines(Title("Targets of load balancers"), health + ill)
+    yield ReportLines(Title("Targets of load balancers"), health + ill)
     unknown = [*(f"{of}: {why}" for of, why in ended.unread), *([ended.unwatched] if ended.unwatched else [])]
-    yield Lines(Title("Not known"), [f"? {each}" for each in unknown])
+    yield ReportLines(Title("Not known"), [f"? {each}" for each in unknown])
     if not ended.whole or ended.differs:
         yield _back(report)
     journal = [Line(f"Journal: {report.journal}", indent=0, whole=True)] if report.journal else []
     followed = Line(f"Update {ended.id}, followed for {duration(ended.seconds)}.", indent=0, hang=0)
-    yield Lines(None, [followed, *journal])
+    yield ReportLines(None, [followed, *journal])
 
 
 def _of_eks(report: UpdateReport, ended: AddonUpdateResult) -> Iterator[str]:

@@ -13,13 +13,11 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Status, Suppression
+from kubectl_eksdoc.model.findings import Code, Finding, Status, Suppression
 from kubectl_eksdoc.render.check import verdict
-from kubectl_eksdoc.render.check.causes import areas, blind, deciding, in_line, later, others
 from kubectl_eksdoc.render.check.diagnosis import diagnosis
+from kubectl_eksdoc.render.check.verdict import areas, blind, deciding, in_line, later, others
 from kubectl_eksdoc.render.junit import Case, JUnit
-from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.report import (
     PLAIN,
     Backend,
@@ -38,13 +36,13 @@ from kubectl_eksdoc.render.report import (
 from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import MARGIN, Column, Title, plain, titled
-from kubectl_eksdoc.render.text import age, between, counted, cut, rfc3339, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, shown, wrap
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no steps
     from kubectl_eksdoc.baseline.changes import ResultComparison
     from kubectl_eksdoc.check.changed import RecentChanges
     from kubectl_eksdoc.check.checklist.steps import UpgradeStep
-    from kubectl_eksdoc.check.tables import TableOutline
+    from kubectl_eksdoc.check.plan import TableOutline
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +239,7 @@ def _way(plan: CheckPlan) -> Section:
                 rest = " ".join(line.strip() for line in lines[most - 1 :])
                 yield cut(f"{MARGIN * min(most, 2)}{rest}", look.columns, look)
 
-    title = Title(
-        "The way", f" in {counted(len(plan.checklist), 'step')} (each with its reason and its commands: -o wide)"
-    )
+    title = Title("Upgrade steps", f": {len(plan.checklist)} (each with its reason and its commands: -o wide)")
     return ReportFigure(None, lambda look, _: titled(title, list(lines(look)), look))
 
 
@@ -255,7 +251,7 @@ def _whole_way(plan: CheckPlan) -> Section:
         for step in steps:
             tone = Tone.BAD if verdict.waits(plan, step) else None
             lines += [Line(f"{step.number:>3}. {_titled(plan, step)}", 2, 5, tone), *_details(step)]
-    return Lines("The way", lines)
+    return Lines("Upgrade steps", lines)
 
 
 def _details(step: UpgradeStep) -> Iterator[Line]:

@@ -13,13 +13,12 @@ from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.check import verdict
-from kubectl_eksdoc.render.check.causes import areas
 from kubectl_eksdoc.render.check.diagnosis import five, pasted
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.check.verdict import areas
 from kubectl_eksdoc.render.markdown import block, code, escape, folded
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import SIGNS, Column
-from kubectl_eksdoc.render.text import counted, rfc3339
+from kubectl_eksdoc.render.text import Look, counted, rfc3339
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier
     from kubectl_eksdoc.baseline.changes import ResultComparison
@@ -52,7 +51,7 @@ def _sections(plan: CheckPlan, most: int) -> Iterator[tuple[str, list[str]]]:
         head = f"Findings {verdict.before(plan, gate)}"
         yield head, _findings((*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN)), most)
     yield "Suppressed", _suppressed(plan, most)
-    yield "The way", _checklist(plan)
+    yield "Upgrade steps", _checklist(plan)
 
 
 def _deciding(plan: CheckPlan) -> list[str]:

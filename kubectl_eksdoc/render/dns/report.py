@@ -8,21 +8,30 @@ from typing import Annotated, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck import deployed as dns
-from kubectl_eksdoc.coredns_lameduck.judging import leaving
+from kubectl_eksdoc.coredns_lameduck.judging import failing as leaving
 from kubectl_eksdoc.coredns_lameduck.judging.failing import endpoints
 from kubectl_eksdoc.coredns_lameduck.plan import CorednsStep, CorednsZone, DnsPlan
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, CLOSING_S, MARGIN_S, ShutdownBudget
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Points, Report, ReportFigure, Section, Table
-from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import (
+    LEFT_OUT,
+    CommandResult,
+    Count,
+    FindingResult,
+    Meta,
+    Moment,
+    Printed,
+    Text,
+    Texts,
+    UnsetType,
+    metadata,
+)
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title
-from kubectl_eksdoc.render.text import counted, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap
 
 # CoreDNS in a sentence.
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import cast
 
-from kubectl_eksdoc.addon_diff.run.way_back import AddonRollback
+from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback
 from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorefileTexts
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
@@ -15,9 +15,9 @@ from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import EksCluster
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import Corefile
-from kubectl_eksdoc.render.addon.commands import given
+from kubectl_eksdoc.render.addon.update import given
 from kubectl_eksdoc.render.addon_update.commands import WayBackText, way_back_text
 from kubectl_eksdoc.render.encode import Json, to_yaml
 

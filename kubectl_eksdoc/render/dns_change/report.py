@@ -7,31 +7,29 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
-from kubectl_eksdoc.addon_diff.run.ended import AddonUpdateResult
+from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.addon_diff.run.guards import Guard
+from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
 from kubectl_eksdoc.coredns_lameduck import run as dns
 from kubectl_eksdoc.coredns_lameduck.change import change, placing
 from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorednsChange
 from kubectl_eksdoc.coredns_lameduck.change.placing import CandidateNode, CorednsPlacement
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Wishes
 from kubectl_eksdoc.coredns_lameduck.run import PodVerification, Taken, Verified
-from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
 from kubectl_eksdoc.model.api_objects import Conflict, Doc
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.render.addon_update.result import OutcomeResult, RefusalResult
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResult
 from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
-from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table
-from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text
+from kubectl_eksdoc.render.result import CommandResult, Count, FindingResult, Printed, Text, metadata
 from kubectl_eksdoc.render.result import Lines as OthersLines
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
-from kubectl_eksdoc.render.text import counted, duration, joined
+from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
 # A change of CoreDNS in sentences.
 

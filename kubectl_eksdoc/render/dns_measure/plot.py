@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurePlan
-from kubectl_eksdoc.coredns_lameduck.measuring.result import (
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
     DnsMeasurement,
     MeasuredZone,
     MeasurementEvent,
     What,
     offset_s,
 )
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurePlan
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import Counts, MeasuredSecond, MeasuredStream
 from kubectl_eksdoc.model.coredns import LoadReport as Answers
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section
 from kubectl_eksdoc.render.tables import MARGIN, Title
-from kubectl_eksdoc.render.text import cut, rfc3339, shown, wrap
+from kubectl_eksdoc.render.text import Look, cut, rfc3339, shown, wrap
 
 ANSWERED, LATE, LOST, UNKNOWN, NOTHING = "▁", "▄", "█", "?", " "
 LEGEND = f"{ANSWERED} answered  {LATE} late  {LOST} lost  {UNKNOWN} not known"

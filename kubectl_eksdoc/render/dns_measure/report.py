@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of, said
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
+    CorednsAct,
+    DnsMeasurement,
+    MeasuredZone,
+    What,
+    findings_of,
+    offset_s,
+    said,
+)
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, MOST_ENDPOINTS, Happening, MeasurePlan, manifests
-from kubectl_eksdoc.coredns_lameduck.measuring.result import CorednsAct, DnsMeasurement, MeasuredZone, What, offset_s
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import Counts, MeasuredSecond, MeasuredStream, QueryTarget
@@ -17,14 +24,23 @@ from kubectl_eksdoc.model.coredns import LoadReport as Answers
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render import result
-from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
-from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
-from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import (
+    LEFT_OUT,
+    CommandResult,
+    Count,
+    FindingResult,
+    Meta,
+    Positive,
+    Printed,
+    Text,
+    Texts,
+    UnsetType,
+)
 from kubectl_eksdoc.render.roles import RoleManifests
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
-from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import Tone, counted
 
 # A measurement of DNS in sentences.
 

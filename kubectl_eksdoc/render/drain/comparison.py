@@ -23,12 +23,11 @@ from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, TARGET_SIGN
-from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.report import Line, Lines, Markdown, Points, Screen, Section, Table, Written
 from kubectl_eksdoc.render.report import ReportFigure as Drawing
 from kubectl_eksdoc.render.since.screen import counts
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Row, Title
-from kubectl_eksdoc.render.text import age, between, counted, duration, joined, rfc3339, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, duration, joined, rfc3339, shown, wrap
 
 FIGURES = {
     Measure.NODES: "nodes to drain",

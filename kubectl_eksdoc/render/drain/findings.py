@@ -13,10 +13,9 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
 from kubectl_eksdoc.render.drain.plan import DUMP, DrainView, again, dump_folder
 from kubectl_eksdoc.render.drain.signs import in_brief
-from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.report import Line, Lines
 from kubectl_eksdoc.render.tables import SIGNS, Title
-from kubectl_eksdoc.render.text import counted, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap
 
 FLAGS = (
     ("pod-emptydir", "delete-emptydir-data", "Evict pods with emptyDir data too; the data is lost"),

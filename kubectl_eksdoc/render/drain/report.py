@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.model.findings import Severity
-from kubectl_eksdoc.render.drain import comparison, handoffs, rows, steps
+from kubectl_eksdoc.render.drain import comparison, rows, steps
 from kubectl_eksdoc.render.drain.findings import (
     Cause,
     Group,
@@ -39,7 +39,6 @@ from kubectl_eksdoc.render.drain.verdict import (
     unmeasured,
     verdict,
 )
-from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.markdown import block as code_block
 from kubectl_eksdoc.render.markdown import code, escape, folded, more
 from kubectl_eksdoc.render.report import (
@@ -58,7 +57,7 @@ from kubectl_eksdoc.render.report import (
     Written,
 )
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Title, plain
-from kubectl_eksdoc.render.text import counted, cut, duration, joined, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, shown, wrap
 
 BLOCKERS, ESTIMATE, NEXT = Title("Blockers"), Title("Estimate"), Title("Next", " (nothing was changed)")
 UNKNOWN = Title("Unknown", ": what could not be judged is not taken as fine")
@@ -104,7 +103,7 @@ class DrainReport(DrainView, Report):
         yield Table(Title("Not read"), rows.unread(self.unread))
         yield Lines(Title("Notes"), self.cluster.notes)
         yield Lines(Title("Not judged", " by this plan"), self.plan.not_judged)
-        yield handoffs.section(self.handoffs, full)
+        yield rows.section(self.handoffs, full)
         if not self.preview:
             answer = Line(steps.answer(self, Look()), hang=0, tone=Tone.TITLE)
             lines = [answer, *(line for each in steps.steps(self) for line in step(*each))]
@@ -131,7 +130,7 @@ class DrainReport(DrainView, Report):
         yield Table(Title("Not read"), rows.unread(self.unread), "kinds")
         yield Points(Title("Notes"), self.cluster.notes)
         yield Points(Title("Not judged", " by this plan"), self.plan.not_judged)
-        yield handoffs.written(self.handoffs, most)
+        yield rows.written(self.handoffs, most)
         items = _items(warnings, most, self)
         yield Written(None, folded(f"{counted(len(warnings), 'warning')}{WARNINGS.rest}", items))
         yield from self._folded()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.result import Headroom
-from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.text import Tone
 
 Sign = tuple[str, Tone]
 

@@ -13,8 +13,7 @@ from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, P
 from kubectl_eksdoc.render.drain.findings import FLAGS, grouped
 from kubectl_eksdoc.render.drain.plan import CONTEXT, DUMP, DrainView, NextStep, again, kubectl, run
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES, ONE_TARGET, soaked, unmeasured
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import counted, cut, duration, joined, listing, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, listing, shown, wrap
 
 _MOST_NODES = 5
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kubectl_eksdoc.drain.duration.clock import NEW_NODE_S
 from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S
 from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import AUTO, Means
 from kubectl_eksdoc.drain.run.patience import Soak

@@ -11,13 +11,11 @@ from kubectl_eksdoc.fleet import FleetPlan, Row, SharedFinding, Standing
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
-from kubectl_eksdoc.render.command_result import ClusterResult
-from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Foot, Head, Line, Lines, Points, Report, Section, Table
-from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import ClusterResult, Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import SIGNS, Cell, Column, Drawn, Title
 from kubectl_eksdoc.render.tables import Row as Cells
-from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import Tone, counted
 
 # A fleet in sentences.
 
@@ -81,7 +79,7 @@ def clusters(plan: FleetPlan, full: bool) -> Drawn:
         Column("UNKNOWN", right=True, short="UNKN"),
         *(Column(title, drop=1, floor=16) for title in figures),
         *((Column("EXIT", right=True), Column("CONTEXT"), Column("OBSERVED")) if full else ()),
-        Column("FIRST IN THE WAY", floor=_LEAST_SAID),
+        Column("FIRST OBSTACLE", floor=_LEAST_SAID),
     ]
     return columns, [_cells(row, names[row.member.name], figures, full) for row in plan.rows]
 

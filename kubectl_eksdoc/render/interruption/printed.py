@@ -20,7 +20,7 @@ from kubectl_eksdoc.interruption.repair import (
     steps,
     template,
 )
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.text import clean

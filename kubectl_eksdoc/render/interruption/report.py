@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.interruption import links, outage, repair, spot
-from kubectl_eksdoc.interruption.installs import effective
-from kubectl_eksdoc.interruption.links import Link
+from kubectl_eksdoc.interruption import installs, outage, repair, spot
+from kubectl_eksdoc.interruption.installs import Link, effective
 from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.interruption.rights import Handler
@@ -17,17 +16,13 @@ from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode
 from kubectl_eksdoc.model import interruption
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Points, Report, Section, Table
+from kubectl_eksdoc.render.result import Code as CodeName
 from kubectl_eksdoc.render.result import (
-    Code as CodeName,
-)
-from kubectl_eksdoc.render.result import (
+    CommandResult,
     Count,
     FindingResult,
     Lines,
@@ -36,9 +31,10 @@ from kubectl_eksdoc.render.result import (
     Text,
     Texts,
     UnsetType,
+    metadata,
 )
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
-from kubectl_eksdoc.render.text import counted, joined
+from kubectl_eksdoc.render.text import Tone, counted, joined
 
 # The handling of interruptions in sentences.
 
@@ -283,7 +279,7 @@ class _Link(Printed):
     missing: Text | UnsetType
 
     @classmethod
-    def of(cls, facts: links.Link) -> _Link:
+    def of(cls, facts: installs.Link) -> _Link:
         return cls.filled(facts, code=facts.code.name, status=facts.status or "not-judged")
 
 

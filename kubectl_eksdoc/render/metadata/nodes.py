@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, Reach
-from kubectl_eksdoc.imds_probe.affected import Effect
-from kubectl_eksdoc.imds_probe.assumed import IntendedOptions
+from kubectl_eksdoc.imds_probe.affected import Effect, IntendedOptions
 from kubectl_eksdoc.imds_probe.fixes.fix import Fix, FixOptions
 from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, instance_of, service_now
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.findings import When
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.metadata_fix.result import reach as moved
+from kubectl_eksdoc.render.metadata_fix.report import reach as moved
 from kubectl_eksdoc.render.report import Foot, Line, Lines, Section, Table
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.text import Tone
 
 _TONES = {
     Reach.CUT_OFF: Tone.BAD,

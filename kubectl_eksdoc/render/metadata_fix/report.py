@@ -7,19 +7,70 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.imds_probe.fixes import fix
 from kubectl_eksdoc.imds_probe.fixes.fix import Fix
 from kubectl_eksdoc.imds_probe.run import FixDone
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.metadata_fix.result import FixChoice, reach
 from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
-from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
+from kubectl_eksdoc.render.result import CommandResult, Count, Meta, Positive, Printed, Text, Texts, metadata
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
-from kubectl_eksdoc.render.text import counted, duration, joined
+from kubectl_eksdoc.render.text import Tone, counted, duration, joined
+
+# A fix to choose, as ``-o json`` and ``-o yaml`` print it.
+
+
+def reach(blast: fix.BlastRadius) -> str:
+    """``replaces 3 nodes, evicts 12 pods``."""
+    found = []
+    if blast.nodes:
+        found.append(f"replaces {counted(blast.nodes, 'node')}")
+    if blast.pods:
+        found.append(f"{'evicts' if blast.nodes else 'restarts'} {counted(blast.pods, 'pod')}")
+    if blast.instances:
+        found.append(f"changes {counted(blast.instances, 'instance')}")
+    return ", ".join(found) or "moves nothing"
+
+
+class _Blast(Printed):
+    """Nodes that are replaced, pods that are evicted or restarted, instances that are changed as they run."""
+
+    nodes: Count
+    pods: Count
+    instances: Count
+    how: Text
+
+
+class FixChoice(Printed):
+    """One way to fix it. commands and wayBack are whole lines for a POSIX shell."""
+
+    name: Literal[
+        "instance-options",
+        "controller-flags",
+        "restart-pods",
+        "own-role",
+        "node-class",
+        "template-version",
+        "replace-nodes",
+        "new-group",
+    ]
+    when: When
+    does: Text
+    by_this_tool: bool
+    """imds-probe --apply --fix NAME carries it out."""
+    commands: Texts
+    way_back: Texts
+    blast: _Blast
+    lasts: Text
+    cautions: Texts
+
+    @classmethod
+    def of(cls, facts: fix.Fix) -> FixChoice:
+        return cls.filled(facts, by_this_tool=facts.act is not None, way_back=facts.back)
+
 
 # A fix in sentences.
 

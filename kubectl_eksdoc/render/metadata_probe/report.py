@@ -10,21 +10,18 @@ from typing import Annotated, ClassVar, Literal
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
-from kubectl_eksdoc.imds_probe.probing.pods import AlikeNodes
-from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan, findings_of
+from kubectl_eksdoc.imds_probe.probing.result import AlikeNodes, Probed, ProbedNode, ProbePlan, findings_of
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, ProbeStep
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.placing import NotMade
-from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.metadata.nodes import reached
 from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
-from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import CommandResult, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
-from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import Tone, counted
 
 # The active probe in sentences.
 

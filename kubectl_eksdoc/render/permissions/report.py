@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import OptIn
 from kubectl_eksdoc.permissions import (
     HeldRight,
@@ -21,8 +21,6 @@ from kubectl_eksdoc.permissions import (
     WantedPermissions,
     objects,
 )
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import (
     PLAIN,
     Backend,
@@ -36,10 +34,10 @@ from kubectl_eksdoc.render.report import (
     Section,
     Table,
 )
-from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import CommandResult, Meta, Printed, Text, Texts, UnsetType, metadata
 from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
-from kubectl_eksdoc.render.text import counted, joined
+from kubectl_eksdoc.render.text import Tone, counted, joined
 
 # The sentences that are said of rights.
 

@@ -10,9 +10,8 @@ from typing import Literal
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.render import result
-from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.result import KindResult, Printed, Seconds, Text, plain
-from kubectl_eksdoc.render.text import counted, cut, duration, listing, shown
+from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, listing, shown
 
 _TONES: Mapping[Happened, Tone] = {
     Happened.DONE: Tone.GOOD,

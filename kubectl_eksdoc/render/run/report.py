@@ -11,15 +11,13 @@ from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from kubectl_eksdoc.drain.handoff.offers import HandOff
+from kubectl_eksdoc.drain.run.account import WAITED_S
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.record import WAITED_S
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.drain import handoffs
+from kubectl_eksdoc.render.drain import rows as handoffs
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.plan import NextStep
 from kubectl_eksdoc.render.drain.verdict import soaked
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import Marked, code, escape
 from kubectl_eksdoc.render.record import rows
 from kubectl_eksdoc.render.record.rows import (
@@ -38,11 +36,11 @@ from kubectl_eksdoc.render.record.rows import (
     recorded,
 )
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section
-from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
+from kubectl_eksdoc.render.result import CommandResult, Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
 from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.text import counted, duration, listing, rfc3339, sentences
+from kubectl_eksdoc.render.text import Look, counted, duration, listing, rfc3339, sentences
 
 
 class Outcome(str, Enum):

@@ -17,7 +17,6 @@ from kubectl_eksdoc.drain.run.others import OthersNode
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunNote, RunPhase, RunSummary, Timed
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.rows import RecordCause, because
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import (
@@ -34,7 +33,7 @@ from kubectl_eksdoc.render.result import (
 )
 from kubectl_eksdoc.render.run.events import json_line
 from kubectl_eksdoc.render.tables import Column, Title
-from kubectl_eksdoc.render.text import age, between, counted, duration, listing, rfc3339
+from kubectl_eksdoc.render.text import Look, age, between, counted, duration, listing, rfc3339
 
 # Predicted against actual: what the plans of past runs said, and what happened.
 

@@ -9,11 +9,10 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.baseline.changes import FindingChangeKind, FindingSince, ResultComparison, outline_of
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.markdown import escape, folded
 from kubectl_eksdoc.render.report import Line, Lines, hidden
 from kubectl_eksdoc.render.tables import SIGNS, Mark, Title, unmarked
-from kubectl_eksdoc.render.text import age, between, joined, rfc3339
+from kubectl_eksdoc.render.text import Tone, age, between, joined, rfc3339
 
 # The words for what became of findings: the line of counts, the remarks, and how one is told or marked.
 

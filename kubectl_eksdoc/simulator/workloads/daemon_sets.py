@@ -14,9 +14,9 @@ from typing import NamedTuple
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.model.placement import NODE_NAME_FIELD, NodeDemand, NodeTerm
+from kubectl_eksdoc.model.placing import NODE_NAME_FIELD, NodeDemand, NodeTerm
 from kubectl_eksdoc.model.selectors import Requirement
-from kubectl_eksdoc.simulator.pod_admission import NOT_READY, UNREACHABLE
+from kubectl_eksdoc.simulator.disruptions import NOT_READY, UNREACHABLE
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates

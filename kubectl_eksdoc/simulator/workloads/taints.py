@@ -13,8 +13,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
 from kubectl_eksdoc.model.pods import Toleration
-from kubectl_eksdoc.simulator.disruptions import disrupted
-from kubectl_eksdoc.simulator.pod_admission import NOT_READY, UNREACHABLE
+from kubectl_eksdoc.simulator.disruptions import NOT_READY, UNREACHABLE, disrupted
 from kubectl_eksdoc.simulator.registry import Registry, condition
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates

@@ -15,7 +15,7 @@ from kubectl_eksdoc.kubernetes.api.defaults import of_pods
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.simulator.pod_admission import PRIORITY_CLASSES, admitted, first_status
+from kubectl_eksdoc.simulator.disruptions import PRIORITY_CLASSES, admitted, first_status
 from kubectl_eksdoc.simulator.registry import Registry, condition
 from kubectl_eksdoc.simulator.store import ALPHABET, Store, StoredItem, moment
 from kubectl_eksdoc.simulator.workloads.owning import Index, Matcher, claimed, reference_to

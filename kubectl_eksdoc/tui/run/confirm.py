@@ -19,12 +19,11 @@ from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.running import DryRunResult
 from kubectl_eksdoc.render.drain.steps import skipped_briefly
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import counted, duration, listing, shown
+from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing, shown
 from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunState
-from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.sheets.pods import Line
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
 _MOST_NAMES = 6

@@ -19,14 +19,13 @@ from textual.screen import ModalScreen
 from kubectl_eksdoc.drain.run.chronicle import NodeState
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.journal import RunSummary
-from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.record.rows import cordoned_only, placed
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import age, between, counted, sentences, shown
+from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, sentences, shown
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenRunController, ScreenStage
-from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, text_sheet
+from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose, Titled
 

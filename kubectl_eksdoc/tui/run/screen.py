@@ -13,7 +13,7 @@ from textual.widgets import ContentSwitcher, Input, Static
 
 from kubectl_eksdoc.drain.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import RunWish
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
@@ -22,8 +22,7 @@ from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import EntryScreen
 from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown, toned
 from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.widgets.foot import FootBar
-from kubectl_eksdoc.tui.widgets.head import HeadLine
+from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 

@@ -12,15 +12,14 @@ from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PodC
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import counted, duration, shown
-from kubectl_eksdoc.tui.fitting import FittingText, dropped
+from kubectl_eksdoc.render.text import Look, Tone, counted, duration, shown
 from kubectl_eksdoc.tui.reading import brief
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenStage
 from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
-from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, text_sheet
+from kubectl_eksdoc.tui.sheets.pods import Cells, Sheet, of_rows, text_sheet
+from kubectl_eksdoc.tui.words import FittingText, dropped
 
 # What the head of a run's screens says: which run, how far it is, what is half done if it stops now, what it waits
 # for.

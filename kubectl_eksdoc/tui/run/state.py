@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from kubectl_eksdoc.drain.run.chronicle import RunHistory
 from kubectl_eksdoc.drain.run.standing import PodWaits, RunProgress
 from kubectl_eksdoc.flows.run.draining import RunWish
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import Tone, counted
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting

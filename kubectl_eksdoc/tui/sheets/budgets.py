@@ -22,10 +22,9 @@ from kubectl_eksdoc.render.drain.findings import Cause, Group, assumed_fixed, ca
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.rows import budget_order
 from kubectl_eksdoc.render.drain.signs import BAD, BUDGET_SIGN, GOOD, OPEN, WARN, budget_in_brief, in_brief
-from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import SIGNS, Cell, Column
-from kubectl_eksdoc.render.text import age, between, counted
-from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, once_a_view, text_sheet
+from kubectl_eksdoc.render.text import Tone, age, between, counted
+from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, once_a_view, text_sheet
 
 MUST_STAY, MAY_GO, MISSING = "█", "▒", "░"
 KEY = f"{MUST_STAY} must stay  {MAY_GO} may go  {MISSING} missing"

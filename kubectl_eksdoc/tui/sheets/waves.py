@@ -9,11 +9,11 @@ from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import TARGET_SIGN, in_brief
 from kubectl_eksdoc.render.drain.timeline import SLOW, text_axis, text_bar
-from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.tui.sheets.nodes import wave_tone
-from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, once_a_view
+from kubectl_eksdoc.render.text import Tone, duration
+from kubectl_eksdoc.tui.sheets import budgets
+from kubectl_eksdoc.tui.sheets.nodes import targets_of, wave_tone
+from kubectl_eksdoc.tui.sheets.pods import Cells, Sheet, of_rows, once_a_view
 
 NOTHING = "No node of the plan is drained."
 
@@ -136,3 +136,14 @@ def _change(before: float | None, now: float | None, more_is_better: bool, time:
     said = f"{'+' if by > 0 else '-'}{duration(abs(by)) if time else f'{abs(by):g}'}"
     better = (by > 0) is more_is_better
     return Cell(said if better else f"! {said}", Tone.GOOD if better else Tone.WARN)
+
+
+# All that the pages need of a plan, made where the plan is made: the thread that answers keys finds it done.
+
+
+def prepare(view: DrainView) -> None:
+    targets_of(view)
+    for full in (False, True):
+        budgets.sheet(view, full=full)
+        sheet(view, full=full)
+    budgets.to_do(view)

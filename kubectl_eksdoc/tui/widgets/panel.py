@@ -19,10 +19,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import fitted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui.sheets.sheet import Line, Sheet, cells, wrapped
+from kubectl_eksdoc.render.text import Look, Tone, shown
+from kubectl_eksdoc.tui.sheets.pods import Line, Sheet, cells, wrapped
 
 # Titles of a frame that draw it anew only when they change: Textual does so whenever they are given.
 

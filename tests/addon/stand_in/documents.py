@@ -11,12 +11,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults
-from kubectl_eksdoc.kubernetes.api.ownership.applying import ApplyRefused, apply
-from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet
-from kubectl_eksdoc.kubernetes.api.ownership.updates import settled, updated
+from kubectl_eksdoc.kubernetes.api.ownership.applying import ApplyRefused, Conflicts, apply
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet
+from kubectl_eksdoc.kubernetes.api.ownership.entries import settled, updated
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.kubernetes.api.structural import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 
 Key = tuple[str, str]

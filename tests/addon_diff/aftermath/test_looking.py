@@ -10,16 +10,15 @@ import pytest
 
 from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, State, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, OfVersion
-from kubectl_eksdoc.addon_diff.rendering import AWS_NODE
+from kubectl_eksdoc.addon_diff.manifests import AWS_NODE
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, OfVersion
 from kubectl_eksdoc.addon_diff.usage import Usage
-from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, EksAddonUpdate, Issue, UpdateHistory
 from kubectl_eksdoc.model.aws.clusters import EksCluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.model.pods import Branch, Pod
 from tests.addon_diff.aftermath.revised import at, daemon_set, lived, template, written
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.aftermath.templates import template_in, templates_of
 from kubectl_eksdoc.addon_diff.aftermath.timeline import (
     AT_ONCE,
     TemplateUpdateStep,
@@ -16,6 +15,8 @@ from kubectl_eksdoc.addon_diff.aftermath.timeline import (
     Untouched,
     slots,
     step_at,
+    template_in,
+    templates_of,
 )
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Confidence

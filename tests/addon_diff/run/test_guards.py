@@ -7,18 +7,17 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.facts import AddonFacts, AddonUpdateRequest
-from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, plan_update
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.run.guards import (
     acknowledgement,
     changing,
     is_nothing,
     refusals,
+    sending,
     to_acknowledge,
 )
-from kubectl_eksdoc.addon_diff.run.sending import sending
-from kubectl_eksdoc.addon_diff.run.way_back import AddonRollback, way_back
+from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon

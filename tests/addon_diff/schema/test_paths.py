@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 
-from kubectl_eksdoc.addon_diff.schema.allowed import Allowed
-from kubectl_eksdoc.addon_diff.schema.paths import GOES_ON, paths
+from kubectl_eksdoc.addon_diff.schema.paths import GOES_ON, Allowed, paths
 from tests.addon_diff.schema.any_schemas import PUBLISHED, nonsense, schemas
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.terraform.generations import Generation, bounds, generations
+from kubectl_eksdoc.addon_diff.terraform.requests import Generation, bounds, generations
 from kubectl_eksdoc.model.terraform import AddonResource, ProviderConstraint, TerraformPlan
 
 NONE, UPDATE, VALUES = "resolve_conflicts", "resolve_conflicts_on_update", "configuration_values"

@@ -10,7 +10,7 @@ from typing import Any
 
 from kubectl_eksdoc.addon_diff.read import judge_terraform
 from kubectl_eksdoc.addon_diff.terraform.result import TerraformJudgement
-from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.host.terraform.plan import read_terraform_plan

@@ -20,17 +20,10 @@ from kubectl_eksdoc.amazon.upgrades.addon_needs import (
     placed,
     versions_for,
 )
-from kubectl_eksdoc.amazon.upgrades.software import (
-    BY_NAME,
-    CLUSTER_AUTOSCALER,
-    COREDNS,
-    KUBE_PROXY,
-    VPC_CNI,
-    Software,
-)
+from kubectl_eksdoc.amazon.upgrades.software import BY_NAME, CLUSTER_AUTOSCALER, COREDNS, KUBE_PROXY, VPC_CNI, Software
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 UNKNOWN = Unknown("the tag is no version")
 ARGO_CD, CERT_MANAGER, ISTIO, KARPENTER, KEDA = (

@@ -24,7 +24,7 @@ from kubectl_eksdoc.amazon.upgrades.calendar import (
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 SOURCE = json.loads(
     (Path(__file__).parents[2] / "data/upgrades/eks-calendar.json").read_text(encoding="utf-8"),

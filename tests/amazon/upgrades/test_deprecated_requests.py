@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.deprecated_requests import (
+from kubectl_eksdoc.amazon.upgrades.removed_apis import (
     METRIC,
     DeprecatedRequest,
     DeprecatedRequests,
     deprecated_requests,
+    removed_api,
 )
-from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
 from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse, text
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 BUDGETS = DeprecatedRequest("policy", "v1beta1", "poddisruptionbudgets", "", "1.25")
 AS_SERVED = (

@@ -9,28 +9,26 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.amazon.upgrades.addon_needs import AL2023, NEEDS
 from kubectl_eksdoc.amazon.upgrades.amis import (
     AL2023_VPC_CNI,
+    READ_TO,
+    RELEASE_NOTES,
     AmiFamily,
+    ConcernedObjects,
     GroupUpdateKind,
+    UpgradeHalf,
     cgroup,
     cgroup_fits,
     family_of_os,
     family_of_type,
     offered,
-    runtime_fits,
-    way_to,
-)
-from kubectl_eksdoc.amazon.upgrades.gotchas import (
-    READ_TO,
-    RELEASE_NOTES,
-    ConcernedObjects,
-    UpgradeHalf,
     on_the_way,
+    runtime_fits,
     unread,
+    way_to,
 )
 from kubectl_eksdoc.amazon.upgrades.software import SOFTWARE
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 AMI_TYPES = {
     AmiFamily.AL2: ("AL2_x86_64", "AL2_x86_64_GPU", "AL2_ARM_64"),

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.path import (
-    DOUBT,
-    ROLLBACK_CONDITIONS,
-    NoPath,
-    path,
-    rollback_left,
-)
+from kubectl_eksdoc.amazon.upgrades.path import DOUBT, ROLLBACK_CONDITIONS, NoPath, path, rollback_left
 from kubectl_eksdoc.amazon.upgrades.skew import (
     EQUAL_NODES,
     along,
@@ -26,7 +20,7 @@ from kubectl_eksdoc.amazon.upgrades.skew import (
 )
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 VERSIONS = st.builds(Version, st.just(1), st.integers(14, 60), st.none() | st.integers(0, 30))

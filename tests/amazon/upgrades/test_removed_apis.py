@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.conversions import by_hand, convert, convertible
 from kubectl_eksdoc.amazon.upgrades.removed_apis import (
     READ_TO,
     ROWS,
     RemovedApi,
+    by_hand,
+    convert,
+    convertible,
     gone,
     gone_on_the_way,
     instead,
@@ -24,7 +26,7 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import (
     unread,
 )
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.quantities import Version, parse
 from tests.for_each import for_each
 
 SOURCE: list[dict[str, Any]] = json.loads(
@@ -226,7 +228,7 @@ def test_what_can_be_converted() -> None:
 
 
 def test_every_note_for_people_belongs_to_a_row() -> None:
-    from kubectl_eksdoc.amazon.upgrades.conversions import _BY_HAND
+    from kubectl_eksdoc.amazon.upgrades.removed_apis import _BY_HAND
 
     reached = {note for row in ROWS for note in by_hand(row)}
     assert set(_BY_HAND) == reached

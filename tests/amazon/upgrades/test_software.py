@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.images import repository, tag_of, version_of
 from kubectl_eksdoc.amazon.upgrades.software import (
     BY_NAME,
     SOFTWARE,
@@ -14,9 +13,12 @@ from kubectl_eksdoc.amazon.upgrades.software import (
     installed_version,
     labelled,
     recognised,
+    repository,
+    tag_of,
+    version_of,
 )
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 ECR = "602401143452.dkr.ecr.eu-west-1.amazonaws.com"
 

@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS, removed_api
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before, resource_of
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 
 
 def names(now: int, target: int) -> list[str]:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
-from kubectl_eksdoc.amazon.upgrades.written_versions import innocent, row_of, written
-from kubectl_eksdoc.model.api_usage import Written, WrittenBy
+from kubectl_eksdoc.amazon.upgrades.written_kinds import innocent, row_of, written
+from kubectl_eksdoc.model.api_objects import Written, WrittenBy
 
 FLOW = "flowcontrol.apiserver.k8s.io/v1beta2"
 BY_KUBECTL = Written(WrittenBy.MANAGED_FIELDS, "policy/v1beta1", "PodDisruptionBudget", "kubectl", "Update", "t")

@@ -11,7 +11,7 @@ import pytest
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.cli.rights.commands import OF_NEED
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from tests.cli.running import run_cli
 from tools.demo.upgrade.old_apis import old_apis
 

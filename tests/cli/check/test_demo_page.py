@@ -55,7 +55,7 @@ def test_one_api_is_one_cause_and_each_finding_has_one() -> None:
 
 
 def test_the_areas_count_each_cause_once() -> None:
-    said = " ".join(page(100)).partition("AREAS: ")[2].partition("THE WAY")[0]
+    said = " ".join(page(100)).partition("AREAS: ")[2].partition("UPGRADE STEPS")[0]
     fails, unknown = (sum(map(int, re.findall(pattern, said))) for pattern in (r"✗ \D+ (\d+)", r"(\d+) unknown"))
     told = [each["status"] for each in causes()]
     assert (fails, unknown) == (told.count("fail"), told.count("unknown"))

@@ -61,7 +61,7 @@ def test_every_format_takes_them(output: str, tmp_path: Path) -> None:
         ((*WAY, "-f", "x", "--symptom", "dns"), "--symptom does"),
         ((*WAY, "-f", "x", "--only", "kubelet-skew"), "manifests alone"),
         ((*WAY, "-f", "nowhere"), "cannot be opened"),
-        (("--from", "1.34", "--target", "1.33", "-f", "/dev/null"), "no way to the target"),
+        (("--from", "1.34", "--target", "1.33", "-f", "/dev/null"), "no upgrade path to the target"),
     ],
 )
 def test_what_files_cannot_tell_is_refused(words: tuple[str, ...], why: str) -> None:
@@ -77,7 +77,7 @@ def test_manifests_alone_load_nothing_of_clusters(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "Nothing to do" in ran.stdout, ran.stderr
     of_clusters = (
-        *("objects.catalogue", "model.pods", "model.nodes", "model.journal", "model.aws.machines", "check.symptoms"),
+        *("objects.karpenter", "model.pods", "model.nodes", "model.journal", "model.aws.machines", "check.symptoms"),
         *("cli.rights.commands", "amazon.upgrades.software", "model.coredns", "aws"),
     )
     loaded = set(ran.stdout.split())

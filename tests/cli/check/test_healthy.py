@@ -15,11 +15,11 @@ from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen, kinds_of
 from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
-from kubectl_eksdoc.model.api_usage import ApiUsage, KindUsage
+from kubectl_eksdoc.model.api_objects import ApiUsage, KindUsage
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from tests.builders import NOW
 from tests.check.healthy import SUPPORTED
 from tests.check.of_aws import a_group, eks, told

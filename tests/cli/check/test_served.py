@@ -15,7 +15,7 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
-from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.check.checking import UpgradeCheck
 from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.cli import rights
@@ -26,8 +26,8 @@ from kubectl_eksdoc.embedded.serving.access import RbacRule, ServedUser, TokenUs
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, SimulatedApiServer, serving
 from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.access import AwsAccess
-from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.aws.clusters import AwsAccess
+from kubectl_eksdoc.model.findings import Code
 from tests.aws.test_live import access, prod
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.check.tables import SUBJECTS, tables
+from kubectl_eksdoc.check.plan import SUBJECTS, tables
 from tests.cli.check.clusters import CURRENT, a_dump
 from tests.cli.running import run_cli
 from tests.contracts.source import PACKAGE

@@ -10,8 +10,7 @@ import pytest
 
 from kubectl_eksdoc.cli.commands import COMMANDS, Command, listed, tree
 from kubectl_eksdoc.cli.completing import sources
-from kubectl_eksdoc.cli.completing.candidates import follows, words_of
-from kubectl_eksdoc.cli.completing.cursor import long_name, takes_value
+from kubectl_eksdoc.cli.completing.candidates import follows, long_name, takes_value, words_of
 from kubectl_eksdoc.cli.completing.looking import _OWN
 from kubectl_eksdoc.cli.flags import OUTPUTS
 from kubectl_eksdoc.cli.parser import Parser, RefusedFlag

@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices
 from kubectl_eksdoc.coredns_lameduck.read import NEEDS, dns_facts, notices, whole_facts
-from kubectl_eksdoc.model.commands import CommandTarget
+from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.coredns import Propagation
 from tests.cli.running import run_cli
 from tests.embedded.clients.worlds import archive

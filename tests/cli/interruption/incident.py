@@ -17,7 +17,7 @@ import jsonschema
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
-from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.demo.reader import NOW, DemoReader
@@ -26,7 +26,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.clusters import AwsAccess
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.aws.test_live import access

@@ -17,7 +17,7 @@ from kubectl_eksdoc.embedded.serving.access import VIEWER
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.host.endings import told_to_stop
-from kubectl_eksdoc.imds_probe.probing.pods import SCRIPT
+from kubectl_eksdoc.imds_probe.probing.result import SCRIPT
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.render import schemas

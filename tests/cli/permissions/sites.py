@@ -14,7 +14,7 @@ from kubectl_eksdoc.embedded.demo.reader import NOW
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.check_needs import FURTHER
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.interruption.incident import QUEUE, ROLE, _instances, _placed, _role, documents
 from tests.cli.metadata.probed import nodes_are_instances

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.run.again import asked_again
+from kubectl_eksdoc.cli.run.new_run import asked_again
 from kubectl_eksdoc.cli.run.options import add_between_waves, add_limits, limits_given, words_of
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import UsageError

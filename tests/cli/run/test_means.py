@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli.run.again import asked_again, words_of
+from kubectl_eksdoc.cli.run.new_run import asked_again, words_of
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api

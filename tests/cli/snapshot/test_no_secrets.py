@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.aws.refusals import LiveAws
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.loading import load

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.coredns_lameduck.change.placing import NOT_SPOT, node_terms, of_schema, with_spot, without_spot
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.placement import NodeDemand
+from kubectl_eksdoc.model.placing import NodeDemand
 from tests.addon.stand_in.coredns import AFFINITY
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -7,12 +7,17 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of
-from kubectl_eksdoc.coredns_lameduck.measuring.result import DnsMeasurement, MeasuredZone, MeasurementEvent, What, until
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
+    DnsMeasurement,
+    MeasuredZone,
+    MeasurementEvent,
+    What,
+    findings_of,
+    until,
+)
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from tests.coredns_lameduck.measuring.test_planning import planned
 from tests.flows.dns_worlds import START
 

@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.measuring.findings import propagation, said
-from kubectl_eksdoc.coredns_lameduck.measuring.result import DnsMeasurement, MeasuredZone
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import DnsMeasurement, MeasuredZone, propagation, said
 from kubectl_eksdoc.model.coredns import Counts, LoadReport, MeasuredSecond, MeasuredStream, Propagation
 from tests.coredns_lameduck.measuring.test_findings import END, PLAN, left, report
 

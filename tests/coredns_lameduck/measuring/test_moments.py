@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from kubectl_eksdoc.coredns_lameduck.measuring.result import What, moments, settled
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import What, moments, settled
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import DnsPod, DnsStand
 from tests.flows.dns_worlds import PODS, START

@@ -25,7 +25,7 @@ from kubectl_eksdoc.coredns_lameduck.measuring.plan import (
     zones,
 )
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.kubernetes.pod_security import violations
+from kubectl_eksdoc.kubernetes.guards import violations
 from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from tests.builders import NOW

@@ -9,7 +9,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.kubernetes.news import AttachedVolumes, News, NodeIs, PodGone, PodIs, PodsFound, RequestAnswered
 from kubectl_eksdoc.model.acts import (
@@ -20,9 +20,9 @@ from kubectl_eksdoc.model.acts import (
     Hook,
     ListAttachments,
     ListPods,
+    Look,
     Protect,
-    ReadPod,
-    ReleaseNode,
+    Release,
 )
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS
@@ -117,9 +117,9 @@ class Driven:
             case Evict(pod, _):
                 yield RequestAnswered(act, ApiStatus(201))
                 yield PodGone(pod.uid, self._version)
-            case Protect() | ReleaseNode():
+            case Protect() | Release():
                 yield RequestAnswered(act, ApiStatus(200))
-            case ReadPod(pod):
+            case Look(pod):
                 found = self.engine.seen.pod(pod.uid)
                 yield PodsFound(act, () if found is None else (found,))
             case ListPods(name):

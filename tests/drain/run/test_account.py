@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.acts import (
     Evict,
     Exclude,
     Protect,
-    ReleaseNode,
+    Release,
     Restart,
 )
 from kubectl_eksdoc.model.journal import Entries, Entry, JournaledNode
@@ -46,7 +46,7 @@ def journal(*done: tuple[Change, ApiStatus | LostAnswer]) -> list[Entry]:
         (Exclude("old-0", "u"), OK, Happened.EXCLUDED, "old-0"),
         (Protect("new-0", "u"), OK, Happened.PROTECTED, "new-0"),
         (Protect("new-0", "u"), NO, Happened.WARNED, "new-0"),
-        (ReleaseNode("new-0", "u"), OK, Happened.UNPROTECTED, "new-0"),
+        (Release("new-0", "u"), OK, Happened.UNPROTECTED, "new-0"),
         (Evict(POD), ApiStatus(201), Happened.EVICTED, POD.key),
         (Evict(POD), NO, Happened.REFUSED, POD.key),
         (Delete(POD), OK, Happened.DELETED, POD.key),

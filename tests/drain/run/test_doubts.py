@@ -6,7 +6,7 @@ from kubectl_eksdoc.drain.run.board import NodePhase
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, PodGone, PodsFound, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, Evict, ReadPod
+from kubectl_eksdoc.model.acts import Act, Evict, Look
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 from tests.drain.run.driving import Driven
 
@@ -22,7 +22,7 @@ def test_it_is_not_looked_at_once_more_while_somebody_looks() -> None:
     cluster = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[pod])
     driven = Driven(cluster, Evict=evicted, Look=lambda act: None)
     driven.until(600.0)
-    looks = [act for _, act in driven.asked if isinstance(act, ReadPod)]
+    looks = [act for _, act in driven.asked if isinstance(act, Look)]
     assert len(looks) == len(tries) == 1, "the answer is still to come"
     driven.hear(PodsFound(looks[0], (pod,)))
     driven.until(601.0)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.drain.run.balancers import behind_nodes, takes_traffic
 from kubectl_eksdoc.drain.run.board import THE_RUN
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.tries import AGAIN_S, TRIES
+from kubectl_eksdoc.drain.run.patience import AGAIN_S, TRIES
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodIs, RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Act, Evict, Exclude, ReleaseNode
+from kubectl_eksdoc.model.acts import Act, Evict, Exclude, Release
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EXCLUDED_FROM_BALANCERS, Node
@@ -227,7 +227,7 @@ def test_who_stops_it_meanwhile_evicts_nothing() -> None:
     driven.engine.stop("enough", 1)
     driven.hear(RequestAnswered(acts[0], ApiStatus(200)))
     driven.step()
-    assert not driven.of(Evict) and driven.engine.is_settled(1) and driven.of(ReleaseNode)
+    assert not driven.of(Evict) and driven.engine.is_settled(1) and driven.of(Release)
 
 
 def test_who_pauses_it_meanwhile_evicts_when_it_goes_on() -> None:

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.drain.run.answers import ANSWERS, ERRORS_S
 from kubectl_eksdoc.drain.run.guards import RunGuards
 from kubectl_eksdoc.drain.run.limits import RunLimits
-from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import (
     AllPods,

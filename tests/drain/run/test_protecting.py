@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.run.board import THE_RUN
 from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.patience import AGAIN_S, TRIES
 from kubectl_eksdoc.drain.run.replacements import EMPTY, JOINED, why_protected
-from kubectl_eksdoc.drain.run.tries import AGAIN_S, TRIES
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import AllNodes, News, NodeIs, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, Cordon, Protect, ReleaseNode
+from kubectl_eksdoc.model.acts import Act, Cordon, Protect, Release
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Taint
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, pods
 from tests.drain.planning import WEB
@@ -28,7 +28,7 @@ CLUSTER = a_cluster(
     pods=[*pods(3), a_pod("other", owner="ReplicaSet/other", node="used"), DAEMON],
 )
 A_NODE = a_node("x")
-OF_EMPTY, OUT_OF = Protect("new-0", EMPTY_ONE.uid), ReleaseNode("new-0", EMPTY_ONE.uid)
+OF_EMPTY, OUT_OF = Protect("new-0", EMPTY_ONE.uid), Release("new-0", EMPTY_ONE.uid)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_node_that_was_empty_is_protected_first_of_all_and_released_last_of_al
     driven = Driven(CLUSTER)
     driven.to_the_end()
     assert driven.asked[0][1] == OF_EMPTY and driven.asked[-1][1] == OUT_OF
-    assert driven.of(Protect) == [OF_EMPTY] and driven.of(ReleaseNode) == [OUT_OF]
+    assert driven.of(Protect) == [OF_EMPTY] and driven.of(Release) == [OUT_OF]
     assert driven.told(Happened.PROTECTED) == [("new-0", EMPTY)]
     assert driven.told(Happened.UNPROTECTED) == [("new-0", "")]
     assert not driven.told(Happened.WARNED)
@@ -75,7 +75,7 @@ def test_a_node_that_joins_is_protected_once(listed: bool) -> None:
     driven.hear(news(replace(joined, ready="True")))
     driven.to_the_end()
     assert driven.of(Protect) == [OF_EMPTY, Protect("joined", joined.uid)]
-    assert driven.of(ReleaseNode) == [OUT_OF, ReleaseNode("joined", joined.uid)]
+    assert driven.of(Release) == [OUT_OF, Release("joined", joined.uid)]
     assert ("joined", JOINED) in driven.told(Happened.PROTECTED)
 
 
@@ -91,10 +91,10 @@ def test_a_node_that_joins_while_it_is_held_is_protected() -> None:
 def test_who_stops_it_has_all_released_once_nothing_is_under_way() -> None:
     driven = Driven(CLUSTER)
     driven.until(1)
-    assert not driven.of(ReleaseNode)
+    assert not driven.of(Release)
     driven.engine.stop("the user stopped it", driven.now_s)
     driven.step()
-    assert driven.of(ReleaseNode) == [OUT_OF] and driven.engine.is_settled(driven.now_s)
+    assert driven.of(Release) == [OUT_OF] and driven.engine.is_settled(driven.now_s)
     driven.hear(NodeIs(a_node("late")))
     driven.step()
     assert len(driven.of(Protect)) == 1, "nothing is begun any more"
@@ -119,7 +119,7 @@ def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:
     driven.engine.pause("")
     driven.to_the_end()
     assert driven.engine.over and not driven.engine.undone
-    assert len(driven.of(Protect)) <= 3 * TRIES and not driven.of(ReleaseNode)
+    assert len(driven.of(Protect)) <= 3 * TRIES and not driven.of(Release)
     assert driven.told(Happened.WARNED) == [(THE_RUN, "new nodes are not protected from autoscalers: cannot patch")]
 
 
@@ -133,7 +133,7 @@ def test_what_nobody_knows_is_tried_a_few_times_and_released(answer: ApiStatus |
     assert subject == "new-0" and "an autoscaler may remove it" in why
     driven.engine.pause("")
     driven.to_the_end()
-    assert driven.of(ReleaseNode) == [OUT_OF], "it may have been done"
+    assert driven.of(Release) == [OUT_OF], "it may have been done"
 
 
 @pytest.mark.parametrize("answer", [ApiStatus(409, message="modified"), ApiStatus(429, message="slow down")])
@@ -141,7 +141,7 @@ def test_what_was_surely_not_done_is_not_released(answer: ApiStatus) -> None:
     driven = Driven(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
     driven.until(100)
     driven.to_the_end()
-    assert not driven.of(ReleaseNode) and driven.engine.over
+    assert not driven.of(Release) and driven.engine.over
 
 
 @pytest.mark.parametrize(
@@ -151,10 +151,10 @@ def test_what_was_surely_not_done_is_not_released(answer: ApiStatus) -> None:
 def test_a_node_that_is_gone_is_forgotten(answer: ApiStatus) -> None:
     driven = Driven(CLUSTER, Protect=lambda act: RequestAnswered(act, answer))
     driven.to_the_end()
-    assert len(driven.of(Protect)) == 1 and not driven.of(ReleaseNode) and not driven.told(Happened.WARNED)
+    assert len(driven.of(Protect)) == 1 and not driven.of(Release) and not driven.told(Happened.WARNED)
     driven = Driven(CLUSTER, Release=lambda act: RequestAnswered(act, answer))
     driven.to_the_end()
-    assert len(driven.of(ReleaseNode)) == 1 and not driven.told(Happened.WARNED)
+    assert len(driven.of(Release)) == 1 and not driven.told(Happened.WARNED)
 
 
 def test_a_run_waits_for_the_answer_of_what_it_protects() -> None:
@@ -162,10 +162,10 @@ def test_a_run_waits_for_the_answer_of_what_it_protects() -> None:
     answers: list[Act] = []
     driven = Driven(CLUSTER, Protect=lambda act: answers.append(act))  # type: ignore[func-returns-value]
     driven.until(100)
-    assert not driven.engine.undone and not driven.engine.over and not driven.of(ReleaseNode)
+    assert not driven.engine.undone and not driven.engine.over and not driven.of(Release)
     driven.hear(RequestAnswered(answers[0], ApiStatus(200)))
     driven.to_the_end()
-    assert driven.of(ReleaseNode) == [OUT_OF]
+    assert driven.of(Release) == [OUT_OF]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_run_waits_for_the_answer_of_what_it_protects() -> None:
 def test_what_cannot_be_released_is_told_with_what_to_do(answer: ApiStatus | LostAnswer, times: int) -> None:
     driven = Driven(CLUSTER, Release=lambda act: RequestAnswered(act, answer))
     driven.to_the_end()
-    assert driven.engine.over and len(driven.of(ReleaseNode)) == times
+    assert driven.engine.over and len(driven.of(Release)) == times
     ((subject, why),) = driven.told(Happened.WARNED)
     assert subject == "new-0" and "kubectl annotate node new-0 cluster-autoscaler.kubernetes.io/scale" in why
 
@@ -187,7 +187,7 @@ def test_what_another_began_is_released_with_the_rest() -> None:
     driven.engine.protects("gone", "uid-gone", surely=True)
     driven.to_the_end()
     assert driven.of(Protect) == [OF_EMPTY], "it may not have been done"
-    assert {act.node for act in driven.of(ReleaseNode)} == {"new-0", "used", "gone"}  # type: ignore[union-attr]
+    assert {act.node for act in driven.of(Release)} == {"new-0", "used", "gone"}  # type: ignore[union-attr]
 
 
 ANSWERS = [
@@ -210,7 +210,7 @@ def test_whatever_is_answered_nothing_stays_that_was_not_told(
     marked: set[str] = set()
 
     def answer(act: Act) -> News:
-        assert isinstance(act, (Protect, ReleaseNode))
+        assert isinstance(act, (Protect, Release))
         given = left.pop(0) if left else ApiStatus(200)
         done = given.ok if isinstance(given, ApiStatus) else len(left) % 2 == 0
         if done or (isinstance(given, ApiStatus) and given.code >= 500 and len(left) % 2):

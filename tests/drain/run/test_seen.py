@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.kubernetes.news import AllPods, PodGone, PodIs, PodsFound
 from kubectl_eksdoc.model.acts import ListPods
 from tests.builders import a_cluster, a_node, pods

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.account import NodePlacements, Record
 from kubectl_eksdoc.drain.run.journal import Journaled
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.record import NodePlacements, Record
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.replies import CORDON_TRIES
 from kubectl_eksdoc.drain.run.standing import standing
-from kubectl_eksdoc.flows.run.resuming import engine_again, rest_of
+from kubectl_eksdoc.flows.run.running import engine_again, rest_of
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.kubernetes.news import News, NodeIs, PodIs, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Cordon, Evict

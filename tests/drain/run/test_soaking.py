@@ -13,16 +13,16 @@ from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.patience import Soak, soak_of
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.seen import ObservedState
 from kubectl_eksdoc.drain.run.standing import standing
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.rows import RecordView
 from kubectl_eksdoc.render.run.report import RunReport
+from kubectl_eksdoc.render.text import Look
 from tests.builders import NOW
 from tests.flows.run.test_waves import BLUE, ONE_BY_ONE, a_cluster
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.run.rollout import rollout
-from kubectl_eksdoc.addon_diff.run.targets import affected
-from kubectl_eksdoc.drain.run.stages import LONGEST_PAUSE_S, Stage, pause_s, stage_by_addon, stage_of
+from kubectl_eksdoc.addon_diff.run.expectations import affected
+from kubectl_eksdoc.addon_diff.run.guards import rollout
+from kubectl_eksdoc.drain.run.waves import LONGEST_PAUSE_S, Stage, pause_s, stage_by_addon, stage_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown

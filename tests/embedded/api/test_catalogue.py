@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.api import catalogue, discovery
-from kubectl_eksdoc.embedded.api.version_order import preference
+from kubectl_eksdoc.embedded.api import catalogue
+from kubectl_eksdoc.embedded.api.catalogue import preference
 from tests.embedded.api.definitions import ESTABLISHED, Doc, a_definition, an_api_service
 from tests.raw_facts import recorded
 
@@ -21,7 +21,7 @@ def test_a_definition_adds_its_served_versions() -> None:
 
 
 def test_the_resources_of_a_definition() -> None:
-    said = discovery.resource_list(catalogue.of([a_definition([ESTABLISHED])]), "example.com", "v1")
+    said = catalogue.resource_list(catalogue.of([a_definition([ESTABLISHED])]), "example.com", "v1")
     verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
     few = ["get", "patch", "update"]
     assert said == {
@@ -96,16 +96,16 @@ def test_recorded_definitions() -> None:
 def test_an_announced_group_stays_listed_whoever_answers(available: bool) -> None:
     added = catalogue.of(api_services=[an_api_service(available)])
     assert added.groups()[-1] == "metrics.k8s.io"
-    assert discovery.group_list(added)["groups"][-1]["preferredVersion"]["version"] == "v1beta1"
+    assert catalogue.group_list(added)["groups"][-1]["preferredVersion"]["version"] == "v1beta1"
     assert added.unanswered("metrics.k8s.io", "v1beta1")
-    assert discovery.resource_list(added, "metrics.k8s.io", "v1beta1") is None
+    assert catalogue.resource_list(added, "metrics.k8s.io", "v1beta1") is None
 
 
 def test_an_api_service_of_this_server_announces_nothing_new() -> None:
     local = catalogue.of(api_services=[an_api_service(True, service=None, group="apps", version="v1")])
-    assert discovery.group_list(local) == discovery.group_list(catalogue.of())
+    assert catalogue.group_list(local) == catalogue.group_list(catalogue.of())
     gone = catalogue.of(api_services=[an_api_service(True, service=None)])
-    assert discovery.group_list(gone) == discovery.group_list(catalogue.of())
+    assert catalogue.group_list(gone) == catalogue.group_list(catalogue.of())
     assert not gone.unanswered("metrics.k8s.io", "v1beta1")
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.api import discovery
-from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.api.discovery import Build
+from kubectl_eksdoc.embedded.api import catalogue
+from kubectl_eksdoc.embedded.api.catalogue import Build, Catalogue
 from tests.fakes import recordings
 
 BUILT_IN = Catalogue()
@@ -19,31 +18,31 @@ RECORDED_BUILD = Build(
 
 
 def test_version() -> None:
-    assert discovery.version(RECORDED_BUILD) == recordings.document("version")
+    assert catalogue.version(RECORDED_BUILD) == recordings.document("version")
 
 
 def test_the_version_follows_from_the_name() -> None:
-    said = discovery.version(Build(git_version="v1.31.4-eks-1b3e656"))
+    said = catalogue.version(Build(git_version="v1.31.4-eks-1b3e656"))
     assert (said["major"], said["minor"], said["minCompatibilityMinor"]) == ("1", "31", "30")
     assert said["gitVersion"] == "v1.31.4-eks-1b3e656"
 
 
 def test_what_is_no_version_is_refused() -> None:
     with pytest.raises(ValueError, match="'latest' is not a version of Kubernetes"):
-        discovery.version(Build(git_version="latest"))
+        catalogue.version(Build(git_version="latest"))
 
 
 def test_api() -> None:
-    assert discovery.api_versions("192.0.2.2:16443") == recordings.document("api")
+    assert catalogue.api_versions("192.0.2.2:16443") == recordings.document("api")
 
 
 def test_apis() -> None:
-    assert discovery.group_list(BUILT_IN) == recordings.document("apis")
+    assert catalogue.group_list(BUILT_IN) == recordings.document("apis")
 
 
 def test_one_group() -> None:
     listed = {g["name"]: g for g in recordings.document("apis")["groups"]}
-    assert discovery.group(BUILT_IN, "autoscaling") == {
+    assert catalogue.group(BUILT_IN, "autoscaling") == {
         "kind": "APIGroup",
         "apiVersion": "v1",
         **listed["autoscaling"],
@@ -52,7 +51,7 @@ def test_one_group() -> None:
 
 @pytest.mark.parametrize("name", ["", "nope.example.com"])
 def test_no_such_group(name: str) -> None:
-    assert discovery.group(BUILT_IN, name) is None
+    assert catalogue.group(BUILT_IN, name) is None
 
 
 @pytest.mark.parametrize(
@@ -60,12 +59,12 @@ def test_no_such_group(name: str) -> None:
     [("api v1 resources", "", "v1"), ("apps v1 resources", "apps", "v1"), ("policy v1 resources", "policy", "v1")],
 )
 def test_resources(exchange: str, group: str, version: str) -> None:
-    assert discovery.resource_list(BUILT_IN, group, version) == recordings.document(exchange)
+    assert catalogue.resource_list(BUILT_IN, group, version) == recordings.document(exchange)
 
 
 @pytest.mark.parametrize(("group", "version"), [("", "v2"), ("apps", "v1beta1"), ("nope", "v1")])
 def test_no_such_resources(group: str, version: str) -> None:
-    assert discovery.resource_list(BUILT_IN, group, version) is None
+    assert catalogue.resource_list(BUILT_IN, group, version) is None
 
 
 def test_every_resource_is_listed_once() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.api import catalogue, openapi
+from kubectl_eksdoc.embedded.api import catalogue
 from tests.embedded.api.definitions import ESTABLISHED, a_definition
 from tests.fakes import recordings
 
@@ -24,7 +24,7 @@ def takes(document: dict[str, Any], group: str, version: str, kind: str) -> set[
 
 def test_the_index_has_the_recorded_documents() -> None:
     recorded = recordings.document("openapi v3 index")["paths"]
-    said = openapi.index(BUILT_IN)["paths"]
+    said = catalogue.index(BUILT_IN)["paths"]
     assert list(said) == list(recorded)
     for path, place in said.items():
         address, _, digest = place["serverRelativeURL"].partition("?hash=")
@@ -42,36 +42,36 @@ def test_the_index_has_the_recorded_documents() -> None:
     ],
 )
 def test_a_patch_takes_what_kubectl_sends(group: str, version: str, kind: str) -> None:
-    document = openapi.document(BUILT_IN, f"apis/{group}/{version}" if group else f"api/{version}")
+    document = catalogue.document(BUILT_IN, f"apis/{group}/{version}" if group else f"api/{version}")
     assert document is not None
     assert takes(document, group, version, kind) == {"pretty", "dryRun", "fieldManager", "fieldValidation", "force"}
 
 
 def test_what_cannot_be_patched_has_no_patch() -> None:
-    document = openapi.document(BUILT_IN, "api/v1")
+    document = catalogue.document(BUILT_IN, "api/v1")
     assert document is not None
     assert takes(document, "", "v1", "Binding") is None
 
 
 def test_the_paths_of_objects() -> None:
-    document = openapi.document(BUILT_IN, "apis/scheduling.k8s.io/v1")
+    document = catalogue.document(BUILT_IN, "apis/scheduling.k8s.io/v1")
     assert document is not None
     assert list(document["paths"]) == ["/apis/scheduling.k8s.io/v1/priorityclasses/{name}"]
-    core = openapi.document(BUILT_IN, "api/v1")
+    core = catalogue.document(BUILT_IN, "api/v1")
     assert core is not None
     assert "/api/v1/namespaces/{namespace}/pods/{name}" in core["paths"]
 
 
 def test_a_definition_changes_its_own_address_alone() -> None:
     added = catalogue.of([a_definition([ESTABLISHED])])
-    before, after = openapi.index(BUILT_IN)["paths"], openapi.index(added)["paths"]
+    before, after = catalogue.index(BUILT_IN)["paths"], catalogue.index(added)["paths"]
     assert set(after) - set(before) == {"apis/example.com/v1", "apis/example.com/v1beta1"}
     assert {path: after[path] for path in before} == before
-    document = openapi.document(added, "apis/example.com/v1")
+    document = catalogue.document(added, "apis/example.com/v1")
     assert document is not None
     assert "fieldValidation" in (takes(document, "example.com", "v1", "Widget") or ())
 
 
 @pytest.mark.parametrize("path", ["", "apis/nope/v1", "api/v2", "apis/apps/v1/deployments"])
 def test_no_such_document(path: str) -> None:
-    assert openapi.document(BUILT_IN, path) is None
+    assert catalogue.document(BUILT_IN, path) is None

@@ -7,8 +7,13 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from kubectl_eksdoc.addon_diff.aftermath.templates import TemplateRevisions, templates_of
-from kubectl_eksdoc.addon_diff.aftermath.timeline import TemplateUpdateStep, slots, step_at
+from kubectl_eksdoc.addon_diff.aftermath.timeline import (
+    TemplateRevisions,
+    TemplateUpdateStep,
+    slots,
+    step_at,
+    templates_of,
+)
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.kube.single_objects import NamespaceLists
 from kubectl_eksdoc.model import kinds

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.api.discovery import Build
+from kubectl_eksdoc.embedded.api.catalogue import Build, Catalogue
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.access import ADMIN, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.demo import reader
-from kubectl_eksdoc.embedded.demo.account import AwsErrorResponse, ask
+from kubectl_eksdoc.embedded.demo.reader import AwsErrorResponse, ask
 from tests.tools.demo.aws.questions import NAMED, OURS, every, instances, templates
 from tools.demo.account import LISTINGS
 from tools.demo.aws.demo_aws import ANSWERS, DemoAws
@@ -143,7 +143,7 @@ def test_nobody_shares_an_answer_with_the_next_caller() -> None:
 
 def test_the_demo_asks_no_sdk() -> None:
     code = (
-        "import sys; from kubectl_eksdoc.embedded.demo.account import ask;"
+        "import sys; from kubectl_eksdoc.embedded.demo.reader import ask;"
         "ask('', 'sts', 'GetCallerIdentity', {}); print({'boto3', 'botocore', 'tools'} & set(sys.modules))"
     )
     environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.faults.registry import made, parse
+from kubectl_eksdoc.embedded.faults.of_requests import made, parse
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane, InjectedMishap

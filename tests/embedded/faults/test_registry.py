@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S, FaultName, FaultValueKind, ShareOf
-from kubectl_eksdoc.embedded.faults.registry import ALL, BY_NAME, check_nodes, made, parse
+from kubectl_eksdoc.embedded.faults.of_clusters import ONCE_AT_S, FaultName, FaultValueKind, ShareOf
+from kubectl_eksdoc.embedded.faults.of_requests import ALL, BY_NAME, check_nodes, made, parse
 from kubectl_eksdoc.embedded.serving.faults import Fault
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
 from kubectl_eksdoc.errors import UsageError

@@ -21,8 +21,7 @@ from kubectl_eksdoc.model.aws.addons import (
     VersionSide,
 )
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.findings import Code, Finding
 from tests.check.healthy import EKS, healthy
 from tests.sessions import Answered
 

@@ -13,13 +13,13 @@ from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.journal import JournalWriter, replay
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.drain.run.standing import Reason
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.model.nodes import PROTECTIONS
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.run.events import why_it_waits
+from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.run.test_draining import BLUE, Heard, first_entry, having

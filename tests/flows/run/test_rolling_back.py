@@ -8,11 +8,10 @@ import pytest
 
 from kubectl_eksdoc.drain.run.journal import Journaled, JournalWriter, replay
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.flows.run.rolling_back import TRIES, RolledBack, roll_back
-from kubectl_eksdoc.flows.run.running import RunEnvironment
+from kubectl_eksdoc.flows.run.running import TRIES, RolledBack, RunEnvironment, roll_back
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import News, RequestAnswered
-from kubectl_eksdoc.model.acts import Act, OfNode, ReleaseNode, Restore
+from kubectl_eksdoc.model.acts import Act, OfNode, Release, Restore
 from kubectl_eksdoc.model.journal import IntentOutcome, JournalNote, Result
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
 from tests.flows.run.test_draining import ACTS, WRITINGS, Heard, go_on, run, state, three_nodes
@@ -83,14 +82,14 @@ class Refusing(StageField):
         self.asked: list[OfNode] = []
 
     def do(self, act: Act) -> None:
-        if isinstance(act, (Restore, ReleaseNode)):
+        if isinstance(act, (Restore, Release)):
             self.asked.append(act)
-        if isinstance(act, ReleaseNode):
+        if isinstance(act, Release):
             self._answers.append(self._refused(act))
         else:
             super().do(act)
 
-    def _refused(self, act: ReleaseNode) -> News:
+    def _refused(self, act: Release) -> News:
         return RequestAnswered(act, self._answer)
 
 
@@ -114,7 +113,7 @@ def test_what_cannot_be_released_is_told_and_the_rest_is_given_back(
     result = rolled_back(stage, journal, field)
     assert result.restored == ("old-0", "old-1", "old-2") and not any(state(plane)["cordoned"].values())  # type: ignore[attr-defined]
     assert set(result.left) == ({"new-0", "new-1", "new-2"} if left else set())
-    assert len([act for act in field.asked if isinstance(act, ReleaseNode)]) == 3 * times
+    assert len([act for act in field.asked if isinstance(act, Release)]) == 3 * times
     assert bool(replay(journal.read()).protected) is left
     results = [each.outcome for each in journal.entries if isinstance(each, Result)][-times:]
     assert results[-1] in ((IntentOutcome.REFUSED, IntentOutcome.UNKNOWN) if left else (IntentOutcome.GONE,))

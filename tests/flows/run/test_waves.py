@@ -11,13 +11,13 @@ from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.journal import JournalWriter
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
-from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
 from kubectl_eksdoc.flows.run.draining import Draining, DrainRunEnd, RunWish, RunWishState
 from kubectl_eksdoc.kubernetes.news import HookEnded, News
-from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Cordon, Errand, Evict, Hook, ReleaseNode
+from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Cordon, Errand, Evict, Hook, Release
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -148,7 +148,7 @@ def test_without_waves_the_whole_drain_is_one() -> None:
         (BEFORE_WAVE, 1, ["old-0", "old-1", "old-2"]),
         (AFTER_WAVE, 1, ["old-0", "old-1", "old-2"]),
     ]
-    last = [act for act in field.all if not isinstance(act, ReleaseNode)][-1]
+    last = [act for act in field.all if not isinstance(act, Release)][-1]
     assert isinstance(last, Hook), "it ends, and nodes are released, only when that was answered"
 
 

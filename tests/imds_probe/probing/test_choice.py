@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.imds_probe.probing.pods import (
+from kubectl_eksdoc.imds_probe.probing.result import (
     LONGEST_S,
     OS,
     SETTLE_S,

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from kubectl_eksdoc.drain.run.seen import ObservedState
-from kubectl_eksdoc.embedded.faults.registry import made, parse
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
+from kubectl_eksdoc.embedded.faults.of_requests import made, parse
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.drain.run.answers import Next, RunTrouble, read
-from kubectl_eksdoc.embedded.faults.registry import made, parse
+from kubectl_eksdoc.embedded.faults.of_requests import made, parse
 from kubectl_eksdoc.embedded.serving import faults as fault_answers
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
@@ -20,7 +20,7 @@ from kubectl_eksdoc.kube.field.writes import eviction
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, Details, LostAnswer
 from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.acts import Evict, ListPods, ReadPod
+from kubectl_eksdoc.model.acts import Evict, ListPods, Look
 from kubectl_eksdoc.model.api_objects import at, with_value
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.simulator.plane import ControlPlane
@@ -120,7 +120,7 @@ def test_a_pod_that_is_not_there(field: LiveRunField, api: Api, tmp_path: Path) 
     assert isinstance(answer, ApiStatus) and answer.code == 404
     assert answer.details is not None and (answer.details.kind, answer.details.name) == ("pods", "nobody")
     assert read(answer).next is Next.GONE
-    assert answer_to(field, ReadPod(gone)) == ()
+    assert answer_to(field, Look(gone)) == ()
 
 
 def test_a_budget_that_is_used_up_says_so_in_its_cause(field: LiveRunField, api: Api, tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_namespace_that_is_being_deleted(api: Api, field: LiveRunField, tmp_pa
 
 def test_each_act_is_answered_once_however_many_there_are(api: Api, field: LiveRunField, tmp_path: Path) -> None:
     pods = list(pods_of(api, tmp_path).values())
-    acts = [ReadPod(pod) for pod in pods]
+    acts = [Look(pod) for pod in pods]
     for act in acts:
         field.do(act)
     found = answers(field, len(acts))
@@ -262,7 +262,7 @@ def test_reads_are_tried_until_they_succeed(api: Api, tmp_path: Path, fault: str
     (named,) = made([parse(fault)], 1).requests
     times = Fault(named.effect, path, "GET", watches=False, skip=1, times=6)
     with among(api, times) as server, field_on(connection(server, tmp_path, 3)) as field:
-        assert answer_to(field, ReadPod(pod)) == (pod,)
+        assert answer_to(field, Look(pod)) == (pod,)
         listed = answer_to(field, ListPods(pod.node))
         assert isinstance(listed, tuple) and pod in listed
 
@@ -272,14 +272,14 @@ def test_a_proxy_that_knows_no_pod_is_not_believed(api: Api, tmp_path: Path) -> 
     pod = without_budget(api, tmp_path)
     page = Fault(Instead(ApiStatus(404, "", "no such page"), plain=True), rf"/pods/{pod.name}$", "GET", times=4)
     with among(api, page) as server, field_on(connection(server, tmp_path)) as field:
-        assert answer_to(field, ReadPod(pod)) == (pod,)
+        assert answer_to(field, Look(pod)) == (pod,)
 
 
 def test_a_read_that_is_refused_for_good_ends_the_news(api: Api, tmp_path: Path) -> None:
     pod = without_budget(api, tmp_path)
     refused = Fault(fault_answers.forbidding(""), rf"/pods/{pod.name}$", "GET")
     with among(api, refused) as server, field_on(connection(server, tmp_path)) as field:
-        field.do(ReadPod(pod))
+        field.do(Look(pod))
         with pytest.raises(Forbidden) as caught:
             wait_until(lambda: bool(field.news(0.1)) and False)
         with pytest.raises(Forbidden):

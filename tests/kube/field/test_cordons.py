@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.faults.registry import made, parse
+from kubectl_eksdoc.embedded.faults.of_requests import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import DuplicatedRequest, Fault, FaultMoment, Faulty

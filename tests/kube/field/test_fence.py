@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.faults.registry import made, parse
+from kubectl_eksdoc.embedded.faults.of_requests import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.faults import FaultyAnswer as Instead
@@ -20,13 +20,11 @@ from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.targets import Reply, RequestHandler, ServedRequest
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.credentials import Credential, Credentials
 from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
 from kubectl_eksdoc.kube.field.live import WORKERS, LiveRunField
 from kubectl_eksdoc.kube.locking.lock import Lock
-from kubectl_eksdoc.kube.sending import ApiWriter
-from kubectl_eksdoc.kube.sent import MERGE_PATCH
-from kubectl_eksdoc.kube.target import of_this_process, utc_now
+from kubectl_eksdoc.kube.sent import MERGE_PATCH, ApiWriter
+from kubectl_eksdoc.kube.target import Credential, Credentials, of_this_process, utc_now
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import RequestAnswered
 from kubectl_eksdoc.model import kinds

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer, serving
 from kubectl_eksdoc.errors import ClusterError, Unauthorized
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.news import PodsFound
-from kubectl_eksdoc.model.acts import Cordon, ReadPod
+from kubectl_eksdoc.model.acts import Cordon, Look
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.simulator import mishaps
 from tests.embedded.clients import worlds
@@ -211,7 +211,7 @@ def test_a_look_goes_on_until_the_server_is_back(api: Api, tmp_path: Path) -> No
             heard(field, seen, lambda: bool(list(seen.pods())))
     pod = next(seen.pods())
     with field_on(to) as field:
-        field.do(ReadPod(pod))
+        field.do(Look(pod))
         assert not [each for each in field.news(0.3) if isinstance(each, PodsFound)]
         with serving_again(api, port):
-            assert answers(field, 1) == [PodsFound(ReadPod(pod), (pod,))]
+            assert answers(field, 1) == [PodsFound(Look(pod), (pod,))]

@@ -13,7 +13,7 @@ from kubectl_eksdoc.embedded.serving.faults import BrokenConnection as Breaks
 from kubectl_eksdoc.embedded.serving.faults import Fault, FaultMoment
 from kubectl_eksdoc.kube.field.live import LiveRunField
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
-from kubectl_eksdoc.model.acts import Cordon, Exclude, OfNode, Protect, ReleaseNode, Restore
+from kubectl_eksdoc.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from tests.embedded.clients import worlds
@@ -21,7 +21,7 @@ from tests.kube.field.fields import RUN, among, answer_to, connection, field_on,
 from tests.kube.field.test_cordons import annotated, change, lasting, notes, some_node
 
 AUTOSCALER, KARPENTER = PROTECTIONS
-NEW = [Exclude, Protect, ReleaseNode]
+NEW = [Exclude, Protect, Release]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_protection_is_noted_and_released_byte_for_byte(api: Api, field: LiveR
     }
     assert answer_to(field, Protect(name, uid)) == ApiStatus(200)
     assert node_of(api, name) == protected, "once is enough"
-    assert answer_to(field, ReleaseNode(name, uid)) == ApiStatus(200)
+    assert answer_to(field, Release(name, uid)) == ApiStatus(200)
     assert json.dumps(lasting(node_of(api, name))) == json.dumps(lasting(before))
 
 
@@ -60,7 +60,7 @@ def test_what_the_user_said_of_it_stays(api: Api, field: LiveRunField, value: st
     assert answer_to(field, Protect(name, uid)) == ApiStatus(200)
     assert annotations(node_of(api, name))[KARPENTER] == value
     assert annotations(node_of(api, name))[AUTOSCALER] == "true"
-    assert answer_to(field, ReleaseNode(name, uid)) == ApiStatus(200)
+    assert answer_to(field, Release(name, uid)) == ApiStatus(200)
     assert lasting(node_of(api, name)) == lasting(before)
 
 
@@ -69,7 +69,7 @@ def test_a_node_that_its_user_protects_is_not_written(api: Api, field: LiveRunFi
     for key in PROTECTIONS:
         change(api, name, annotated(key, "true"))
     before = node_of(api, name)
-    for act in (Protect(name, uid), ReleaseNode(name, uid)):
+    for act in (Protect(name, uid), Release(name, uid)):
         assert answer_to(field, act) == ApiStatus(200)
         assert node_of(api, name) == before
 
@@ -119,7 +119,7 @@ def test_to_restore_releases_nothing_and_the_other_way_round(api: Api, field: Li
     answer_to(field, Restore(name, uid))
     assert lasting(node_of(api, name)) == lasting(protected)
     answer_to(field, Cordon(name, uid))
-    answer_to(field, ReleaseNode(name, uid))
+    answer_to(field, Release(name, uid))
     assert node_of(api, name)["spec"]["unschedulable"] is True
     assert not set(PROTECTIONS) & set(annotations(node_of(api, name)))
     answer_to(field, Restore(name, uid))
@@ -151,7 +151,7 @@ def test_without_the_right(api: Api, tmp_path: Path, act: type[OfNode]) -> None:
     assert node_of(api, name) == before
 
 
-@pytest.mark.parametrize(("act", "back"), [(Exclude, Restore), (Protect, ReleaseNode)])
+@pytest.mark.parametrize(("act", "back"), [(Exclude, Restore), (Protect, Release)])
 def test_an_answer_that_is_lost_can_be_asked_for_again(
     api: Api, tmp_path: Path, act: type[OfNode], back: type[OfNode]
 ) -> None:
@@ -173,7 +173,7 @@ def test_two_runs_one_inside_the_other(api: Api, tmp_path: Path) -> None:
     before = node_of(api, name)
     with among(api) as server:
         cordon = Cordon(name, uid, over="a")
-        release, restore = ReleaseNode(name, uid), Restore(name, uid)
+        release, restore = Release(name, uid), Restore(name, uid)
         deeds = ("a", Protect(name, uid)), ("b", Protect(name, uid)), ("b", cordon), ("b", release), ("b", restore)
         for run, act in deeds:
             with field_on(connection(server, tmp_path), run) as field:
@@ -181,5 +181,5 @@ def test_two_runs_one_inside_the_other(api: Api, tmp_path: Path) -> None:
         assert notes(api, name)["eksdoc.io/run"] == "a"
         assert annotations(node_of(api, name))[KARPENTER] == "true"
         with field_on(connection(server, tmp_path), "a") as field:
-            answer_to(field, ReleaseNode(name, uid))
+            answer_to(field, Release(name, uid))
     assert lasting(node_of(api, name)) == lasting(before)

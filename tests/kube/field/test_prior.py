@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.kube.field import prior
 from kubectl_eksdoc.kube.field.writes import exactly
-from kubectl_eksdoc.kubernetes.api.patches import merge
+from kubectl_eksdoc.kubernetes.api.patches import json_patch
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 
 Patch = Callable[[prior.Node, str], dict[str, Any]]
@@ -46,7 +46,7 @@ UNDONE: list[list[Patch]] = [[prior.restored, prior.released], [prior.released, 
 
 def patched(node: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     """As a server keeps it: a map without anything in it is not kept."""
-    made = merge.apply_merge(node, patch)
+    made = json_patch.apply_merge(node, patch)
     for kind in ("annotations", "labels"):
         if not made["metadata"].get(kind, True):
             del made["metadata"][kind]

@@ -26,7 +26,7 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchInterrupted,
     WatchRestored,
 )
-from kubectl_eksdoc.model.acts import Act, Evict, ListPods, ReadPod
+from kubectl_eksdoc.model.acts import Act, Evict, ListPods, Look
 from tests.builders import a_pod
 from tests.kube.field.fields import RUN, SHORT, connection, read
 from tests.kube.field.test_fence import PATIENT, Arriving, FakeLock
@@ -57,7 +57,7 @@ class Still:
 def test_what_has_no_answer_is_answered_and_what_only_looks_is_done_again() -> None:
     fields = [Still(), Still()]
     field = RenewableField(iter(fields).__next__)
-    first, second, look, there = Evict(a_pod("a")), Evict(a_pod("b")), ReadPod(a_pod("a")), ListPods("old-0")
+    first, second, look, there = Evict(a_pod("a")), Evict(a_pod("b")), Look(a_pod("a")), ListPods("old-0")
     for act in (first, second, look, there):
         field.do(act)
     fields[0].told = [RequestAnswered(first, ApiStatus(201)), PodsFound(there, ())]

@@ -12,7 +12,7 @@ import pytest
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.drain.run.seen import ObservedState
+from kubectl_eksdoc.drain.run.pursuits import ObservedState
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.kube.field.live import LiveRunField

@@ -14,9 +14,17 @@ from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault, Faul
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.errors import ClusterError, EksdocError, Forbidden, JournalError, LockLost, UsageError
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-from kubectl_eksdoc.kube.journal.runs import WANTED, WANTED_BY, ask_run, head_name, list_runs, read_run, remove_run
-from kubectl_eksdoc.kube.sending import RetryLimits
+from kubectl_eksdoc.kube.journal.runs import (
+    WANTED,
+    WANTED_BY,
+    ConfigMaps,
+    ask_run,
+    head_name,
+    list_runs,
+    read_run,
+    remove_run,
+)
+from kubectl_eksdoc.kube.sent import RetryLimits
 from kubectl_eksdoc.model.journal import Entry, JournaledNode, JournalNote, Note, RunPhase, RunStarted
 from tests.builders import NOW
 from tests.embedded.clients import among_faults, worlds

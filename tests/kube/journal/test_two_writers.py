@@ -13,8 +13,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-from kubectl_eksdoc.kube.journal.runs import read_run, remove_run
+from kubectl_eksdoc.kube.journal.runs import ConfigMaps, read_run, remove_run
 from kubectl_eksdoc.kube.sent import RequestSender
 from kubectl_eksdoc.model.journal import Entry, JournalNote, Note, RunStarted
 from tests.builders import NOW

@@ -6,9 +6,8 @@ from functools import reduce
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, owner_of, read, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, owner_of, read, updated, without_entries
+from kubectl_eksdoc.kubernetes.api.structural import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from tests.kubernetes.api.replays import MAIN, STATUS, owners
 

@@ -7,16 +7,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import compare
-from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.kubernetes.api.ownership.entries import FieldManager, owner_of, read, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, FieldSet, fields_of
-from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, Conflicts, apply
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet, Path, compare, fields_of, steps_of
+from kubectl_eksdoc.kubernetes.api.ownership.entries import (
+    UNTRACKED,
+    FieldManager,
+    owner_of,
+    read,
+    updated,
+    without_entries,
+)
 from kubectl_eksdoc.kubernetes.api.ownership.steps import canonical, key_step, keys_of, value_of, value_step
-from kubectl_eksdoc.kubernetes.api.ownership.taking import UNTRACKED
-from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
-from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
 from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from tests.kubernetes.api.any_workloads import SCHEMA, filled_workloads, workloads

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
-from kubectl_eksdoc.kubernetes.api.patches.merge import apply_merge
-from kubectl_eksdoc.kubernetes.api.patches.refusals import DEEPEST
+from kubectl_eksdoc.kubernetes.api.patches.json_patch import DEEPEST, apply_json_patch, apply_merge
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc

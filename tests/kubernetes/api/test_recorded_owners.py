@@ -15,14 +15,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.ownership import trees
-from kubectl_eksdoc.kubernetes.api.ownership.entries import printed, read, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet
-from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
+from kubectl_eksdoc.kubernetes.api.ownership import comparing
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import FieldSet, steps_of
+from kubectl_eksdoc.kubernetes.api.ownership.entries import printed, read, updated, without_entries
 from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of, shown
-from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
 from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.kubernetes.api.structural import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, at
 from tests import raw_facts
 from tests.kubernetes.api.replays import MAIN, exchanges, owners, steps_in_order
@@ -100,7 +98,7 @@ def _everything(doc: Doc) -> FieldSet:
 
 def _strange(value: Any, tree: Doc, place: SchemaPlace, where: str = "") -> Iterator[str]:
     """Where owners and table disagree about `value`."""
-    children = dict(trees.children_of(tree))
+    children = dict(comparing.children_of(tree))
     yield from (f"{where}: {step}" for step in children if not _allowed(step, place))
     if isinstance(value, dict):
         if value and not children and not place.atomic:
@@ -181,5 +179,5 @@ def _sole_update(doc: Doc) -> Doc:
     return entries[0] if len(entries) == 1 and entries[0]["operation"] == "Update" else {}
 
 
-def _without_keys(path: trees.Path) -> str:
+def _without_keys(path: comparing.Path) -> str:
     return "".join(shown(step) if step.startswith("f:") else "[]" for step in path)

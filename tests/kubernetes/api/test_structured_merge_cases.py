@@ -7,15 +7,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
-from kubectl_eksdoc.kubernetes.api.ownership.comparing import compare
-from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
-from kubectl_eksdoc.kubernetes.api.ownership.fields import FieldSet, fields_of
-from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
-from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
+from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, Conflicts, apply, merged
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import FieldSet, compare, fields_of
+from kubectl_eksdoc.kubernetes.api.ownership.entries import read, updated, without_entries
 from kubectl_eksdoc.kubernetes.api.places import PLAIN, UNTYPED, SchemaPlace
-from kubectl_eksdoc.kubernetes.api.schema import Schema
+from kubectl_eksdoc.kubernetes.api.structural import Schema
 from kubectl_eksdoc.model.api_objects import Doc
 from tests import raw_facts
 from tests.for_each import for_each

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.template_validation import problems
+from kubectl_eksdoc.kubernetes.api.workload_validation import template_problems as problems
 from kubectl_eksdoc.model.api_objects import Doc
 
 VOLUME = {"name": "v", "hostPath": {"path": "/"}}

@@ -8,8 +8,7 @@ from typing import Any
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, addresses, judged, lameduck_s
 from kubectl_eksdoc.model.coredns import Corefile
-from kubectl_eksdoc.model.durations import go_duration
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.quantities import Version, go_duration
 from tests import raw_facts
 from tests.for_each import for_each
 

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_of
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.render.addon.commands import given, printed_text
+from kubectl_eksdoc.render.addon.update import given, printed_text
 
 COREFILE = """.:53 {
     errors # call ann, PIN hunter2

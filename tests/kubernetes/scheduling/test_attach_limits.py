@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.scheduling.attach_limits import EBS, NodeVolumes, ebs_volume_id
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
+from kubectl_eksdoc.kubernetes.scheduling.volumes import EBS, NodeVolumes, Storage, ebs_volume_id
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod, Volume, VolumeKind
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.kubernetes.scheduling import pod_affinity, spread
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.kubernetes.scheduling.pod_classes import SchedulingTraits
+from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import SchedulingTraits
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter
 from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
 from kubectl_eksdoc.model.nodes import Node, Taint
-from kubectl_eksdoc.model.placement import HostPort, NodeDemand, NodeTerm, Placement, PodTerm, Requests, Spread
+from kubectl_eksdoc.model.placing import HostPort, NodeDemand, NodeTerm, Placement, PodTerm, Requests, Spread
 from kubectl_eksdoc.model.pods import Pod, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, Selector, from_parts
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume

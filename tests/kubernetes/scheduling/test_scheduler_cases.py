@@ -5,25 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.scheduling import (
-    attach_limits,
-    node_affinity,
-    node_name,
-    pod_affinity,
-    ports,
-    resources,
-    spread,
-    taints,
-    unschedulable,
-    volumes,
-)
+from kubectl_eksdoc.kubernetes.scheduling import pod_affinity, refusals, spread, volumes
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.model.storage import Claim
-from kubectl_eksdoc.objects.affinity import NodeSelector, node_terms
+from kubectl_eksdoc.objects.placement import NodeSelector, node_terms
 from kubectl_eksdoc.objects.structs import InternedTexts
 from tests import raw_facts
 from tests.for_each import for_each
@@ -84,9 +73,9 @@ def by_affinity(pod: Pod, node: Node, held: Cluster, given: Raw) -> SchedulingRe
         required = added["requiredDuringSchedulingIgnoredDuringExecution"]
         enforced = node_terms(_selector(required), InternedTexts())
     demand = pod.placement.nodes
-    if node_affinity.named_nodes(demand) == frozenset():
-        return node_affinity.CONFLICT
-    return node_affinity.refusal(demand, node, enforced)
+    if refusals.named_nodes(demand) == frozenset():
+        return refusals.CONFLICT
+    return refusals.refusal(demand, node, enforced)
 
 
 def _selector(raw: Raw) -> NodeSelector:
@@ -121,13 +110,13 @@ def by_zone(pod: Pod, node: Node, held: Cluster, given: Raw) -> SchedulingRefusa
 
 def by_ports(given: Raw) -> Outcome:
     occupancy, pod = occupied(given)
-    return {n: ports.refusal(pod.placement.ports, seat.ports) for n, seat in occupancy.seats.items()}
+    return {n: refusals.ports_refusal(pod.placement.ports, seat.ports) for n, seat in occupancy.seats.items()}
 
 
 def by_attached(given: Raw) -> Outcome:
     occupancy, pod = occupied(given)
     attaches = occupancy.class_of(pod).attaches
-    return {n: attach_limits.refusal(attaches, seat.attached) for n, seat in occupancy.seats.items()}
+    return {n: volumes.attach_refusal(attaches, seat.attached) for n, seat in occupancy.seats.items()}
 
 
 def by_resources(given: Raw) -> Outcome:
@@ -135,7 +124,7 @@ def by_resources(given: Raw) -> Outcome:
     arguments = given.get("schedulerArgs", {})
     ignored = frozenset(arguments.get("ignoredResources", []) + arguments.get("ignoredResourceGroups", []))
     asked = pod.placement.requests
-    return {n: resources.refusal(asked, seat.room, ignored) for n, seat in occupancy.seats.items()}
+    return {n: refusals.resources_refusal(asked, seat.room, ignored) for n, seat in occupancy.seats.items()}
 
 
 def by_spread(given: Raw) -> Outcome:
@@ -154,12 +143,12 @@ def by_pods(given: Raw) -> Outcome:
 
 
 FILTERS: dict[str, Callable[[Raw], Outcome]] = {
-    "tainttoleration": each_node(lambda pod, node, held, given: taints.refusal(pod.tolerations, node)),
+    "tainttoleration": each_node(lambda pod, node, held, given: refusals.taints_refusal(pod.tolerations, node)),
     "nodeaffinity": each_node(by_affinity),
     "noderesources": by_resources,
     "nodeports": by_ports,
-    "nodeunschedulable": each_node(lambda pod, node, held, given: unschedulable.refusal(pod.tolerations, node)),
-    "nodename": each_node(lambda pod, node, held, given: node_name.refusal(pod.node, node)),
+    "nodeunschedulable": each_node(lambda pod, node, held, given: refusals.cordon_refusal(pod.tolerations, node)),
+    "nodename": each_node(lambda pod, node, held, given: refusals.node_name_refusal(pod.node, node)),
     "nodevolumelimits": by_attached,
     "volumezone": each_node(by_zone),
     "podtopologyspread": by_spread,
@@ -241,7 +230,7 @@ def test_shortages_have_upstreams_numbers() -> None:
             occupancy, pod = occupied(case["given"])
             (seat,) = occupancy.seats.values()
             ignored = frozenset(case["given"].get("schedulerArgs", {}).get("ignoredResourceGroups", ()))
-            found = resources.shortages(pod.placement.requests, seat.room, ignored)
+            found = refusals.shortages(pod.placement.requests, seat.room, ignored)
             shown = [
                 {"resource": s.resource, "requested": s.requested, "used": s.used, "capacity": s.capacity}
                 for s in found
@@ -255,13 +244,13 @@ def test_the_nodes_a_pod_names_are_upstreams() -> None:
     compared = 0
     for case in raw_facts.cases("scheduler-nodeaffinity"):
         (pod,) = observed.cluster({"pods": [case["given"]["pod"]]}).pods
-        named = node_affinity.named_nodes(pod.placement.nodes)
+        named = refusals.named_nodes(pod.placement.nodes)
         if "onlyNodes" in case["expect"]:
             assert named == frozenset(case["expect"]["onlyNodes"])
             compared += 1
         elif "filter" in case["expect"]:
             (node,) = observed.cluster(case["given"]).nodes
-            assert said(node_affinity.refusal(pod.placement.nodes, node)) == {"fits": False, **case["expect"]["filter"]}
+            assert said(refusals.refusal(pod.placement.nodes, node)) == {"fits": False, **case["expect"]["filter"]}
         else:
             assert named is None, case["source"]
     assert compared == 5
@@ -272,4 +261,4 @@ def test_room_decides_as_its_refusal() -> None:
         occupancy, pod = occupied(case["given"])
         for seat in occupancy.seats.values():
             asked = pod.placement.requests
-            assert seat.room.fits(asked) is (resources.refusal(asked, seat.room) is None)
+            assert seat.room.fits(asked) is (refusals.resources_refusal(asked, seat.room) is None)

@@ -13,13 +13,12 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.addon_diff.facts import AddonUpdateRequest
-from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import NEEDS, plan_addon, side_of
-from kubectl_eksdoc.render.addon.commands import as_json, eksctl, next_update, terraform, update_addon
 from kubectl_eksdoc.render.addon.report import AddonReport
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.addon.update import as_json, eksctl, next_update, terraform, update_addon
+from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.session import ClusterSession
 from tests.broken import accepted
 from tests.reading import yaml_of
@@ -118,5 +117,5 @@ def test_a_ticket_has_the_update_and_the_call_that_keeps_all_as_code() -> None:
     text = view().render("markdown", Look())
     assert text.startswith(f"## vpc-cni v1.19.5-eksbuild.1 → {TO} with OVERWRITE: ")
     assert "### Fields at risk: what each way" in text and "### Findings with OVERWRITE" in text
-    code = text[text.index("### The way out") :].split("```")[1]
+    code = text[text.index("### Configuration values") :].split("```")[1]
     assert code.startswith("text\naws eks update-addon ") and "For a program" not in text

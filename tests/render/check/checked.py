@@ -13,10 +13,9 @@ from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, Suppression, When
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, Suppression, When
 from kubectl_eksdoc.render.check.report import CheckReport
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.check.healthy import healthy
 
 LOOK = Look(width=120)

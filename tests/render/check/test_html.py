@@ -19,11 +19,10 @@ from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.model.asked import NoAws, Unknown
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE
 from kubectl_eksdoc.render.check.report import CheckReport
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.check.healthy import healthy
 from tests.cli.check import asked
 from tests.examples import examples, one_in

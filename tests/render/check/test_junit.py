@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Severity, Subject
+from kubectl_eksdoc.model.findings import Code, Severity, Subject
 from kubectl_eksdoc.render.check.report import CheckReport
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.render.check.checked import GONE, LOOK, SKEW, SLIGHT, accepted, check, usual, view
 
 _CASE = {"failure", "skipped", "error", "system-out", "system-err"}

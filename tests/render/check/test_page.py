@@ -14,14 +14,12 @@ from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.changes import ReportedChanges, Revision
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.interruption import ReportedChanges, Revision
 from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.result import CheckResult
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import unsafe
+from kubectl_eksdoc.render.text import Look, unsafe
 from tests.builders import a_node, ago
 from tests.check.healthy import a_healthy_cluster, healthy
 from tests.check.test_registry import blind
@@ -37,7 +35,7 @@ def test_no_line_is_wider_than_the_terminal_but_commands(look: Look) -> None:
 
 def test_the_way_is_a_few_lines_for_each_phase_and_wide_has_reasons_and_commands() -> None:
     short, full = view().render("table", LOOK), view().render("wide", LOOK)
-    assert "THE WAY" in short
+    assert "UPGRADE STEPS" in short
     assert "Fix what blocks 1.34 (1 cause and 1 unknown first)" in short
     assert "Why: " not in short
     assert "Why: one minor version at a time" in full

@@ -17,7 +17,7 @@ from tests.render.check.checked import LOOK, SKEW, STUCK, accepted, stuck, usual
 
 def test_it_has_the_verdict_the_areas_the_findings_and_the_way() -> None:
     text = view().render("markdown", LOOK)
-    for part in ("## Upgrade check of `prod`", "**From 1.33 → 1.34. Not yet", "### Areas", "### The way"):
+    for part in ("## Upgrade check of `prod`", "**From 1.33 → 1.34. Not yet", "### Areas", "### Upgrade steps"):
         assert part in text
     assert "<summary>✗ high kubelet-skew: Nodegroup blue: 2 nodes are too old</summary>" in text
     assert "- [ ] 1\\. " in text

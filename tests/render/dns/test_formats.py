@@ -20,7 +20,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import Shutdown, budget
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import Propagation
 from kubectl_eksdoc.render.dns.report import LameduckReport, bar, legend
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted
 from tests.builders import NOW
 from tests.coredns_lameduck.made import NODES, PODS, a_zoned, facts, lameduck, without

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.coredns import DnsService
 from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.dns_measure.report import MeasureReport, dry_run
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted
 from tests.builders import a_cluster
 from tests.examples import one_in

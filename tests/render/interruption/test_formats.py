@@ -17,7 +17,7 @@ from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import Notice
 from kubectl_eksdoc.render.interruption.report import InterruptionReport
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted
 from tests.builders import NOW, a_budget, a_cluster, a_pod
 from tests.interruption.healthy import a_dns_pod, a_spot_node, an_install, planned

@@ -12,9 +12,9 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.imds_probe.fixes.chooser import offered
-from kubectl_eksdoc.imds_probe.of_pod import of_pod
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.imds_probe.plan import of_pod
 from kubectl_eksdoc.render.metadata.report import ImdsReport
+from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted
 from tests.reading import yaml_of
 from tests.render.metadata.made import plan

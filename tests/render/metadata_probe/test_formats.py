@@ -11,17 +11,23 @@ import jsonschema
 import pytest
 
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers
-from kubectl_eksdoc.imds_probe.probing.pods import ProbeSettings, manifests
-from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbePlan, plan_probe, probed_nodes
+from kubectl_eksdoc.imds_probe.probing.result import (
+    Probed,
+    ProbePlan,
+    ProbeSettings,
+    manifests,
+    plan_probe,
+    probed_nodes,
+)
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import Ask, FamilyAnswer, ProbeReport, ProbeStep
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
 from kubectl_eksdoc.render import schemas
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
 from kubectl_eksdoc.render.roles import RoleManifests
+from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted
 from tests.builders import a_cluster, a_node
 from tests.reading import yaml_documents, yaml_of

@@ -12,17 +12,16 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison, outline_of
-from kubectl_eksdoc.baseline.comparing import findings_since
-from kubectl_eksdoc.baseline.side import Side
+from kubectl_eksdoc.baseline.side import Side, findings_since
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.render.encode import to_json
-from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.report import Screen
 from kubectl_eksdoc.render.result import plain
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.result import SinceResult
+from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted
 from tests.builders import NOW
 from tests.reading import printed

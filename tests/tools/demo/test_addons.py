@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.ownership.fields import fields_of
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import fields_of
+from kubectl_eksdoc.kubernetes.api.structural import schema_of
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.documents import Documents
 from tests.addon.stand_in.pod_template import INIT

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Code
 
 
 class Whose(str, Enum):

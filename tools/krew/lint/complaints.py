@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Code
 
 _LONGEST = 80
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Code
 from tools.krew.lint import codes
 from tools.krew.lint.complaints import Complaint, quoted
 from tools.krew.lint.model import Platform, PluginManifest

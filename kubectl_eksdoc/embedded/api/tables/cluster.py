@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
 
 from kubectl_eksdoc.embedded.api.tables import fields
 from kubectl_eksdoc.embedded.api.tables.fields import (
@@ -16,6 +18,7 @@ from kubectl_eksdoc.embedded.api.tables.fields import (
     condition,
     count_column,
     going,
+    is_true,
     labels,
     listed,
     mapped,
@@ -271,4 +274,172 @@ ENDPOINT_SLICES = (
     column("Ports", _slice_ports),
     column("Endpoints", _slice_addresses),
     AGE,
+)
+
+
+# Pods: the words of STATUS, which containers count as ready, and how often they were restarted.
+
+
+_NEVER = datetime.min.replace(tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class _Restarts:
+    """How often, and when the last time was."""
+
+    count: int = 0
+    last: datetime = _NEVER
+
+    def __add__(self, other: _Restarts) -> _Restarts:
+        return _Restarts(self.count + other.count, max(self.last, other.last))
+
+    def cell(self, now: datetime) -> str:
+        if not self.count or self.last == _NEVER:
+            return str(self.count)
+        return f"{self.count} ({fields.human((now - self.last).total_seconds())} ago)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """What some of a pod's containers say: a status word ("" for none of their own), ready ones, restarts."""
+
+    word: str = ""
+    ready: int = 0
+    restarts: _Restarts = _Restarts()
+    sidecar_restarts: _Restarts = _Restarts()
+
+
+def _restarts(status: Doc) -> _Restarts:
+    finished = fields.parse(at(status, "lastState", "terminated", "finishedAt"))
+    return _Restarts(number(status, "restartCount"), finished or _NEVER)
+
+
+def _sidecars(pod: Doc) -> set[str]:
+    """Init containers that keep running: they count among the pod's containers."""
+    found = listed(pod, "spec", "initContainers")
+    return {text(c, "name") for c in found if c.get("restartPolicy") == "Always"}
+
+
+def _initialization(pod: Doc) -> _Progress:
+    """The init containers, up to the first that has not done its part; only such a one gives a word."""
+    sidecars, statuses = _sidecars(pod), listed(pod, "status", "initContainerStatuses")
+    ready, restarts, sidecar_restarts = 0, _Restarts(), _Restarts()
+    for index, status in enumerate(statuses):
+        is_sidecar = status.get("name") in sidecars
+        restarts += _restarts(status)
+        if is_sidecar:
+            sidecar_restarts += _restarts(status)
+        terminated = at(status, "state", "terminated")
+        if terminated is not None and not terminated.get("exitCode"):
+            continue
+        if is_sidecar and status.get("started"):
+            ready += bool(status.get("ready"))
+            continue
+        word = _init_word(status, index, len(listed(pod, "spec", "initContainers")))
+        return _Progress(word, ready, restarts, sidecar_restarts)
+    return _Progress("", ready, restarts, sidecar_restarts)
+
+
+def _init_word(status: Doc, index: int, count: int) -> str:
+    terminated = at(status, "state", "terminated")
+    if terminated is not None:
+        return f"Init:{_end(terminated)}"
+    waiting = text(status, "state", "waiting", "reason")
+    return f"Init:{waiting}" if waiting not in ("", "PodInitializing") else f"Init:{index}/{count}"
+
+
+def _end(terminated: Doc) -> str:
+    """Why a container ended: its reason, else the signal, else the exit code."""
+    if terminated.get("reason"):
+        return str(terminated["reason"])
+    if terminated.get("signal"):
+        return f"Signal:{terminated['signal']}"
+    return f"ExitCode:{terminated.get('exitCode') or 0}"
+
+
+def _running(pod: Doc, word: str) -> _Progress:
+    """The containers, last to first, so that the first one that has something to say has the last word."""
+    ready, failed, restarts = 0, "", _Restarts()
+    for status in reversed(listed(pod, "status", "containerStatuses")):
+        restarts += _restarts(status)
+        terminated = at(status, "state", "terminated")
+        if text(status, "state", "waiting", "reason"):
+            word = text(status, "state", "waiting", "reason")
+        elif terminated is not None:
+            word = _end(terminated)
+            failed = word if terminated.get("exitCode") else failed
+        elif status.get("ready") and at(status, "state", "running") is not None:
+            ready += 1
+    if word == "Completed":
+        word = _completed(pod, bool(ready), failed)
+    return _Progress(word, ready, restarts)
+
+
+def _completed(pod: Doc, some_run: bool, failed: str) -> str:
+    """Not all of a pod is completed when one of its containers is."""
+    if some_run and is_true(pod, "Ready"):
+        return "Running"
+    return failed or ("NotReady" if some_run else "Completed")
+
+
+def _progress(pod: Doc) -> _Progress:
+    """All containers together.
+
+    While init containers run, their restarts are shown; afterwards those of the containers and the sidecars.
+    """
+    word = text(pod, "status", "reason") or text(pod, "status", "phase")
+    scheduled = condition(pod, "PodScheduled")
+    if scheduled is not None and scheduled.get("reason") == "SchedulingGated":
+        word = "SchedulingGated"
+    before = _initialization(pod)
+    word = before.word or word
+    if before.word and not is_true(pod, "Initialized"):
+        return _Progress(word, before.ready, before.restarts)
+    after = _running(pod, word)
+    return _Progress(after.word, before.ready + after.ready, before.sidecar_restarts + after.restarts)
+
+
+def status(pod: Doc) -> str:
+    """The word of STATUS: of containers that are not simply running, else the phase; last of all the deletion's."""
+    if going(pod) and text(pod, "status", "reason") == "NodeLost":
+        return "Unknown"
+    if going(pod) and text(pod, "status", "phase") not in ("Succeeded", "Failed"):
+        return "Terminating"
+    return _progress(pod).word
+
+
+def _gates(pod: Doc) -> str:
+    gates = listed(pod, "spec", "readinessGates")
+    passed = sum(is_true(pod, gate.get("conditionType", "")) for gate in gates)
+    return f"{passed}/{len(gates)}" if gates else NONE
+
+
+def _addresses(pod: Doc) -> Iterator[str]:
+    yield from (text(one, "ip") for one in listed(pod, "status", "podIPs"))
+    yield text(pod, "status", "podIP")
+
+
+def _ready(pod: Doc) -> str:
+    return f"{_progress(pod).ready}/{len(listed(pod, 'spec', 'containers')) + len(_sidecars(pod))}"
+
+
+def conditions(pod: Doc) -> list[Doc]:
+    """Says of a pod that ended that it did: clients may show it less."""
+    messages = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
+    phase = text(pod, "status", "phase")
+    if phase not in messages:
+        return []
+    return [{"type": "Completed", "status": "True", "reason": phase, "message": messages[phase]}]
+
+
+PODS = (
+    NAME,
+    column("Ready", _ready),
+    column("Status", status),
+    Column("Restarts", lambda pod, now: _progress(pod).restarts.cell(now)),
+    AGE,
+    wide(column("IP", lambda pod: next(_addresses(pod)) or NONE)),
+    wide(text_column("Node", "spec.nodeName", NONE)),
+    wide(text_column("Nominated Node", "status.nominatedNodeName", NONE)),
+    wide(column("Readiness Gates", _gates)),
 )

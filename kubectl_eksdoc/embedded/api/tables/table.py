@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
+from kubectl_eksdoc.embedded.api.built_in import Served
 from kubectl_eksdoc.embedded.api.catalogue import PARTIAL, PARTIAL_LIST, TABLE
-from kubectl_eksdoc.embedded.api.resources import Served
-from kubectl_eksdoc.embedded.api.tables import cluster, pods, workloads
+from kubectl_eksdoc.embedded.api.tables import cluster, workloads
 from kubectl_eksdoc.embedded.api.tables.fields import AGE, NAME, Column, Columns, text
 from kubectl_eksdoc.model.api_objects import Doc
 
@@ -19,7 +19,7 @@ _COLUMNS: dict[str, Columns] = {
     "nodes": cluster.NODES,
     "persistentvolumeclaims": cluster.CLAIMS,
     "persistentvolumes": cluster.VOLUMES,
-    "pods": pods.PODS,
+    "pods": cluster.PODS,
     "replicationcontrollers": workloads.REPLICATION_CONTROLLERS,
     "serviceaccounts": (NAME, AGE),
     "services": cluster.SERVICES,
@@ -99,7 +99,7 @@ def _of_one(docs: Sequence[Doc]) -> Doc:
 
 def _row(columns: Columns, doc: Doc, now: datetime, include_object: IncludeObject) -> Doc:
     row: Doc = {"cells": [column.cell(doc, now) for column in columns]}
-    if columns is pods.PODS and (found := pods.conditions(doc)):
+    if columns is cluster.PODS and (found := cluster.conditions(doc)):
         row["conditions"] = found
     return {**row, "object": _object(doc, include_object)}
 

@@ -14,9 +14,51 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.patches.refusals import UNFIT, checked, does_not_fit, too_deep
-from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, bad_request
 from kubectl_eksdoc.model.api_objects import Doc
+
+# Why a patch is not applied, as the API server answers it.
+#
+# Source: applyJSPatch, applyPatchToObject and interpretStrategicMergePatchError in
+# staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go, Kubernetes v1.36.
+
+
+UNFIT = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+"""What is raised where a patch is not of its form, or asks for what its object has not."""
+
+DEEPEST = 128
+"""A server reads 10,000 levels. We stop far earlier, and far beyond what any object needs, because we recurse."""
+
+
+def checked(patch: Any, form: type) -> Any:
+    """
+    Raises:
+        Refusal: 400, it is no `form`, or nested too deeply.
+    """
+    if not isinstance(patch, form):
+        raise bad_request("error decoding patch: json: it is of another type")
+    if too_deep(patch):
+        raise bad_request("error decoding patch: invalid character '{' exceeded max depth")
+    return patch
+
+
+def too_deep(value: Any) -> bool:
+    """Asked without recursion."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [each for held in level for each in (held.values() if isinstance(held, dict) else held)]
+        level = [each for each in level if isinstance(each, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def does_not_fit() -> ApiRefusal:
+    """It is a JSON patch, but not for this object; also one whose test fails."""
+    return ApiRefusal(
+        ApiStatus(422, "Invalid", "the server rejected our request due to an error in our request", Details())
+    )
+
 
 MOST_OPERATIONS = 10_000
 MOST_COPIED = 3 * 1024 * 1024
@@ -134,3 +176,46 @@ def _index(held: Any, step: str, more: int = 0) -> int:
         raise KeyError(step)
     place: int = range(len(held) + more)[int(step)]
     return place
+
+
+# JSON merge patches (RFC 7386), Content-Type application/merge-patch+json.
+#
+# Source: MergePatch in merge.go of github.com/evanphx/json-patch v4.13, and applyJSPatch in
+# staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go, Kubernetes v1.36.
+
+
+def apply_merge(doc: Doc, patch: Any) -> Doc:
+    """`doc` after `patch`, a JSON object: null removes, objects merge, everything else replaces.
+
+    Raises:
+        Refusal: 400.
+    """
+    return _merged(doc, checked(patch, dict))
+
+
+def _merged(doc: Doc, patch: Doc) -> Doc:
+    merged = dict(doc)
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = _member(doc.get(name), value)
+    return merged
+
+
+def _member(held: Any, value: Any) -> Any:
+    """The value of one member; `held` is None where it was missing or null."""
+    if not isinstance(held, dict):
+        return _without_nulls(value)
+    # A list that replaces an object keeps its nulls: the library looks into a list only where none was an object.
+    return _merged(held, value) if isinstance(value, dict) else value
+
+
+def _without_nulls(value: Any) -> Any:
+    """`value` without members that are null, those of objects in lists included; null entries of lists stay.
+
+    RFC 7386 leaves lists alone. The library does not.
+    """
+    if isinstance(value, dict):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.patches.refusals import UNFIT, checked
+from kubectl_eksdoc.kubernetes.api.patches.json_patch import UNFIT, checked
 from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
 from kubectl_eksdoc.model.api_objects import Doc

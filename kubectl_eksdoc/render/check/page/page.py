@@ -14,26 +14,41 @@ from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.diagnosis import five, pasted
-from kubectl_eksdoc.render.check.page.drain import drain
-from kubectl_eksdoc.render.check.page.findings import (
+from kubectl_eksdoc.render.check.page.shown import (
     BAD,
     GOOD,
     LIGHTS,
+    MOST_ALIKE,
     OPEN,
     PASSED_OVER,
+    AreaPart,
+    CheckPage,
+    about,
+    drain,
     findings,
     unknown,
 )
-from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE, AreaPart, CheckPage, about
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.html import Html, bullets, command, el, folded, lines, more, put, table
-from kubectl_eksdoc.render.identity import called
-from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.pages import STYLE as COMMON
-from kubectl_eksdoc.render.pages import Section, command_list, framed, origin
+from kubectl_eksdoc.render.pages import (
+    Html,
+    Section,
+    bullets,
+    command,
+    command_list,
+    el,
+    folded,
+    framed,
+    lines,
+    more,
+    origin,
+    put,
+    table,
+)
+from kubectl_eksdoc.render.result import called
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import Cell, Column, Row
-from kubectl_eksdoc.render.text import counted, rfc3339
+from kubectl_eksdoc.render.text import Look, Tone, counted, rfc3339
 
 
 def page(shown: CheckPage, since: ResultComparison | None, look: Look) -> str:
@@ -65,7 +80,7 @@ def _sections(shown: CheckPage, since: ResultComparison | None) -> Iterator[Sect
     moment = rfc3339(plan.changes.since) if plan.changes is not None else ""
     yield Section("changed", "Changed", f"Changed since {moment}", changes(plan))
     yield Section("findings", "Findings", f"Findings by area, the worst first ({count})", findings(shown))
-    yield Section("way", "The way", f"The way to {in_words(plan.facts.way.target)}, step by step", checklist(shown))
+    yield Section("way", "Upgrade steps", f"Upgrade steps to {in_words(plan.facts.way.target)}", checklist(shown))
     yield Section("drain", "Nodes", "The replacement of the nodes", drain(shown))
     suppressed = f"Suppressed: found, and accepted for a time ({len(plan.suppressed)})"
     yield Section("suppressed", "Suppressed", suppressed, accepted(plan))

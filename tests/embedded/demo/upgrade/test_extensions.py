@@ -11,9 +11,8 @@ from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.quantities import Version
 
 CODES = tuple(
     Code.of(name)

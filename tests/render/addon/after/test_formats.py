@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.render.addon.after import AfterReport
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.session import ClusterSession, Observed
 from tests.broken import accepted
 from tests.reading import yaml_of

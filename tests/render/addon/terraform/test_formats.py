@@ -16,7 +16,7 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.addon_diff.read import NEEDS, judge_terraform
 from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
 from kubectl_eksdoc.render.addon.report import TerraformReport
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.session import ClusterSession
 from tests.addon.terraform_of_demo import an_incident, of_everything
 from tests.addon_diff.terraform.worlds import SPELLINGS
