@@ -26,7 +26,7 @@ NAME = change_options.NAME
 
 _ABOUT = """\
 Check whether DNS lookups survive the loss of a CoreDNS pod or its node: how long CoreDNS keeps serving after SIGTERM,
-how long it must and may, where its pods run, whether lookups fail now, and the fixes in order.
+how long it has to and how long it can, where its pods run, whether lookups fail now, and the fixes in order.
 Reads the cluster and AWS, and changes nothing. --set, --place and --autoscale show a change; --apply makes it
 after a typed confirmation, so that add-on updates keep it. --measure sends DNS queries from pods that it creates and
 deletes, while CoreDNS pods end.
