@@ -17,7 +17,7 @@ from typing import Any, get_args
 from msgspec import UnsetType, structs
 from msgspec.json import schema_components
 
-from kubectl_eksdoc.model.baseline import API_VERSION
+from kubectl_eksdoc.model.documents import API_VERSION
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.addon.after import AftermathResult
@@ -25,6 +25,7 @@ from kubectl_eksdoc.render.addon.result import DiffResult
 from kubectl_eksdoc.render.addon_update.report import UpdateResult
 from kubectl_eksdoc.render.changes import ChangesResult
 from kubectl_eksdoc.render.check.result import CheckResult
+from kubectl_eksdoc.render.command_result import Metadata
 from kubectl_eksdoc.render.corefile import CorefileResult
 from kubectl_eksdoc.render.dns.report import LameduckResult
 from kubectl_eksdoc.render.dns_change.report import DnsChangeResult
@@ -37,7 +38,7 @@ from kubectl_eksdoc.render.metadata_fix.report import FixResult
 from kubectl_eksdoc.render.metadata_probe.report import ActiveProbeResult
 from kubectl_eksdoc.render.permissions.report import PermissionResult
 from kubectl_eksdoc.render.rehearsal.report import RehearsalResult
-from kubectl_eksdoc.render.result import FindingResult, Metadata, ObjectResult, Printed
+from kubectl_eksdoc.render.result import FindingResult, ObjectResult, Printed
 from kubectl_eksdoc.render.run.events import EventResult
 from kubectl_eksdoc.render.run.report import RunResult
 from kubectl_eksdoc.render.run.status import StatusResult, WatchResult

@@ -120,7 +120,7 @@ class WasRead(Protocol):
 
 def told(world: WasRead, options: GlobalOptions, around: CommandContext) -> None:
     """On stderr: which cluster it was, what AWS refused, and what it was asked if somebody looks for a fault."""
-    from kubectl_eksdoc.render.result import identity_line
+    from kubectl_eksdoc.render.identity import identity_line
 
     around.note(identity_line(world.cluster, around.now(), decide(options, around.stderr, around.environ)))
     for note in contradicted(world.cluster.identity, options):
@@ -188,7 +188,7 @@ def answered(report: Report, options: GlobalOptions, around: CommandContext) -> 
 
 def identify(cluster: Cluster, options: GlobalOptions, around: CommandContext) -> None:
     """On stderr, which cluster it is."""
-    from kubectl_eksdoc.render.result import identity_line
+    from kubectl_eksdoc.render.identity import identity_line
 
     around.note(identity_line(cluster, around.now(), decide(options, around.stderr, around.environ)))
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.render.result import NO_CLUSTER, UNKNOWN, called, named
+from kubectl_eksdoc.render.identity import NO_CLUSTER, UNKNOWN, called, named
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
 from kubectl_eksdoc.render.text import Look, clean, rfc3339
 

@@ -14,7 +14,7 @@ from html import escape
 from typing import NamedTuple
 
 from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.render.result import NO_CLUSTER, UNKNOWN, named
+from kubectl_eksdoc.render.identity import NO_CLUSTER, UNKNOWN, named
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import Look, Tone, clean, counted, rfc3339
 

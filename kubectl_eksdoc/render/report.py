@@ -155,7 +155,7 @@ class Report:
     @property
     def origin(self) -> str:
         """Which cluster, by what data, by which tool; "" where that is not said."""
-        from kubectl_eksdoc.render.result import origin
+        from kubectl_eksdoc.render.identity import origin
 
         cluster: Cluster | None = getattr(self, "cluster", None)
         return "" if cluster is None else origin(cluster, getattr(self, "tool_version", ""))

@@ -6,9 +6,8 @@ field whose type allows UnsetType is left out instead. Docstrings of types and f
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, cast, get_args, get_origin
@@ -19,14 +18,11 @@ from msgspec import Struct, defstruct, structs, to_builtins
 from msgspec import UnsetType as UnsetType
 from msgspec import field as field
 
-from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.baseline import API_VERSION
-from kubectl_eksdoc.model.cluster import NO_TIME, Cluster, Identity, Source
+from kubectl_eksdoc.model.documents import API_VERSION
 from kubectl_eksdoc.model.findings import Severity, Status, When
-from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.render.encode import plain_value
-from kubectl_eksdoc.render.text import Look, age, between, duration, rfc3339, shown
+from kubectl_eksdoc.render.text import rfc3339
 
 Text = Annotated[str, Meta(min_length=1)]
 Texts = tuple[Text, ...]
@@ -42,11 +38,13 @@ Code = Annotated[str, Meta(extra_json_schema={"$ref": "#/$defs/Code"})]
 """One of the finding codes of the command that prints it."""
 
 Form = Callable[[Any], Any]
-_P = TypeVar("_P", bound="Printed")
 
 
 _OPTIONS: dict[str, Any] = {"frozen": True, "rename": "camel", "forbid_unknown_fields": True}
 """Subclasses inherit them. For mypy, which wants `frozen` repeated in each, they are not in the class statement."""
+
+
+_P = TypeVar("_P", bound="Printed")
 
 
 class Printed(Struct, **_OPTIONS):
@@ -219,145 +217,3 @@ class KindResult(Printed):
     def filled(cls: type[_P], *facts: object, **given: object) -> _P:
         (kind,) = get_args(next(field.type for field in structs.fields(cls) if field.name == "kind"))
         return super().filled(*facts, api_version=API_VERSION, kind=kind, **given)
-
-
-# What the results of commands about a cluster begin with. Apart from `result`, as not every answer has a cluster.
-
-
-class ClusterResult(Printed):
-    """Whose cluster it is; null is not known."""
-
-    context: Text | None
-    cluster: Text | None
-    account: Text | None
-    region: Text | None
-    server_version: Text | None
-    uid: Text | None
-    """The uid of Namespace kube-system: it ties a plan to its cluster, whatever its names are."""
-    unverified: (
-        Annotated[tuple[Literal["cluster", "region"], ...], Meta(min_length=1, extra_json_schema={"uniqueItems": True})]
-        | UnsetType
-    )
-    """Names that the command line alone says: neither AWS nor what was read confirmed them."""
-
-    @classmethod
-    def of(cls, facts: Identity) -> ClusterResult:
-        return cls.filled(facts, unverified=facts.unverified or None)
-
-
-class KindReadResult(Printed):
-    """How reading one kind went."""
-
-    resource: Text
-    state: ReadState
-    count: Count | None
-    """Null where not all of its objects are known."""
-    detail: Text | UnsetType
-
-    @classmethod
-    def of(cls, facts: kinds.KindRead) -> KindReadResult:
-        return cls.filled(facts, resource=facts.resource.full_name, count=facts.count if facts.known else None)
-
-
-class Metadata(Printed):
-    """Which tool, which cluster, how old, what was read, and the options as given."""
-
-    tool_version: Text
-    cluster: ClusterResult
-    source: Source
-    observed_at: Moment
-    """When the facts were read, UTC."""
-    kinds_read: tuple[KindReadResult, ...]
-    options: dict[str, Any]
-    """The options as given on the command line."""
-    notes: Texts | UnsetType
-    """What the reader wants the user to know."""
-
-
-def metadata(cluster: Cluster, view: Any) -> Metadata:
-    """`view` has the `options` and the `tool_version`."""
-    return Metadata.filled(
-        cluster,
-        cluster=cluster.identity,
-        kinds_read=sorted(cluster.reads, key=lambda read: read.resource.full_name),
-        options={key: view.options[key] for key in sorted(view.options)},
-        tool_version=view.tool_version,
-        notes=cluster.notes or None,
-    )
-
-
-class CommandResult(KindResult):
-    """Of a command about one cluster: its metadata are those of the facts, if nothing else is given."""
-
-    metadata: Metadata
-
-    @classmethod
-    def filled(cls: type[_P], *facts: Any, **given: object) -> _P:
-        first = given.get("metadata") or metadata(facts[0].cluster, facts[0])
-        return super().filled(*facts, **{**given, "metadata": first})
-
-
-# The first line on stderr: which cluster, whose account, and how old the data is.
-
-
-UNKNOWN = "unknown"
-NO_CLUSTER = "manifests alone, no cluster was read"
-
-_SKEW = timedelta(seconds=2)
-"""Clocks may differ by this much before an age from the future is called one."""
-
-
-def named(who: Identity) -> tuple[tuple[str, str], ...]:
-    """What a cluster is known by, each with its word; "" for what could not be told."""
-    told = (("context", who.context), ("cluster", who.cluster), ("account", who.account), ("region", who.region))
-    return tuple((word, f"{name} (unverified)" if word in who.unverified else name) for word, name in told)
-
-
-def called(cluster: Cluster) -> str:
-    """As a title has it."""
-    who, nothing = cluster.identity, "manifests" if cluster.source is Source.FILE else "an unknown cluster"
-    return who.cluster or who.context or nothing
-
-
-def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> str:
-    """``context prod-eu · cluster shop · account 111122223333 · region eu-west-1 · live, read 2s ago``.
-
-    One line without its end. What could not be told is called unknown.
-    """
-    look = look or Look()
-    if cluster.source is Source.FILE:
-        return NO_CLUSTER
-    parts = [f"{word} {value or UNKNOWN}" for word, value in named(cluster.identity)]
-    dot = " | " if look.ascii else " · "
-    return dot.join(shown(part, look) for part in [*parts, data_age(cluster, now)])
-
-
-def origin(cluster: Cluster, tool_version: str) -> str:
-    """Which cluster, by what data, by which tool, on one line."""
-    who = cluster.identity
-    names = [f"{word} {value or UNKNOWN}" for word, value in (*named(who), ("server", who.server_version))]
-    source = f"{cluster.source.value} data of {rfc3339(cluster.observed_at)}"
-    return " · ".join((*names, source, f"kubectl eksdoc {tool_version}"))
-
-
-def is_production(who: Identity, pattern: str) -> bool:
-    """Whether the context or the cluster is called like `pattern`, a regular expression; "" is like none."""
-    wanted = re.compile(pattern, re.IGNORECASE) if pattern else None
-    return wanted is not None and any(name and wanted.search(name) for name in (who.context, who.cluster))
-
-
-def data_age(cluster: Cluster, now: datetime) -> str:
-    """Where the data came from and how old it is at `now`."""
-    passed = between(cluster.observed_at, now)
-    moment = rfc3339(cluster.observed_at)
-    if cluster.observed_at == NO_TIME:
-        return "snapshot without a time"
-    if cluster.source is Source.DEMO:
-        return f"demo cluster, fixed at {moment}"
-    if passed < -_SKEW:
-        ahead = duration(-passed.total_seconds())
-        what = "live, read at" if cluster.source is Source.LIVE else "snapshot of"
-        return f"{what} {moment} ({ahead} ahead of this machine's clock)"
-    if cluster.source is Source.LIVE:
-        return f"live, read {age(passed)} ago"
-    return f"snapshot of {moment} ({age(passed)} ago)"

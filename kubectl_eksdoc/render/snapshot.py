@@ -15,8 +15,9 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import how_to
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.report import Head, Line, Lines, Points, Report, Section, Table
-from kubectl_eksdoc.render.result import CommandResult, Count, Meta, Positive, Printed, Text, metadata
+from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
 from kubectl_eksdoc.render.tables import Column, Row
 from kubectl_eksdoc.render.text import rfc3339
 

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input
 
-from kubectl_eksdoc.render.result import is_production
+from kubectl_eksdoc.render.identity import is_production
 from kubectl_eksdoc.render.text import Look, Tone, shown
 from kubectl_eksdoc.tui import keymap, words
 from kubectl_eksdoc.tui.keymap import KEYS, TYPED_AFTER, ScreenPage, ScreenPlace, foot

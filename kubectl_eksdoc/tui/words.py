@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.result import data_age, named
+from kubectl_eksdoc.render.identity import data_age, named
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, duration, shown
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.reading import ScreenReads, brief

@@ -19,8 +19,8 @@ from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.findings import Code, Remedy, Status, Subject, When
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.render.drain.report import DrainReport
+from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.markdown import block, code, escape, table
-from kubectl_eksdoc.render.result import identity_line
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import Look
 from tests.builders import NOW, a_node, a_pod

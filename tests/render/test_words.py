@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.cluster import NO_TIME, Identity, Source
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.render.drain.findings import grouped
 from kubectl_eksdoc.render.drain.verdict import verdict
-from kubectl_eksdoc.render.result import identity_line
+from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.text import (
     Look,
     age,

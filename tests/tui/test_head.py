@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.render.result import is_production
+from kubectl_eksdoc.render.identity import is_production
 from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.words import FittingText, dropped, fitted

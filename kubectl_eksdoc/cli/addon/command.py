@@ -7,15 +7,14 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options, values
-from kubectl_eksdoc.cli.addon import applying as apply_options
-from kubectl_eksdoc.cli.addon import reading
-from kubectl_eksdoc.cli.addon.following import forecast
+from kubectl_eksdoc.cli.addon import apply_options, reading
+from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.model.baseline import ADDON_DIFF
+from kubectl_eksdoc.model.documents import ADDON_DIFF
 
 _ABOUT = """\
 Predict what the update of an EKS add-on changes: each field of its live objects that another client has set, what

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.cli import exits, opening, rights
-from kubectl_eksdoc.cli.addon import applying
-from kubectl_eksdoc.cli.addon.following import is_unsure
+from kubectl_eksdoc.cli.addon import apply_options
+from kubectl_eksdoc.cli.addon.forecast import is_unsure
 from kubectl_eksdoc.cli.addon.request import NAME, addon_named
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, refused_beside, since_from
 from kubectl_eksdoc.cli.parser import Parser
@@ -81,7 +81,7 @@ def _look_back(args: argparse.Namespace, words: Sequence[str]) -> _Request:
             f"{flags} beside --after, which looks back on an update that has happened",
             "Ask for one of them at a time.",
         )
-    applying.apply_from(args)  # what belongs to it alone is of no use here
+    apply_options.apply_from(args)  # what belongs to it alone is of no use here
     addon = addon_named(args, words)
     if args.all and args.update:
         raise UsageError("--update ID is of one add-on, and --all names every one")

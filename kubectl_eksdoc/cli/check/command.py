@@ -242,7 +242,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     from kubectl_eksdoc.check.registry import known_codes
     from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.host.suppressions import read_suppressions
-    from kubectl_eksdoc.model import baseline
+    from kubectl_eksdoc.model import documents
     from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.check.report import CheckReport
 
@@ -256,7 +256,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
     if fleet is not None:
-        passed = MemberFlags(NAME, baseline.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
+        passed = MemberFlags(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)

@@ -281,7 +281,7 @@ def earlier(
     """
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
     from kubectl_eksdoc.check.against import as_earlier
-    from kubectl_eksdoc.model.baseline import UPGRADE_CHECK
+    from kubectl_eksdoc.model.documents import UPGRADE_CHECK
 
     def made(source: SourceChoice) -> SavedResult:
         if STDIN in request.files:
@@ -344,7 +344,7 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     from kubectl_eksdoc.model.connection import CommandTarget
     from kubectl_eksdoc.model.findings import Code, Severity
     from kubectl_eksdoc.render.check.report import CheckReport
-    from kubectl_eksdoc.render.result import identity_line
+    from kubectl_eksdoc.render.identity import identity_line
 
     code = Code.of("api-in-manifest")
     options, begin = request.options, request.since_version

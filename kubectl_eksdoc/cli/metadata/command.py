@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
-from kubectl_eksdoc.cli.metadata import fixing as fix_options
+from kubectl_eksdoc.cli.metadata import fix_options
 from kubectl_eksdoc.cli.metadata import probing as probe_options
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.probing import probing
@@ -22,7 +22,7 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
-from kubectl_eksdoc.model.baseline import IMDS_PROBE
+from kubectl_eksdoc.model.documents import IMDS_PROBE
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:

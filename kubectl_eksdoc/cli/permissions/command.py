@@ -352,8 +352,8 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Cluster, Source
     from kubectl_eksdoc.permissions import held
+    from kubectl_eksdoc.render.identity import identity_line
     from kubectl_eksdoc.render.permissions.report import HeldReport
-    from kubectl_eksdoc.render.result import identity_line
 
     options = request.options
     HeldReport.check(options.output)

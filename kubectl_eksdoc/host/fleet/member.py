@@ -18,8 +18,8 @@ from typing import IO, Any, NoReturn
 
 from kubectl_eksdoc.host import endings
 from kubectl_eksdoc.model.api_objects import Doc, at, text_at
-from kubectl_eksdoc.model.baseline import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.documents import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
 from kubectl_eksdoc.model.quantities import in_words

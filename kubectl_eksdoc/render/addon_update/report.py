@@ -24,20 +24,10 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon.update import BLANK, as_json, named, sections, update_addon, way_out
 from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.report import Head, Line, Report, Section, Table
 from kubectl_eksdoc.render.report import Lines as ReportLines
-from kubectl_eksdoc.render.result import (
-    UNSET,
-    CommandResult,
-    Count,
-    FindingResult,
-    Lines,
-    ObjectResult,
-    Printed,
-    Text,
-    UnsetType,
-    metadata,
-)
+from kubectl_eksdoc.render.result import UNSET, Count, FindingResult, Lines, ObjectResult, Printed, Text, UnsetType
 from kubectl_eksdoc.render.result import Lines as OthersLines
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined

@@ -12,9 +12,9 @@ from kubectl_eksdoc.check.checklist import steps
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.check.verdict import GateOf, because, gates, in_short
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
     Code,
-    CommandResult,
     Count,
     FindingResult,
     Lines,
@@ -27,7 +27,6 @@ from kubectl_eksdoc.render.result import (
     Text,
     Texts,
     UnsetType,
-    metadata,
 )
 from kubectl_eksdoc.render.since.result import SinceResult
 

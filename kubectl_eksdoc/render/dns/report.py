@@ -16,20 +16,9 @@ from kubectl_eksdoc.kubernetes.keeping import printed_corefile
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Points, Report, ReportFigure, Section, Table
-from kubectl_eksdoc.render.result import (
-    LEFT_OUT,
-    CommandResult,
-    Count,
-    FindingResult,
-    Meta,
-    Moment,
-    Printed,
-    Text,
-    Texts,
-    UnsetType,
-    metadata,
-)
+from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap
 

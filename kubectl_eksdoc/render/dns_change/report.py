@@ -24,9 +24,10 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResult
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
 from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table
-from kubectl_eksdoc.render.result import CommandResult, Count, FindingResult, Printed, Text, metadata
+from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text
 from kubectl_eksdoc.render.result import Lines as OthersLines
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined

@@ -15,6 +15,7 @@ from kubectl_eksdoc.render.drain.findings import Group, by_when, evidence, group
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.timeline import colour, over_the_drain
 from kubectl_eksdoc.render.drain.verdict import blocker_count, course, left_by_verdict, new_names, ordered_by, verdict
+from kubectl_eksdoc.render.identity import called
 from kubectl_eksdoc.render.pages import (
     STYLE,
     TONES,
@@ -32,7 +33,6 @@ from kubectl_eksdoc.render.pages import (
     put,
     table,
 )
-from kubectl_eksdoc.render.result import called
 from kubectl_eksdoc.render.tables import SIGNS, Column, Drawn
 from kubectl_eksdoc.render.text import Look, counted, listing
 

@@ -11,8 +11,9 @@ from kubectl_eksdoc.fleet import FleetPlan, Row, SharedFinding, Standing
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
+from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.report import Foot, Head, Line, Lines, Points, Report, Section, Table
-from kubectl_eksdoc.render.result import ClusterResult, Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import SIGNS, Cell, Column, Drawn, Title
 from kubectl_eksdoc.render.tables import Row as Cells
 from kubectl_eksdoc.render.text import Tone, counted

@@ -19,20 +19,10 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Code as CodeName
-from kubectl_eksdoc.render.result import (
-    CommandResult,
-    Count,
-    FindingResult,
-    Lines,
-    Printed,
-    SubjectResult,
-    Text,
-    Texts,
-    UnsetType,
-    metadata,
-)
+from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, SubjectResult, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
 from kubectl_eksdoc.render.text import Tone, counted, joined
 

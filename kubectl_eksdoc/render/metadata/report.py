@@ -22,20 +22,11 @@ from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.probes import owner_of
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import causes, causes_title, matters, nodes_table, to_choose
 from kubectl_eksdoc.render.metadata_fix.report import FixChoice
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table
-from kubectl_eksdoc.render.result import (
-    CommandResult,
-    FindingResult,
-    Meta,
-    Positive,
-    Printed,
-    SubjectResult,
-    Text,
-    Texts,
-    UnsetType,
-)
+from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, SubjectResult, Text, Texts, UnsetType
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.result import SinceResult
 from kubectl_eksdoc.render.text import counted

@@ -15,8 +15,9 @@ from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
-from kubectl_eksdoc.render.result import CommandResult, Count, Meta, Positive, Printed, Text, Texts, metadata
+from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 

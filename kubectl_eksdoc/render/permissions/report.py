@@ -21,6 +21,7 @@ from kubectl_eksdoc.permissions import (
     WantedPermissions,
     objects,
 )
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.report import (
     PLAIN,
     Backend,
@@ -34,7 +35,7 @@ from kubectl_eksdoc.render.report import (
     Section,
     Table,
 )
-from kubectl_eksdoc.render.result import CommandResult, Meta, Printed, Text, Texts, UnsetType, metadata
+from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import Tone, counted, joined

@@ -14,6 +14,7 @@ from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.run.account import WAITED_S
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.drain import rows as handoffs
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.plan import NextStep
@@ -36,7 +37,7 @@ from kubectl_eksdoc.render.record.rows import (
     recorded,
 )
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section
-from kubectl_eksdoc.render.result import CommandResult, Count, Difference, FindingResult, Printed, Seconds, Text, Texts
+from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
 from kubectl_eksdoc.render.tables import Title

@@ -38,7 +38,7 @@ def test_it_fits_the_terminal_but_for_commands(columns: int) -> None:
     for argv in (ALL, ("--set", "lameduck=30s"), ("--place", "on-demand"), ("--place", "any")):
         text = shown(*argv, columns=columns)
         wide = [line for line in text.splitlines() if len(line) > columns]
-        assert all(line.lstrip().startswith(("aws eks", "kubectl")) for line in wide), wide
+        assert all(line.lstrip().startswith(("aws eks", "kubectl", "printf")) for line in wide), wide
 
 
 def test_the_page_says_what_where_and_how_back() -> None:

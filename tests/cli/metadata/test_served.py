@@ -149,7 +149,7 @@ REFUSED = (
     (("--hops", "65"), "EC2 takes 1 to 64"),
     (("--hops", "0"), "0"),
     (("--accept-unknown", "imds-pods-posible"), "did you mean imds-pods-possible"),
-    (("-o", "markdown"), "no output format"),
+    (("-o", "html"), "no output format"),
 )
 
 

@@ -29,6 +29,7 @@ from kubectl_eksdoc.render.check.page.shown import (
     unknown,
 )
 from kubectl_eksdoc.render.drain.rows import NONE
+from kubectl_eksdoc.render.identity import called
 from kubectl_eksdoc.render.pages import STYLE as COMMON
 from kubectl_eksdoc.render.pages import (
     Html,
@@ -45,7 +46,6 @@ from kubectl_eksdoc.render.pages import (
     put,
     table,
 )
-from kubectl_eksdoc.render.result import called
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.text import Look, Tone, counted, rfc3339

@@ -1,0 +1,111 @@
+"""The flags of ``addon-diff --apply``: how it is confirmed, what it sends, how long it is followed."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import options, values
+from kubectl_eksdoc.cli.confirming import CHANGES
+from kubectl_eksdoc.errors import UsageError
+
+if TYPE_CHECKING:  # help must not pay for codes
+    from kubectl_eksdoc.model.findings import Code
+
+WATCH_FOR_S = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """`expect` None: no number of changes was named. `accepted`: codes of what may be unknown. `resume`: the id of an
+    update that was sent before, "" for a new one; `undo`: of one that this update reverts."""
+
+    dry: bool = False
+    as_asked: bool = False
+    yes: bool = False
+    expect: int | None = None
+    accepted: tuple[str, ...] = ()
+    watch_s: float = WATCH_FOR_S
+    resume: str = ""
+    undo: str = ""
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Apply")
+    group.add_argument(
+        "--apply",
+        action="switch",
+        default=False,
+        help="start the update in EKS, follow it, and compare the result with the prediction",
+    )
+    group.add_argument(
+        "--as-asked",
+        action="switch",
+        default=False,
+        help="send only the values that you give (default: proposed values, which keep what other clients have set)",
+    )
+    options.add_confirmation(group, CHANGES, "exactly N fields are predicted to change")
+    options.add_accepted(group, _codes, "add-ons", "typed confirmation")
+    group.add_argument(
+        "--watch-for",
+        type=values.some_seconds,
+        default=WATCH_FOR_S,
+        metavar="TIME",
+        help="stop following after this time; the update continues in EKS "
+        f"(default: {values.duration_text(WATCH_FOR_S)})",
+    )
+    group.add_argument(
+        "--resume",
+        metavar="ID",
+        default="",
+        help="follow an update that was started earlier, from its journal on this machine; changes nothing",
+    )
+    options.add_dry_run(group, "show the request and the rollback, and send nothing")
+
+
+def _codes() -> tuple[Code, ...]:
+    from kubectl_eksdoc.model.findings import Code
+
+    return Code.of_area("addon")
+
+
+_LOOKS = ("each_step", "since_when", "strict", "manifest", "chart", "explain_conflict")
+
+
+def apply_from(args: argparse.Namespace) -> Apply | None:
+    """None: nothing is to be carried out.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    dry: str = args.dry
+    found = Apply(
+        dry != "none",
+        args.as_asked,
+        args.yes,
+        args.expect_changes,
+        args.accept_unknown,
+        args.watch_for,
+        args.resume,
+    )
+    if not args.apply:
+        if found != Apply():
+            raise UsageError("flags that carry an update out are given without --apply", "Add --apply if you mean it.")
+        return None
+    if dry == "server":
+        raise UsageError(
+            "EKS has no dry run of an update, so there is no --dry-run=server",
+            "--dry-run shows what would be sent, and what it would change.",
+        )
+    if args.all:
+        raise UsageError("--apply is of one add-on, and --all names every one", "Name the add-on.")
+    if args.tf_plan is not None:
+        raise UsageError("--tf-plan only looks: Terraform applies what a plan asks for", "Leave one of them away.")
+    for flag in (f"--{name.replace('_', '-')}" for name in _LOOKS if getattr(args, name)):
+        raise UsageError(f"{flag} only looks, and --apply carries out", "Look first, and then apply one step.")
+    if args.as_asked and args.configuration_values is not None:
+        raise UsageError("--as-asked sends no values, and --configuration-values gives some", "Give one of them.")
+    if args.resume and (found.dry or args.yes or args.to or args.configuration_values is not None or args.as_asked):
+        raise UsageError("--resume follows an update as it was requested: it takes no flags of a new one")
+    return found

@@ -1,0 +1,95 @@
+"""The flags of ``imds-probe --apply``: which fix, how it is confirmed, how long it is followed."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from kubectl_eksdoc.cli import options, values
+from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags
+from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
+from kubectl_eksdoc.errors import UsageError
+
+WATCH_FOR_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class FixRequest:
+    """`name` is "" with `resume` or `undo`, the id of a fix that was begun before. `dry`: ``none``, ``client``
+    or ``server``."""
+
+    name: str
+    dry: str
+    given: ConfirmationFlags
+    watch_s: float
+    resume: str = ""
+    undo: str = ""
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Apply a fix (--active verifies it from pods)")
+    group.add_argument(
+        "--apply", action="switch", default=False, help="apply the fix that --fix names and verify the result"
+    )
+    group.add_argument(
+        "--fix",
+        metavar="NAME",
+        default="",
+        help="fix to apply: instance-options, node-class or template-version, as listed without --apply",
+    )
+    group.add_argument(
+        "--watch-for",
+        type=values.some_seconds,
+        default=WATCH_FOR_S,
+        metavar="TIME",
+        help="stop following after this time; a node group update continues in EKS "
+        f"(default: {values.duration_text(WATCH_FOR_S)})",
+    )
+    group.add_argument(
+        "--resume",
+        metavar="ID",
+        default="",
+        help="resume an interrupted fix from its journal on this machine; completed steps are not repeated",
+    )
+    group.add_argument(
+        "--undo",
+        metavar="ID",
+        default="",
+        help="revert what a fix changed, from its journal on this machine; later changes by other clients are kept",
+    )
+    group = parser.add_argument_group("Confirmation and dry run")
+    options.add_confirmation(group, NODES, "exactly N nodes are tested, changed or replaced")
+    options.add_dry_run(group, "show what would be done", "ask EC2 or the API server whether it would accept it")
+
+
+def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest | None:
+    """None: nothing is to be carried out.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    found = FixRequest(args.fix, args.dry, options.given_from(args, NODES), args.watch_for, args.resume, args.undo)
+    if not args.apply:
+        if (found.name, found.watch_s, found.resume, found.undo) != ("", WATCH_FOR_S, "", ""):
+            raise UsageError("flags that carry a fix out are given without --apply", "Add --apply if you mean it.")
+        return None
+    given = [
+        flag for flag, value in (("--fix", found.name), ("--resume", found.resume), ("--undo", found.undo)) if value
+    ]
+    if not given:
+        hint = "imds-probe without --apply tells which there are."
+        raise UsageError("--apply wants one fix: --fix NAME", hint)
+    if len(given) > 1:
+        raise UsageError(f"--apply does one thing: {' and '.join(given)} do not go together", "Leave one of them away.")
+    if found.undo and (args.active or request.nodes or request.groups):
+        raise UsageError("--undo reverts a fix as it was carried out: no other nodes, and no --active")
+    if args.active and found.name == "node-class":
+        raise UsageError(
+            "--active proves a fix on nodes that run, and after node-class Karpenter makes others",
+            "Leave --active away, and probe once the new nodes are there: imds-probe --active.",
+        )
+    if request.pod:
+        raise UsageError("--apply is of nodes, and a pod is named", "Name its node, or its group: --nodegroup NAME.")
+    if found.resume and (found.dry != "none" or request.nodes or request.groups):
+        raise UsageError("--resume continues a fix as it was started: no other nodes, and no dry run")
+    return found
