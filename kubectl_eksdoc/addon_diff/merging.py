@@ -118,3 +118,8 @@ def _leaves(path: Path, values: Doc) -> Iterator[Leaf]:
             yield from _leaves((*path, key), value)
         else:
             yield Leaf((*path, key), value)
+
+
+def same_value(one: object, other: object) -> bool:
+    """Of JSON: true is not 1, though Python holds them equal."""
+    return type(one) is type(other) and bool(one == other)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.cli import opening as looks
+from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -47,6 +46,13 @@ def check_live(source: SourceChoice, dry: bool, practise: str = "") -> None:
     )
 
 
+def applying_to(source: SourceChoice, options: GlobalOptions, session: ClusterSession) -> tuple[str, ...]:
+    """The words that lead a command with --apply to the same cluster; of the demo nothing can be changed."""
+    if source.demo:
+        return ("--demo", "--dry-run")
+    return opening.with_aws(source, options, session.cluster.identity.context)
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A change as one observation of the cluster shows it. `same`: what must not be another when it is sent. `refused`:
@@ -73,7 +79,7 @@ def confirmed(
         Drifted: something is not as it was when it was shown.
     """
     proposal = propose(session)
-    looks.show(proposal.report, options, around)
+    opening.show(proposal.report, options, around)
     if proposal.refused is not None:
         why, code = proposal.refused
         around.note(why)
@@ -95,7 +101,7 @@ def identity(session: ClusterSession) -> tuple[object, str]:
 
 def as_data(report: Report, options: GlobalOptions, around: CommandContext) -> str:
     """Nothing on stdout for whoever reads a table: it was shown on stderr."""
-    return looks.answered(report, options, around) if options.output in ("json", "yaml") else ""
+    return opening.answered(report, options, around) if options.output in ("json", "yaml") else ""
 
 
 def new_journal(around: CommandContext) -> ChangeJournalFile:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 
-from kubectl_eksdoc.cli import opening as looks
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         ChangesReport.check(options.output)
         keeping = around.edges.keeping("", "", around.environ)
         report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
-        return CommandAnswer(looks.answered(report, options, around))
+        return CommandAnswer(opening.answered(report, options, around))
     if len(words) != 2 or words[0] not in VERBS:
         raise UsageError(f"{' '.join(words)!r} is neither resume ID nor undo ID", "Without them: the list of changes.")
     verb, ident = words

@@ -206,7 +206,6 @@ def over_fleet(
         EksdocError: which clusters they are cannot be told.
         KeyboardInterrupt: it was told to end; so was whatever was begun for it.
     """
-    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.flows.fleet import ask_fleet
     from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.fleet.report import FleetReport
@@ -214,7 +213,7 @@ def over_fleet(
 
     FleetReport.check(options.output)
     members = _members(choice, options)
-    aside = looks.decide(options, around.stderr, around.environ)
+    aside = opening.decide(options, around.stderr, around.environ)
     around.note(aside.signs(_first_line(choice, passed, len(members))))
     asking = around.open_members(partial(passed.words, options), passed.kind, dict(around.environ), choice.timeout_s)
     with ProgressLine(around.stderr) as progress, fleet.told_to_end() as told:
@@ -228,7 +227,7 @@ def over_fleet(
             Severity.INFO if least is None else least,
         )
     report = FleetReport(plan, passed.command, {**passed.given, **choice.given})
-    return CommandAnswer(looks.answered(report, options, around), plan.exit_code)
+    return CommandAnswer(opening.answered(report, options, around), plan.exit_code)
 
 
 def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:

@@ -14,8 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import applying, exits
-from kubectl_eksdoc.cli import opening as looks
+from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing, as_expected, typed_back
 from kubectl_eksdoc.cli.options import GlobalOptions
@@ -180,7 +179,7 @@ def shown_or_created(ready: InClusterReady, options: GlobalOptions, around: Comm
 
 
 def _shown(ready: InClusterReady, options: GlobalOptions, around: CommandContext, quiet: bool = False) -> CommandAnswer:
-    return CommandAnswer("" if quiet else looks.answered(ready.manifests, options, around), exits.CLEAN)
+    return CommandAnswer("" if quiet else opening.answered(ready.manifests, options, around), exits.CLEAN)
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:

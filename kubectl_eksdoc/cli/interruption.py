@@ -120,8 +120,6 @@ def reached_by(request: _Request, world: opening.WasRead) -> tuple[str, ...]:
 # ``kubectl eksdoc interruption``: its flags, and its answer.
 
 
-COMMAND_NAME = NAME
-
 _ABOUT = """\
 Verify that Karpenter receives interruption events of EC2 (Spot interruptions, scheduled changes), link by link: its
 setting, the SQS queue with its policy and key, the EventBridge rules, the IAM permissions of the controller, and its
@@ -150,7 +148,7 @@ Global flags: kubectl eksdoc options
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``interruption``."""
     parser = commands.add_parser(
-        COMMAND_NAME,
+        NAME,
         help="verify Karpenter interruption handling (SQS, EventBridge, IAM)",
         usage="%(prog)s [flags]",
         description=_ABOUT,
@@ -200,7 +198,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.interruption.plan import InterruptionOptions
     from kubectl_eksdoc.interruption.read import NEEDS, look_at_interruption
     from kubectl_eksdoc.render.interruption.report import InterruptionReport
@@ -213,12 +210,12 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         wish = InterruptionOptions(request.queue, request.stack, reached_by(request, session))
         plan = look_at_interruption(session, wish, permissions.PROXY.name not in request.without)
     except Forbidden as error:
-        raise rights.explained(error, COMMAND_NAME) from error
+        raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
     if request.printed:
         return _printed(plan, request, around)
     report = InterruptionReport(plan, request.given, session.recognised)
-    return CommandAnswer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))
 
 
 def _printed(plan: InterruptionPlan, request: _Request, around: CommandContext) -> CommandAnswer:

@@ -16,7 +16,6 @@ from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.surroundings import CommandContext
     from kubectl_eksdoc.model.cluster import Cluster, Identity
     from kubectl_eksdoc.model.findings import Finding, Status
     from kubectl_eksdoc.render.report import Report

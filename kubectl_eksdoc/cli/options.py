@@ -15,7 +15,7 @@ from kubectl_eksdoc.cli.parser import RefusedFlag
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.render.text import Look
+from kubectl_eksdoc.render.text import Look, rfc3339, wrap
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:
@@ -323,7 +323,6 @@ def listed(look: Look) -> str:
     from kubectl_eksdoc.embedded.faults.of_clusters import ONCE_AT_S
     from kubectl_eksdoc.embedded.faults.of_requests import ALL
     from kubectl_eksdoc.render.tables import Column, plain
-    from kubectl_eksdoc.render.text import wrap
 
     columns = [
         Column("FAULT"),
@@ -445,7 +444,6 @@ def made_of(path: str, command: str, make: Callable[[SourceChoice], Made]) -> Ma
 
 def told(beside: Compared | None, around: CommandContext) -> None:
     """On stderr: with what was compared, where nobody has seen the answer that was made of it."""
-    from kubectl_eksdoc.render.text import rfc3339
 
     if beside is not None and is_snapshot(beside.file):
         around.note(f"compared with the snapshot {beside.file} of {rfc3339(beside.observed_at)}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import drain, exits, values
-from kubectl_eksdoc.cli import opening as looks
+from kubectl_eksdoc.cli import drain, exits, opening, values
 from kubectl_eksdoc.cli import options as fault_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -80,7 +79,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
     """
     if fault_options.wants_list(args):
-        look = looks.decide(GlobalOptions.from_args(args), around.stdout, around.environ)
+        look = opening.decide(GlobalOptions.from_args(args), around.stdout, around.environ)
         return CommandAnswer(fault_options.listed(look))
     if args.serve:
         return _serve(args, words, around)
@@ -98,10 +97,10 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
             stage = around.open_stage(request.source, options.connection, progress, faults)
         stops = stops_of(request, around, said.append)
         cluster, rehearsal = rehearse(stage, request.targeting, request.policy, options.identity, stops=stops)
-    looks.identify(cluster, options, around)
+    opening.identify(cluster, options, around)
     tell((*said, *drain.idle(rehearsal.plan)), around)
     asked = request.given | fault_options.as_given(faults)
-    text = looks.answered(RehearsalReport(rehearsal, cluster, asked), options, around)
+    text = opening.answered(RehearsalReport(rehearsal, cluster, asked), options, around)
     return CommandAnswer(text, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
 
 

@@ -9,7 +9,7 @@ from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.cli import opening as looks
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.flags import HONOURED
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
@@ -47,7 +47,7 @@ def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, a
     from kubectl_eksdoc.tui.replay import ShownRun
 
     options = GlobalOptions.from_args(args)
-    look = looks.decide(options, around.stderr, around.environ)
+    look = opening.decide(options, around.stderr, around.environ)
     again = ShownRun(recording, path, ascii=look.ascii, plain=not look.colour, light=light)
     return CommandAnswer("", around.show_again(again))
 

@@ -33,8 +33,7 @@ from kubectl_eksdoc.kubernetes.news import (
     PodsFound,
     RequestAnswered,
 )
-from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model import quantities as versions
+from kubectl_eksdoc.model import kinds, quantities
 from kubectl_eksdoc.model.acts import (
     RESTARTED_AT,
     Act,
@@ -337,12 +336,12 @@ def version_of(observed: Cluster) -> str:
     kubelets = [(node.kubelet, node.kubelet_text) for node in observed.nodes if node.kubelet is not None]
     newest = max(kubelets, key=lambda each: each[0])[1] if kubelets else ""
     said = observed.identity.server_version
-    return whole(said if versions.parse(said) is not None else newest)
+    return whole(said if quantities.parse(said) is not None else newest)
 
 
 def whole(version: str) -> str:
     """With a patch, where only a minor is known: kubectl takes no version without one."""
-    found = versions.parse(version)
+    found = quantities.parse(version)
     return version if found is None or found.patch is not None else f"{found}.0"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.errors import AwsError, ClusterError, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.session.aws import DemoAnswers, open_live
 from kubectl_eksdoc.session.kept import AWS_ANSWERS, CLUSTER_ANSWERS, DemoSnapshot
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
     from kubectl_eksdoc.model.aws.clusters import AwsAccess
-    from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.objects.raw_objects import RawObjects
     from kubectl_eksdoc.snapshot.recording import SnapshotRecorder

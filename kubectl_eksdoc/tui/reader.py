@@ -127,7 +127,6 @@ class Reader:
         """In a thread. Where it cannot be told, nothing is."""
 
         def work() -> None:
-            from kubectl_eksdoc.errors import EksdocError
 
             with suppress(EksdocError):
                 self._post(Denied(self._opening, live.denied(permissions)))
@@ -140,7 +139,6 @@ class Reader:
             self._watcher.close()
 
     def _read(self, known: PlannedCluster | None) -> None:
-        from kubectl_eksdoc.errors import EksdocError
         from kubectl_eksdoc.tui.unreached import headline
 
         live = self._opening.live
@@ -179,7 +177,6 @@ class Reader:
         return HaveRead(self._opening, PlannedCluster(cluster, facts_of(cluster)), differs=True)
 
     def _where(self) -> ClusterAddress | None:
-        from kubectl_eksdoc.errors import EksdocError
 
         try:
             return None if self._opening.live is None else self._opening.live.where()

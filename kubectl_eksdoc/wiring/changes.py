@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.metadata import MARKS
-from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S, sender_of
+from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S, JournalLocation, sender_of
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.changes.placement import PlacingGround
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.placing import ProbeLabels
     from kubectl_eksdoc.model.pods import Pod
     from kubectl_eksdoc.session.ports import ClusterReader
-    from kubectl_eksdoc.wiring.runs import JournalLocation
 
 
 def journal_of(keeping: JournalLocation) -> ChangeJournalFile:

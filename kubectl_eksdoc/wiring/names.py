@@ -13,7 +13,7 @@ from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.model.names import Name, NameKind
-from kubectl_eksdoc.session.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice, namespace_of, open_reader
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.host.cache import KnownNames
@@ -149,7 +149,6 @@ def _read(asked: NameQuery, environ: Mapping[str, str], home: str) -> tuple[Name
         # Nobody sits there whom a credential plugin could ask.
         return single_objects.names_of(asked.connection, asked.kind, asked.namespace, CredentialContext(environ, home))
     from kubectl_eksdoc.model import kinds
-    from kubectl_eksdoc.session.sources import namespace_of, open_reader
 
     namespace = asked.namespace
     if asked.kind is NameKind.PODS and not namespace:

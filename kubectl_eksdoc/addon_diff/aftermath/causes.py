@@ -16,7 +16,7 @@ from kubectl_eksdoc.addon_diff.aftermath.timeline import AT_ONCE, Slot, tags
 from kubectl_eksdoc.addon_diff.expected import config_of
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import Values, rendered
-from kubectl_eksdoc.addon_diff.merging import MISSING, leaves, merged
+from kubectl_eksdoc.addon_diff.merging import MISSING, leaves, merged, same_value
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path, fields_of
 from kubectl_eksdoc.kubernetes.api.structural import Schema
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
@@ -104,14 +104,10 @@ def _came(path: Path, slots: Sequence[Slot], schema: Schema) -> tuple[Slot | Non
     for slot in reversed(slots[:-1]):
         if slot.template is None:
             return None, None
-        if not _same(_value(slot, path, schema), wanted):
+        if not same_value(_value(slot, path, schema), wanted):
             return came, slot
         came = slot
     return came, None
-
-
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
 
 
 def _value(slot: Slot, path: Path, schema: Schema) -> Any:
@@ -188,7 +184,7 @@ def _cause(path: Path, before: Any, after: Any, around: ChangeContext) -> Change
         return _added(path, origin, chart, around)
     if chart is None:
         found = _by_origin(origin, around)
-        if found.cause is Cause.UNKNOWN and around.of_eks and _same(around.manifest.get(path, MISSING), before):
+        if found.cause is Cause.UNKNOWN and around.of_eks and same_value(around.manifest.get(path, MISSING), before):
             return ChangeReason(Cause.VERSION, "it was as the manifest of the version before has it", Confidence.MEDIUM)
         return found
     if chart.cause is Cause.LOST and origin.writer is ValueWriter.SOMEBODY:
@@ -248,8 +244,8 @@ def _by_chart(path: Path, before: Any, around: ChangeContext) -> ChangeReason | 
         return None
     values = {} if isinstance(around.values_before, Unknown) else around.values_before
     plain, made = (_made(around, merged(around.chart, each).values) for each in ({}, values))
-    if path in made and _same(made[path], before):
-        if path in plain and _same(plain[path], before):
+    if path in made and same_value(made[path], before):
+        if path in plain and same_value(plain[path], before):
             return ChangeReason(Cause.VERSION, "it was as the chart of the version before sets it", Confidence.MEDIUM)
         return ChangeReason(
             Cause.LOST, "the configuration values of before had set it, and those of now do not", Confidence.HIGH
@@ -271,7 +267,7 @@ def is_declared(path: Path, after: Any, around: ChangeContext, values: Doc | Unk
     if not config or not any(config[: len(each)] == each for each in said):
         return False
     made = _made(around, values)
-    return path in made and _same(made[path], after)
+    return path in made and same_value(made[path], after)
 
 
 def _made(around: ChangeContext, values: Doc) -> Mapping[Path, Any]:

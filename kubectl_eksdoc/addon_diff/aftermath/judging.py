@@ -19,6 +19,7 @@ from kubectl_eksdoc.addon_diff.aftermath.timeline import UnknownRevision
 from kubectl_eksdoc.addon_diff.exposure import exposed
 from kubectl_eksdoc.addon_diff.fields import AddonField, effect_of, value_of
 from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.addon_diff.merging import same_value
 from kubectl_eksdoc.addon_diff.prediction import Fate, FieldChange, FieldPrediction, Mode
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName, named
@@ -132,7 +133,9 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
     message = f"the update took {calls(change.field)} from {before} to {after}"
     later = (_VALUES,) if keep else (_BY_HAND,) if at_risk else ()
     if change.state is State.GONE:
-        stays = "" if _same(change.live, change.after) else f", and it is {value_of(change.live, change.field)} now"
+        stays = (
+            "" if same_value(change.live, change.after) else f", and it is {value_of(change.live, change.field)} now"
+        )
         patch = (_PATCH,) if _is_patched(found, change.field) else ()
         yield _fails(Code.of("addon-field-lost"), severity, change, f"{message}{stays}", evidence, (*patch, *later))
         return
@@ -181,10 +184,6 @@ def _rank(severity: Severity) -> int:
 
 def _sure(change: ChangedField) -> str:
     return f"confidence: {change.because.sure.value}"
-
-
-def _same(one: object, other: object) -> bool:
-    return type(one) is type(other) and bool(one == other)
 
 
 def _keeps(found: UpdateReview, of: AddonField) -> bool:

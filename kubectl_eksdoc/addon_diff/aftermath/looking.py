@@ -42,6 +42,7 @@ from kubectl_eksdoc.addon_diff.aftermath.timeline import (
 from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.manifests import manifests
+from kubectl_eksdoc.addon_diff.merging import same_value
 from kubectl_eksdoc.addon_diff.plan import Judge, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, differing
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path
@@ -191,7 +192,11 @@ def _changes(
         was, became, is_now = (value_at(doc, path, schema.root) for doc in (before, after, live))
         who = tuple(sorted(name for name, paths in owners if path in paths))
         state = _state(was, became, is_now, who)
-        if state is State.GONE and not _same(is_now, became) and is_declared(path, is_now, around, facts.now.values):
+        if (
+            state is State.GONE
+            and not same_value(is_now, became)
+            and is_declared(path, is_now, around, facts.now.values)
+        ):
             state = State.OTHER
         made.append(
             ChangedField(
@@ -229,13 +234,9 @@ def _owners(live: Doc) -> list[tuple[str, Any]]:
 
 
 def _state(before: Any, after: Any, live: Any, owners: tuple[str, ...]) -> State:
-    if _same(live, before):
+    if same_value(live, before):
         return State.BACK
-    return State.GONE if _same(live, after) or set(owners) <= {EKS.manager} else State.OTHER
-
-
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
+    return State.GONE if same_value(live, after) or set(owners) <= {EKS.manager} else State.OTHER
 
 
 def _rollout(live: Doc, of: ObjectName, pods: Iterable[Pod], newest: str | None) -> TemplateRollout:

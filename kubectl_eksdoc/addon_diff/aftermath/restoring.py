@@ -14,7 +14,7 @@ from typing import Any
 
 from kubectl_eksdoc.addon_diff.aftermath.facts import ChangedField, Recreating
 from kubectl_eksdoc.addon_diff.fields import AddonField, some_of, value_at
-from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.merging import MISSING, same_value
 from kubectl_eksdoc.addon_diff.prediction import differing
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path
@@ -54,7 +54,7 @@ def restoring(live: Doc, wanted: Mapping[Path, Any], schema: Schema) -> Restorin
     done: list[Path] = []
     cannot: list[Path] = []
     for path in sorted(wanted):
-        if _same(value_at(doc, path, schema.root), wanted[path]):
+        if same_value(value_at(doc, path, schema.root), wanted[path]):
             continue
         known = not has_digest(wanted[path])  # of a snapshot it may be a digest, which must never be sent
         longer = _with(patch, path, wanted[path], doc, schema.root) if known else None
@@ -63,7 +63,7 @@ def restoring(live: Doc, wanted: Mapping[Path, Any], schema: Schema) -> Restorin
         if (
             longer is None
             or tried is None
-            or any(not _same(value_at(tried, each, schema.root), wanted[each]) for each in (*done, path))
+            or any(not same_value(value_at(tried, each, schema.root), wanted[each]) for each in (*done, path))
             or any(_entry(each) not in touched for each in differing(doc, tried, schema))
         ):
             cannot.append(path)
@@ -165,10 +165,6 @@ def _said(value: Any, there: Any, place: SchemaPlace) -> Any:
     if isinstance(value, list) and isinstance(there, list) and "merge" in place.strategy and place.merge_key:
         return [*value, {MARK: "replace"}]
     return value
-
-
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
 
 
 # Which pods keep what they got while a field was lost, and must be recreated: as data, each with its source.

@@ -9,9 +9,7 @@ from kubectl_eksdoc.amazon.upgrades.skew import kubelet_skew
 from kubectl_eksdoc.amazon.upgrades.software import CLUSTER_AUTOSCALER
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
 from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.checklist import addons, karpenter
-from kubectl_eksdoc.check.checklist import steps as control_plane
-from kubectl_eksdoc.check.checklist import steps as ending
+from kubectl_eksdoc.check.checklist import addons, karpenter, steps
 from kubectl_eksdoc.check.checklist.karpenter import MINUTES, way_of
 from kubectl_eksdoc.check.checklist.steps import (
     Phase,
@@ -348,14 +346,14 @@ def _all(facts: CheckFacts) -> Iterator[UpgradeStep]:
     now = facts.way.now
     for step in facts.way.steps:
         first = now == facts.way.now
-        yield control_plane.looked_at(facts, step, first)
+        yield steps.looked_at(facts, step, first)
         yield from addons.programs_before(facts, there, now, step)
         yield from addons.before(facts, there, now, step)
         yield from before(facts, now, step)
         if first:
             yield from karpenter.held(facts)
-        yield from control_plane.update(facts, step)
-        yield control_plane.soak(facts, now, step)
+        yield from steps.update(facts, step)
+        yield steps.soak(facts, now, step)
         yield from addons.after(facts, there, step)
         yield from addons.programs_after(facts, there, step)
         now = step
@@ -363,5 +361,5 @@ def _all(facts: CheckFacts) -> Iterator[UpgradeStep]:
         yield from addons.after(facts, there, facts.way.target)
         yield from addons.programs_after(facts, there, facts.way.target)
     yield from after(facts, there)
-    yield from ending.fargate(facts)
-    yield from ending.verified(facts)
+    yield from steps.fargate(facts)
+    yield from steps.verified(facts)

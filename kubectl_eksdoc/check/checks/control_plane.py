@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 
-from kubectl_eksdoc.amazon.upgrades import amis as gotchas
-from kubectl_eksdoc.amazon.upgrades import path, removed_apis
+from kubectl_eksdoc.amazon.upgrades import amis, path, removed_apis
 from kubectl_eksdoc.amazon.upgrades.calendar import (
     EXTRA_A_MONTH,
     Support,
@@ -371,7 +370,7 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
             value=newest or "none",
             command=aws(facts, "eks", "describe-cluster-versions"),
         )
-    for beyond in filter(None, (removed_apis.unread(target), gotchas.unread(target))):
+    for beyond in filter(None, (removed_apis.unread(target), amis.unread(target))):
         yield unknown(Code.of("target-version"), subject, f"what else {in_words(target)} changes", beyond)
 
 

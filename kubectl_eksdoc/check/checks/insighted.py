@@ -13,7 +13,7 @@ from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import ago, aws, day, listed, name_of, number, sourced
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.aws import clusters as told
+from kubectl_eksdoc.model.aws import clusters
 from kubectl_eksdoc.model.aws.clusters import Client, Deprecation, Insight, InsightDetail
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Source as ReadFrom
@@ -56,7 +56,7 @@ def _readiness(facts: CheckFacts, code: Code, status: str, severity: Severity) -
     for each in about:
         if each.status == status:
             yield _finding(facts, code, each, severity)
-        elif code is Code.of("insight-error") and each.status not in (told.PASSING, told.WARNING):
+        elif code is Code.of("insight-error") and each.status not in (clusters.PASSING, clusters.WARNING):
             why = Unknown(each.reason or f"EKS says {each.status or 'nothing'} of it")
             yield unknown(code, _subject(each), "what EKS sees", why)
     if code is Code.of("insight-error") and not isinstance(facts.aws.insights, Unknown):
@@ -71,8 +71,8 @@ def _readiness(facts: CheckFacts, code: Code, status: str, severity: Severity) -
 def _misconfigured(facts: CheckFacts) -> Iterator[Finding]:
     yield from _unknowns(facts, facts.aws.other_insights, Code.of("insight-misconfiguration"), Severity.LOW)
     for each in _seen(facts.aws.other_insights):
-        if each.category == told.MISCONFIGURATION and each.status in (told.ERROR, told.WARNING):
-            severity = Severity.MEDIUM if each.status == told.ERROR else Severity.LOW
+        if each.category == clusters.MISCONFIGURATION and each.status in (clusters.ERROR, clusters.WARNING):
+            severity = Severity.MEDIUM if each.status == clusters.ERROR else Severity.LOW
             yield _finding(facts, Code.of("insight-misconfiguration"), each, severity)
 
 
@@ -209,8 +209,8 @@ def _judge(code: Code, status: str, severity: Severity) -> Callable[[CheckFacts]
 
 _NEEDS = (CheckNeed.INSIGHTS,)
 _BEFORE = Gate.BEFORE_CONTROL_PLANE
-_ERRORS = _judge(Code.of("insight-error"), told.ERROR, Severity.HIGH)
-_WARNINGS = _judge(Code.of("insight-warning"), told.WARNING, Severity.MEDIUM)
+_ERRORS = _judge(Code.of("insight-error"), clusters.ERROR, Severity.HIGH)
+_WARNINGS = _judge(Code.of("insight-warning"), clusters.WARNING, Severity.MEDIUM)
 
 CHECKS = (
     UpgradeCheck((Code.of("insight-error"),), Area.CONTROL_PLANE, _BEFORE, _ERRORS, needs=_NEEDS),

@@ -23,7 +23,7 @@ from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import listed, number
 from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.kubernetes import guards as kube_proxy
+from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
@@ -154,7 +154,7 @@ def _claims(pod: Pod) -> bool:
 
 def _mode(proxy: Doc | Absent | Unknown) -> str:
     """Of what has no such ConfigMap nothing is known: something else may do the work of kube-proxy."""
-    return kube_proxy.mode(kube_proxy.configuration(proxy)) if isinstance(proxy, dict) else ""
+    return guards.mode(guards.configuration(proxy)) if isinstance(proxy, dict) else ""
 
 
 def _blind(concern: ReleaseNoteConcern, there: _There) -> bool:
@@ -184,11 +184,11 @@ def _by_type(concern: ReleaseNoteConcern, there: _There) -> Iterator[str]:
         yield from (f"node {node} is {kind}" for kind, node in there.types.items() if kind.startswith(begin))
 
 
-_PROXY = f"{kube_proxy.CONFIG.namespace}/{kube_proxy.CONFIG.name}"
+_PROXY = f"{guards.CONFIG.namespace}/{guards.CONFIG.name}"
 
 
 def _by_config(concern: ReleaseNoteConcern, there: _There) -> Iterator[str]:
-    if there.proxy == kube_proxy.IPVS:
+    if there.proxy == guards.IPVS:
         yield f"ConfigMap {_PROXY} has mode {there.proxy}"
 
 

@@ -21,7 +21,7 @@ from kubectl_eksdoc.cli.addon import following
 from kubectl_eksdoc.cli.addon.apply_options import WATCH_FOR_S, Apply
 from kubectl_eksdoc.cli.addon.forecast import code
 from kubectl_eksdoc.cli.addon.request import AddonDiffRequest
-from kubectl_eksdoc.cli.applying import Again, Proposal
+from kubectl_eksdoc.cli.applying import Again, Proposal, applying_to
 from kubectl_eksdoc.cli.confirming import Ask, CountedThing, ExpectedCount, as_expected, explained, typed_back
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -108,9 +108,7 @@ class _Asking:
     around: CommandContext
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
-        if self.request.source.demo:
-            return ("--demo", "--dry-run")  # nothing of it can be changed
-        return opening.with_aws(self.request.source, self.request.options, session.cluster.identity.context)
+        return applying_to(self.request.source, self.request.options, session)
 
 
 def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) -> CommandAnswer:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate
 from kubectl_eksdoc.addon_diff.run.expectations import ExpectedUpdate, Health, affected, from_doc, to_doc
@@ -31,10 +30,6 @@ from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
 from kubectl_eksdoc.render.addon_update.report import UpdateReport, head
 from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.wiring.changes import pods_now
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.session.session import ClusterSession
-
 
 _VALUES = ".values-of-before.json"
 

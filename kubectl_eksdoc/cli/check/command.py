@@ -240,7 +240,6 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.check.against import against
     from kubectl_eksdoc.check.registry import known_codes
-    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.model import documents
     from kubectl_eksdoc.model.findings import Severity
@@ -276,7 +275,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     report = CheckReport(plan, request.given, session.recognised, since=beside)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else opening.of(plan.outcome.status)
-    return CommandAnswer(looks.answered(report, options, around), code)
+    return CommandAnswer(opening.answered(report, options, around), code)
 
 
 def _wish(request: CheckRequest, suppressions: tuple[Suppression, ...]) -> CheckWish:

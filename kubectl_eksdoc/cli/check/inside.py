@@ -22,12 +22,12 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.permissions import Permission
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.check.checking import UpgradeCheck
     from kubectl_eksdoc.in_cluster import CronSchedule, Fleet, InClusterCommand
     from kubectl_eksdoc.model.cluster import Identity
-    from kubectl_eksdoc.model.permissions import Permission
     from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
 
 COMMAND = f"check {in_cluster.IN_CLUSTER}"

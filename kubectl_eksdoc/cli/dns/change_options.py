@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli.applying import applying_to
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
 from kubectl_eksdoc.cli.opening import ClusterOptions
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, without_from
@@ -243,18 +244,15 @@ class DnsChangeInvocation:
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
         """The words that lead to the same cluster, of ours."""
-        if self.request.source.demo:
-            return ("--demo", "--dry-run")  # nothing of it can be changed
-        return opening.with_aws(self.request.source, self.request.options, session.cluster.identity.context)
+        return applying_to(self.request.source, self.request.options, session)
 
     def kubectl(self, session: ClusterSession) -> tuple[str, ...]:
         return opening.words(self.request.source, self.request.options, session.cluster.identity.context)
 
 
 def rendered(asking: DnsChangeInvocation, view: DnsChangeReport) -> str:
-    from kubectl_eksdoc.cli import opening as looks
 
-    return looks.answered(view, asking.request.options, asking.around)
+    return opening.answered(view, asking.request.options, asking.around)
 
 
 # What was asked of ``coredns-lameduck``.

@@ -98,7 +98,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
 
         return changing(request, wishes, apply, around)
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
     from kubectl_eksdoc.coredns_lameduck.read import NEEDS, notices, whole_facts
     from kubectl_eksdoc.render.dns.report import LameduckReport
@@ -114,4 +113,4 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
     report = LameduckReport(plan, request.given, session.recognised)
-    return CommandAnswer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))

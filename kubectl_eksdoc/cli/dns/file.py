@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
@@ -11,9 +10,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.model import quantities
-
-if TYPE_CHECKING:  # help must not pay for the grammar
-    from kubectl_eksdoc.model.quantities import Version
+from kubectl_eksdoc.model.quantities import Version
 
 MOST_BYTES = 1 << 20
 """As much as a ConfigMap holds."""
@@ -45,7 +42,6 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandCont
     Raises:
         UsageError: the file or the version cannot be read.
     """
-    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.coredns_lameduck.shutdown import read_corefile
     from kubectl_eksdoc.render.corefile import CorefileReport
 
@@ -57,7 +53,7 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandCont
     read = read_corefile(_text(path), path, _version(args.coredns_version))
     given = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
     return CommandAnswer(
-        looks.answered(CorefileReport(read, given), options, around), opening.code(read.findings, accepted)
+        opening.answered(CorefileReport(read, given), options, around), opening.code(read.findings, accepted)
     )
 
 

@@ -44,7 +44,6 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.baseline.side import SnapshotOrigin
-    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.imds_probe.fixes.chooser import offered
     from kubectl_eksdoc.imds_probe.plan import against, as_earlier, of_pod
     from kubectl_eksdoc.imds_probe.read import vpc_of
@@ -71,7 +70,7 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
     named = bool(request.groups or request.nodes)
     choices = offered(plan, session.cluster, vpc_of(session), session.profile, named)
     report = ImdsReport(plan, request.given, session.recognised, pod, choices, since=beside)
-    return CommandAnswer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))
 
 
 def answered(

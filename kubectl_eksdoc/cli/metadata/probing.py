@@ -17,13 +17,13 @@ from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.flows.ports import ProbeNamespace
     from kubectl_eksdoc.imds_probe.probing.result import ProbeSettings
     from kubectl_eksdoc.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.kinds import Resource
 
 
 # The flags of ``imds-probe --active``: on which nodes, with which pods, how it is confirmed.

@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.session.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice, namespace_of
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
@@ -115,7 +115,6 @@ def scope(request: ImdsProbeRequest) -> ProbeScope:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.imds_probe.read import ProbeScope
-    from kubectl_eksdoc.session.sources import namespace_of
 
     options = request.options
     named = bool(request.pod or request.workload)

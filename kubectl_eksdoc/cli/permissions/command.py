@@ -24,12 +24,11 @@ from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.journal import is_namespace
-from kubectl_eksdoc.permissions import KINDS, RbacSubject
+from kubectl_eksdoc.model.permissions import OptIn
+from kubectl_eksdoc.permissions import KINDS, LONGEST, RbacSubject, WantedPermissions, held, policies
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.model.permissions import OptIn
-    from kubectl_eksdoc.permissions import WantedPermissions
     from kubectl_eksdoc.render.text import Look
 
 
@@ -312,7 +311,6 @@ def _policy(request: PermissionsRequest, found: WantedPermissions, look: Look, a
     Raises:
         UsageError: AWS is not asked, or it is too long for one policy, or has no such part.
     """
-    from kubectl_eksdoc.permissions import LONGEST, policies
     from kubectl_eksdoc.render.encode import to_json
 
     parts = policies(found.actions, request.place)
@@ -351,7 +349,6 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
     from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Cluster, Source
-    from kubectl_eksdoc.permissions import held
     from kubectl_eksdoc.render.identity import identity_line
     from kubectl_eksdoc.render.permissions.report import HeldReport
 

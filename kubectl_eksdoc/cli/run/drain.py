@@ -25,6 +25,7 @@ from kubectl_eksdoc.cli.run.new_run import (
     PlannedRead,
     carried_out,
     check_others,
+    of_saved,
     read_and_plan,
 )
 from kubectl_eksdoc.cli.streams import ProgressLine, say
@@ -174,7 +175,6 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
             raise UsageError("--plan says which nodes: no others can be named or selected with it")
         if drain.policy_from(args) != DrainPolicy():
             raise UsageError("--plan says what may be done: flags of the plan do not go with it")
-        from kubectl_eksdoc.cli.run.new_run import of_saved
 
         saved = around.read_baseline(args.plan)
         plan = PlanRequest(GlobalOptions.from_args(args), SourceChoice(), *of_saved(saved.options, saved.file))

@@ -9,7 +9,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Protocol
 
-from kubectl_eksdoc.cli import opening as looks
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.streams import is_left, say
 from kubectl_eksdoc.cli.surroundings import CommandContext
@@ -75,11 +75,11 @@ class RunOutput:
         self._run = run
         self._told = told
         self._wanted = wanted
-        self._look = looks.decide(
+        self._look = opening.decide(
             options, around.stderr if self._output == "markdown" else around.stdout, around.environ
         )
         self._width = 0  # of what stands on the terminal's last line
-        self._line_look = looks.decide(options, around.stderr, around.environ)
+        self._line_look = opening.decide(options, around.stderr, around.environ)
         self._terminal = around.stderr.isatty()
         self._stands: RunProgress | None = None
         self._answered = 0  # so many of the user's words to end

@@ -16,7 +16,7 @@ from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation
 from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
-from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, check_others
+from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, RecordedRunOptions, asked_again, check_others
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.drain.run.limits import RunLimits
@@ -34,7 +34,6 @@ from kubectl_eksdoc.session.sources import Progress
 from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.run.new_run import RecordedRunOptions
     from kubectl_eksdoc.drain.run.account import GoOn, RunOver
     from kubectl_eksdoc.drain.run.journal import Journaled
     from kubectl_eksdoc.flows.ports import RunStore
@@ -122,7 +121,6 @@ def asked_of(run: str, journaled: Journaled) -> RecordedRunOptions:
     Raises:
         UsageError: nobody can go on with it.
     """
-    from kubectl_eksdoc.cli.run.new_run import asked_again
 
     if journaled.rolled_back:
         raise UsageError(f"run {run} was rolled back: there is nothing to resume", "Begin a new run.")

@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirming, exits, rights
-from kubectl_eksdoc.cli import opening as looks
+from kubectl_eksdoc.cli import confirming, exits, opening, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
@@ -143,9 +142,9 @@ def _show(rest: RemainingPlan, request: RunRequest, limits: RunLimits, around: C
     from kubectl_eksdoc.drain.run.patience import soak_of
     from kubectl_eksdoc.render.drain.report import DrainReport
 
-    looks.identify(rest.cluster, request.options, around)
+    opening.identify(rest.cluster, request.options, around)
     words = reached_by(request.options, request.namespace, rest.cluster.identity.context)
     soak = soak_of(rest.plan, limits.soak_s)
     report = DrainReport(rest.plan, rest.cluster, {}, reached_by=words, soak=soak, preview=True)
-    looks.show(report, request.options, around)
+    opening.show(report, request.options, around)
     return report

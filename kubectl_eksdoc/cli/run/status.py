@@ -10,8 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, replay, rights
-from kubectl_eksdoc.cli import opening as looks
+from kubectl_eksdoc.cli import exits, opening, replay, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
@@ -66,7 +65,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
         missing = sorted(set(words) - {node.name for node in cluster.nodes})
         if missing:
             raise UsageError(f"there is no node {missing[0]}", "kubectl get nodes lists them.")
-        text = looks.answered(OthersReport(nodes, around.now(), command), options, around)
+        text = opening.answered(OthersReport(nodes, around.now(), command), options, around)
         around.say(text if options.output == "json" else f"{text}\n")
 
     edges = around.edges
@@ -157,10 +156,10 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandCo
             run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
             return _events(of_journal(runs.entries(run.run)), request, around)
         if args.history:
-            return CommandAnswer(looks.answered(_history(runs, request, around), request.options, around))
+            return CommandAnswer(opening.answered(_history(runs, request, around), request.options, around))
         while True:
             view = _view(runs, request, args.watch, beside, around)
-            text = looks.answered(view, request.options, around)
+            text = opening.answered(view, request.options, around)
             ended = view.run is None or view.run.phase == RunPhase.ENDED.value
             if not args.watch or ended:
                 return CommandAnswer(text)
@@ -258,7 +257,7 @@ def _events(told: RunReplay | None, request: RunRequest, around: CommandContext)
         raise UsageError(f"events have no output format {output!r}", "choose table or json")
     if told is None:
         return CommandAnswer("")
-    look = looks.decide(request.options, around.stdout, around.environ)
+    look = opening.decide(request.options, around.stdout, around.environ)
     for said in told.dropped:
         around.note(f"note: not taken into account: {said}")
     timed = ((told.began_at + timedelta(seconds=moment.at_s), moment) for moment in told.moments)

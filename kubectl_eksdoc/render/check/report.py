@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
+from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings, TableOutline
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Status, Suppression
 from kubectl_eksdoc.render.check import verdict
@@ -42,7 +42,6 @@ if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no ste
     from kubectl_eksdoc.baseline.changes import ResultComparison
     from kubectl_eksdoc.check.changed import RecentChanges
     from kubectl_eksdoc.check.checklist.steps import UpgradeStep
-    from kubectl_eksdoc.check.plan import TableOutline
 
 
 @dataclass(frozen=True, slots=True)

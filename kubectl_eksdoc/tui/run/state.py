@@ -9,14 +9,13 @@ from enum import Enum
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kubectl_eksdoc.drain.run.chronicle import RunHistory
+from kubectl_eksdoc.drain.run.chronicle import PlannedNode, RunHistory
 from kubectl_eksdoc.drain.run.standing import PodWaits, RunProgress
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.render.text import Tone, counted
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-    from kubectl_eksdoc.drain.run.chronicle import PlannedNode
     from kubectl_eksdoc.drain.run.moments import RunMoment
     from kubectl_eksdoc.flows.run.running import DryRunResult
     from kubectl_eksdoc.model.journal import RunSummary
