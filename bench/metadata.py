@@ -31,7 +31,7 @@ GROUPS = 12
 
 
 class Account:
-    """An `aws.asking.Aws` in which every group has a launch template of its own. Mutable: `asked` counts."""
+    """An `aws.asking.AwsClient` in which every group has a launch template of its own. Mutable: `asked` counts."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()

@@ -12,8 +12,6 @@ from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Statu
 from kubectl_eksdoc.model.placing import PodStand
 from kubectl_eksdoc.model.pods import Pod
 
-# The finding that something which short-lived pods of ours needed is still there.
-
 
 def left_finding(code: Code, owner: str, namespace: str, left: Sequence[str], not_removed: str) -> Finding:
     """`left`: names of pods; `not_removed`: why their owner could not be removed, "" if it was."""

@@ -19,7 +19,7 @@ _FIELD = re.compile(r"([A-Z]\w*(?:\.[\w.-]+)? [\w.:-]+) - ((?:\.[\w/~.-]+|\[[^\]
 
 
 def fields_in(message: str) -> tuple[str, ...]:
-    """As `LiveField` prints them, in their order: ``DaemonSet.apps aws-node - .spec.…``."""
+    """As `AddonField` prints them, in their order: ``DaemonSet.apps aws-node - .spec.…``."""
     plain = message.replace("\\n", "\n").replace('\\"', '"')
     return tuple(dict.fromkeys(f"{each[1]} - {each[2].rstrip('.')}" for each in _FIELD.finditer(plain)))
 

@@ -16,12 +16,6 @@ from typing import Any
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.aws.clusters import partition_of
 
-# What policy documents say to one request, as far as they are understood here: never more.
-#
-# Sources: the IAM user guide (policy grammar; evaluation logic: an explicit Deny, then an Allow, else no), SQS's and
-# KMS's developer guides on resource policies. A condition, a principal or a variable that is not understood may or may
-# not match: the answer is UNKNOWN then, unless it does not matter.
-
 
 class PolicyDecision(Enum):
     """Of a request. NOTHING is a refusal, too: nothing allows it."""

@@ -12,10 +12,6 @@ from kubectl_eksdoc.amazon.iam import IamMatch
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.quantities import Version
 
-# Whether a rule of EventBridge matches every event of a kind. Source: EventBridge's user guide, event patterns: each
-# field of a pattern must fit, by any of its values; a field that the pattern does not name may be anything.
-
-
 _OF_KIND = ("source", "detail-type")
 
 

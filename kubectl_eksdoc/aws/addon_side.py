@@ -128,7 +128,7 @@ def addon_side(of: VerifiedCluster, name: str, wish: str | None) -> AddonSide:
         AwsMissing: it is no add-on of the cluster.
         AwsDenied: it may not be described.
         UsageError: the version that is meant cannot be told.
-        AwsError: as `Aws.ask`.
+        AwsError: as `AwsClient.ask`.
     """
     answers = dict(at_once(("addon", "versions"), lambda what: _asked(of, name, what)))
     addon, offered = installed(of, name, answers["addon"]), answers["versions"]
@@ -247,7 +247,7 @@ def addon_past(of: VerifiedCluster, name: str, update: str) -> AddonPast:
     Raises:
         AwsMissing: it is no add-on of the cluster, or no update of it.
         AwsDenied: it may not be described.
-        AwsError: as `Aws.ask`.
+        AwsError: as `AwsClient.ask`.
     """
     told = dict(at_once(("addon", "history"), lambda what: _addon_past_asked(of, name, what)))
     addon, history = installed(of, name, told["addon"]), told["history"]

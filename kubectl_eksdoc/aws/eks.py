@@ -170,7 +170,7 @@ def _update(of: VerifiedCluster, what: Mapping[str, str], ident: str) -> EksAddo
 def begin_update(of: VerifiedCluster, call: UpdateCall) -> EksAddonUpdate:
     """
     Raises:
-        AwsDenied, AwsMissing, AwsThrottled, AwsRefused, AwsError: as `Aws.ask`.
+        AwsDenied, AwsMissing, AwsThrottled, AwsRefused, AwsError: as `AwsClient.ask`.
     """
     wanted = {
         "clusterName": of.cluster.name,

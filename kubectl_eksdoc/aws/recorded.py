@@ -51,8 +51,8 @@ class RecordedOf:
 
 
 class Recorder:
-    """An `asking.Aws` that keeps what another one answers, refusals of one question included, and asks nothing twice
-    that was answered. `kept`: what of an answer may be written down. Mutable."""
+    """An `asking.AwsClient` that keeps what another one answers, refusals of one question included, and asks nothing
+    twice that was answered. `kept`: what of an answer may be written down. Mutable."""
 
     def __init__(self, aws: AwsClient, kept: Callable[[AwsOperation, Json], Json] = lambda _, answer: answer) -> None:
         self._aws = aws
@@ -77,7 +77,7 @@ class Recorder:
         return len(self._kept)
 
     def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
-        """As `asking.Aws.ask`."""
+        """As `asking.AwsClient.ask`."""
         key = _key(question, parameters)
         if key in self._answers:
             return deepcopy(self._answers[key])
@@ -108,7 +108,7 @@ class Recorder:
 
 
 class Recorded:
-    """An `asking.Aws` that answers from what a `Recorder` wrote."""
+    """An `asking.AwsClient` that answers from what a `Recorder` wrote."""
 
     def __init__(self, written: bytes, where: str = "the snapshot") -> None:
         """
@@ -131,7 +131,7 @@ class Recorded:
             raise SnapshotError(f"{where} holds no answers of AWS that can be read: {error!r}") from error
 
     def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
-        """As `asking.Aws.ask`."""
+        """As `asking.AwsClient.ask`."""
         call = self._answers.get(_key(question, parameters))
         if call is None:
             raise AwsDenied(f"{self._where} does not hold the answer of {question.service}:{question.operation}")

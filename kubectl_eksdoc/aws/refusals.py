@@ -215,7 +215,7 @@ _LONGEST = 300
 
 
 class LiveAws:
-    """An `asking.Aws`. Mutable: `calls` counts what was sent, by ``eks:DescribeAddon``; a page is a call."""
+    """An `asking.AwsClient`. Mutable: `calls` counts what was sent, by ``eks:DescribeAddon``; a page is a call."""
 
     def __init__(
         self,
@@ -261,7 +261,7 @@ class LiveAws:
         return f"{sum(count for _, count in calls)} calls of AWS{f': {each}' if each else ''}"
 
     def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> Json:
-        """As `asking.Aws.ask`."""
+        """As `asking.AwsClient.ask`."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:

@@ -110,7 +110,7 @@ class InsightRefresh:
     def begin(self) -> Refresh:
         """
         Raises:
-            AwsError: as `Aws.ask`.
+            AwsError: as `AwsClient.ask`.
         """
         return answered(self._of.aws, questions.REFRESH_INSIGHTS, self._whose, _refresh)
 

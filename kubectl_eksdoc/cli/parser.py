@@ -228,6 +228,3 @@ def unknown_flag(word: str, parser: Parser) -> UsageError:
         return UsageError(f"--demo is no flag of {parser.prog!r}: it needs a cluster", DRAIN_THE_DEMO)
     hint = f"More: {parser.prog} --help, {' '.join(parser.prog.split()[:2])} options"
     return UsageError(f"{name} is no flag of {parser.prog!r}{maybe(name, parser.long_flags())}", hint)
-
-
-# ``kubectl eksdoc options``: the global flags, kept out of each command's help as kubectl does.

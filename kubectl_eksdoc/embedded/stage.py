@@ -1,4 +1,5 @@
-"""The simulated cluster as a `flows.ports.Stage`: a drain is tried on it, in virtual time and this thread."""
+"""The simulated cluster as a `flows.ports.SimulatedCluster`: a drain is tried on it, in virtual time and this
+thread."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ def changes_folder(environ: Mapping[str, str], home: str) -> Path:
 
 
 class ChangeJournalFile:
-    """A `changes.engine.Journal`. Mutable: it holds a file, which is made with the first entry."""
+    """A `changes.engine._Journal`. Mutable: it holds a file, which is made with the first entry."""
 
     def __init__(self, folder: Path, ident: str) -> None:
         self._folder = folder
@@ -284,7 +284,7 @@ class ChangeJournalFile:
         self.path = folder / f"{ident}{ENDING}"
 
     def write(self, entry: Doc) -> None:
-        """As `changes.engine.Journal.write`."""
+        """As `changes.engine._Journal.write`."""
         if self._file is None:
             self._file = LineFile(self._folder, f"{self.id}{ENDING}")
         self._file.add(json.dumps({"v": FORMAT, **entry}, ensure_ascii=True, separators=(",", ":")) + "\n")

@@ -49,7 +49,7 @@ class ApiSigns:
         self._read: dict[Resource, KindUsage] = {}
 
     def requested(self) -> tuple[str, ...] | Unknown:
-        """As `ApiTold.requested`.
+        """As `ApiUsage.requested`.
 
         Raises:
             Unauthorized, Unreachable: nothing more can be asked.

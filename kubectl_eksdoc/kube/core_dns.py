@@ -142,7 +142,7 @@ _HASTY = RetryPolicy(tries=2, tries_to_connect=2)
 
 
 class ResolverPods:
-    """A `coredns_lameduck.read.Resolvers`. Mutable: it holds a connection."""
+    """A `coredns_lameduck.read._Resolvers`. Mutable: it holds a connection."""
 
     def __init__(
         self,
@@ -158,15 +158,15 @@ class ResolverPods:
         self._transport = Transport(connect(connection, around or of_this_process()), patience)
 
     def pods(self) -> tuple[Pod, ...] | Unknown:
-        """As `coredns_lameduck.read.Resolvers.pods`."""
+        """As `coredns_lameduck.read._Resolvers.pods`."""
         return self._listed()
 
     def metrics(self, pods: Collection[str], port: int) -> Mapping[str, str | Absent | Unknown]:
-        """As `coredns_lameduck.read.Resolvers.metrics`."""
+        """As `coredns_lameduck.read._Resolvers.metrics`."""
         return self._each(pods, lambda path: (f"{path}:{port}/proxy/metrics", {}), GET_PROXY)
 
     def logs(self, pods: Collection[str], since_s: int) -> Mapping[str, str | Absent | Unknown]:
-        """As `coredns_lameduck.read.Resolvers.logs`."""
+        """As `coredns_lameduck.read._Resolvers.logs`."""
         most = self._most_bytes
         query = {"container": CONTAINER, "sinceSeconds": str(max(1, since_s)), "limitBytes": str(most)}
         found = self._each(pods, lambda path: (f"{path}/log", query), GET_LOG)

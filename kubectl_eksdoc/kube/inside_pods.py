@@ -40,7 +40,7 @@ _HASTY = RetryPolicy(tries=2, tries_to_connect=2)
 
 
 class LivePodReader:
-    """A `session.ports.InsidePods`. Mutable: it holds a connection."""
+    """A `session.ports.PodReader`. Mutable: it holds a connection."""
 
     def __init__(
         self, connection: Connection, around: CredentialContext | None = None, patience: RetryPolicy = _HASTY
@@ -49,11 +49,11 @@ class LivePodReader:
         self._transport = Transport(connect(connection, around or of_this_process()), patience)
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        """As `session.ports.InsidePods.containers`."""
+        """As `session.ports.PodReader.containers`."""
         return {pod: found() for pod, found in zip(pods, in_order(self._pod, pods, _AT_ONCE), strict=True)}
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
-        """As `session.ports.InsidePods.logs`."""
+        """As `session.ports.PodReader.logs`."""
         return {log: found() for log, found in zip(asked, in_order(self._log, asked, _AT_ONCE), strict=True)}
 
     def close(self) -> None:
@@ -111,7 +111,7 @@ _LOG_TRIES = 3
 
 
 class LiveProbeNamespace:
-    """A `flows.ports.ProbeGround`. Mutable: it holds a connection."""
+    """A `flows.ports.ProbeNamespace`. Mutable: it holds a connection."""
 
     def __init__(
         self,
@@ -130,14 +130,14 @@ class LiveProbeNamespace:
         self._owners, self._pods = f"{root}/configmaps", f"{root}/pods"
 
     def pod_security(self) -> str | Unknown:
-        """As `flows.ports.ProbeGround.pod_security`."""
+        """As `flows.ports.ProbeNamespace.pod_security`."""
         sent = self._server.asked("GET", f"/api/v1/namespaces/{self._namespace}")
         if not sent.ok:
             return self._server.unknown(sent, "get namespaces")
         return str((at(sent.doc, "metadata", "labels") or {}).get(ENFORCED, ""))
 
     def owners(self) -> tuple[ProbeOwner, ...] | Unknown:
-        """As `flows.ports.ProbeGround.owners`."""
+        """As `flows.ports.ProbeNamespace.owners`."""
         sent = self._server.asked("GET", self._owners, {"labelSelector": self._marks.label})
         if not sent.ok:
             return self._server.unknown(sent, "list configmaps")
@@ -150,17 +150,17 @@ class LiveProbeNamespace:
         return ProbeOwner(probe, str(meta["name"]), str(meta.get("uid") or ""), age_s)
 
     def make_owner(self, doc: Doc, dry: bool = False) -> ProbeOwner | NotMade:
-        """As `flows.ports.ProbeGround.make_owner`."""
+        """As `flows.ports.ProbeNamespace.make_owner`."""
         made = self._server.changed("POST", self._owners, "create configmaps", doc, dry=dry)
         return made if isinstance(made, NotMade) else self._owner(made.doc, made.date)
 
     def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
-        """As `flows.ports.ProbeGround.make_pod`."""
+        """As `flows.ports.ProbeNamespace.make_pod`."""
         made = self._server.changed("POST", self._pods, "create pods", doc, dry=dry)
         return made if isinstance(made, NotMade) else None
 
     def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
-        """As `flows.ports.ProbeGround.stands`."""
+        """As `flows.ports.ProbeNamespace.stands`."""
         sent = self._server.once(self._pods, {"labelSelector": f"{self._marks.label}={probe}"})
         if not sent.ok:
             return self._server.unknown(sent, "list pods")
@@ -168,7 +168,7 @@ class LiveProbeNamespace:
         return {stand.name: stand for stand in found}
 
     def log(self, pod: str) -> str | Unknown:
-        """As `flows.ports.ProbeGround.log`."""
+        """As `flows.ports.ProbeNamespace.log`."""
         query = {"container": self._marks.container, "limitBytes": str(self._marks.log_bytes)}
         try:
             answer = self._transport.get(f"{self._pods}/{pod}/log", query, right=GET_PROBE_LOG, of_text=True)
@@ -179,7 +179,7 @@ class LiveProbeNamespace:
         return answer.body.decode("utf-8", "replace")
 
     def remove(self, owner: ProbeOwner) -> Unknown | None:
-        """As `flows.ports.ProbeGround.remove`."""
+        """As `flows.ports.ProbeNamespace.remove`."""
         body: Doc = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
         if owner.uid:
             body["preconditions"] = {"uid": owner.uid}

@@ -359,13 +359,13 @@ _OWNER = re.compile(r'conflict with "([^"]*)"')
 
 
 class AppliedMaps:
-    """A `changes.dns_change.ConfigMaps`. Mutable: it holds connections."""
+    """A `changes.dns_change._ConfigMaps`. Mutable: it holds connections."""
 
     def __init__(self, sender: ApiWriter) -> None:
         self._sender = sender
 
     def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> AppliedObject | Conflicting:
-        """As `changes.dns_change.ConfigMaps.apply`."""
+        """As `changes.dns_change._ConfigMaps.apply`."""
         namespace, name = str(at(doc, "metadata", "namespace")), str(at(doc, "metadata", "name"))
         query = {**MANAGER, "force": str(force).lower(), **({"dryRun": "All"} if dry else {})}
         path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"

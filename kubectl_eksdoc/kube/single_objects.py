@@ -31,14 +31,14 @@ READ = {resource.kind: resource for resource in kinds.SINGLE}
 
 
 class SingleObjects:
-    """A `session.ports.Objects`. Mutable: it holds a connection."""
+    """A `session.ports.ObjectReader`. Mutable: it holds a connection."""
 
     def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._transport = Transport(connect(connection, around or of_this_process()))
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        """As `session.ports.Objects.one`."""
+        """As `session.ports.ObjectReader.one`."""
         resource = READ[of.kind]
         right = f"{VERB} {resource.full_name}"
         try:

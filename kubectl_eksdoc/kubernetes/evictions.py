@@ -1,7 +1,7 @@
 """The eviction endpoint as a pure function: what the API server answers and does.
 
 Source: pkg/registry/core/pod/storage/eviction.go (EvictionREST.Create, canIgnorePDB, checkAndDecrement),
-Kubernetes v1.36. What belongs to the request (names, preconditions, conflicts) is in `eviction_requests`.
+Kubernetes v1.36. What belongs to the request (names, preconditions, conflicts) is in the second half.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SEVERAL_BUDGETS = "This pod has more than one PodDisruptionBudget, which the evi
 
 
 class EvictionCause(str, Enum):
-    """What decided. `PASSES`: no refusal stands behind it."""
+    """What decided."""
 
     NOT_GUARDED = "not-guarded"  # no budget selects the pod
     PHASE = "phase"  # Pending, Succeeded, Failed: budgets are not read

@@ -98,6 +98,3 @@ class Baseline:
     read: frozenset[str]
     uids: frozenset[str] = frozenset()
     promise: ReadPlan | None = None
-
-
-# The picture of a cluster that is kept for the next time: what a list of nodes needs, and nothing that is secret.

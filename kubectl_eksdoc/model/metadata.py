@@ -14,10 +14,6 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions, SaidOptions
 from kubectl_eksdoc.model.placing import ProbeLabels
 
-# What is done so that pods reach the instance metadata service: effects as data, each with what was there before.
-#
-# Tokens stay as they are: IMDSv1 is never allowed for the sake of a pod.
-
 
 @dataclass(frozen=True, slots=True)
 class SetOptions:

@@ -218,16 +218,13 @@ def event(doc: Doc) -> ReportedEvent | None:
     return ReportedEvent(when, reason, subject, message, doc.get("type") == "Warning", count)
 
 
-# Single objects, and lists of a few kinds, out of all that a reader reads: what was asked for is kept as it is.
-
-
 _OF_KARPENTER = ("ConfigMap", "Deployment", "ServiceAccount")
 
 
 class HeldObjects(Keeper):
-    """A `session.ports.Objects` and a `session.ports.Histories` over what a reader has read into it. Mutable. `where`:
-    ``the snapshot x``; `lists` are kept as a whole, in the namespaces of the objects that are `wanted`. `karpenter`:
-    what may be of its installation is kept, too; its name is known only after a first look."""
+    """A `session.ports.ObjectReader` and a `session.ports.Histories` over what a reader has read into it. Mutable.
+    `where`: ``the snapshot x``; `lists` are kept as a whole, in the namespaces of the objects that are `wanted`.
+    `karpenter`: what may be of its installation is kept, too; its name is known only after a first look."""
 
     def __init__(
         self, wanted: Collection[ObjectName], where: str, lists: Collection[Resource] = (), karpenter: bool = False
@@ -264,7 +261,7 @@ class HeldObjects(Keeper):
                 self._kept[of] = whole
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        """As `session.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
+        """As `session.ports.ObjectReader.one`; of a kind without any object of the namespace nothing is known."""
         found = self._kept.get(of)
         if found is not None:
             return found
@@ -284,14 +281,14 @@ class HeldObjects(Keeper):
 
 
 class HeldPods:
-    """A `session.ports.InsidePods`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
+    """A `session.ports.PodReader`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
 
     def __init__(self, read: Callable[[RawObjects], object], where: str) -> None:
         self._read = read
         self._where = where
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        """As `session.ports.InsidePods.containers`."""
+        """As `session.ports.PodReader.containers`."""
         wanted = _Wanted(pods)
         try:
             if pods:
@@ -301,7 +298,7 @@ class HeldPods:
         return {pod: self._containers(pod, wanted.kept.get(pod)) for pod in pods}
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, Unknown]:
-        """As `session.ports.InsidePods.logs`."""
+        """As `session.ports.PodReader.logs`."""
         return dict.fromkeys(asked, Unknown(f"{self._where} holds no logs"))
 
     def _containers(self, pod: str, raw: bytes | None) -> tuple[Container, ...] | Absent | Unknown:

@@ -25,7 +25,7 @@ Containers = Callable[[Collection[str]], Mapping[str, "tuple[Container, ...] | A
 
 
 class HeldAnswers:
-    """A `session.ports.Beside`. `where`: ``the snapshot x``; `containers`: of pods, which are in its lists."""
+    """A `session.ports.ExtraReader`. `where`: ``the snapshot x``; `containers`: of pods, which are in its lists."""
 
     def __init__(self, answers: ClusterAnswers, where: str, containers: Containers) -> None:
         self._answers = answers
@@ -166,7 +166,7 @@ class HeldApis(Keeper):
         self._metrics = tuple(line for line in metrics.splitlines() if METRIC in line and not line.startswith("#"))
 
     def requested(self) -> tuple[str, ...] | Unknown:
-        """As `ApiTold.requested`; a dump of objects never has it."""
+        """As `ApiUsage.requested`; a dump of objects never has it."""
         if self._metrics is None:
             return Unknown(f"{self._where} holds nothing of what the API server has counted")
         return self._metrics

@@ -11,8 +11,6 @@ from kubectl_eksdoc.model.pods import Asks, Branch, Calls, Probe, RoleBy, Volume
 from kubectl_eksdoc.model.workloads import NO_HOST_FILES, HostFiles
 from kubectl_eksdoc.objects.structs import MOST, NO_RAW, InternedTexts, Lean, RawCache, RawError, placed
 
-# What of their node's files pod templates mount: their hostPaths, and which sockets their containers name.
-
 
 class HostPath(Lean):
     path: str | None = None

@@ -87,7 +87,7 @@ def demo(scene: str = "") -> VerifiedCluster:
 
 
 class DemoAnswers:
-    """The `Aws` of the built-in cluster, as a scene has it."""
+    """The `AwsClient` of the built-in cluster, as a scene has it."""
 
     def __init__(self, scene: str = "") -> None:
         self._scene = scene
@@ -101,7 +101,7 @@ class DemoAnswers:
         return AwsAccess(who.cluster, who.region, "demo", account=who.account, server=account()["endpoint"])
 
     def ask(self, question: AwsOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """As `aws.asking.Aws.ask`."""
+        """As `aws.asking.AwsClient.ask`."""
         from kubectl_eksdoc.aws.refusals import refused
         from kubectl_eksdoc.embedded.demo.reader import AwsErrorResponse, ask
 

@@ -203,7 +203,7 @@ def _with_target(pod: Doc, new: Doc, *, counted: bool) -> Doc:
     return with_value(pod, ("status", "conditions"), put(at(pod, "status", "conditions") or (), made))
 
 
-# The eviction subresource over the store: the rule is in `rules.eviction_requests`, here is what it reads and writes.
+# The eviction subresource over the store: the rule is in `kubernetes.evictions`, here is what it reads and writes.
 #
 # Source: pkg/registry/core/pod/storage/eviction.go, Kubernetes v1.36.
 

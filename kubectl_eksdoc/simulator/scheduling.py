@@ -1,6 +1,6 @@
 """The scheduler: pods without a node get the best one that every filter allows, or are told why there is none.
 
-The filters are those of `rules.scheduling`, the scores those that decide mostly (`scoring`). Pods that found no place
+The filters are those of `kubernetes.scheduling`, the scores those that decide mostly. Pods that found no place
 are tried again when a node or a pod that is in the way changes (the queue of unschedulable pods).
 """
 

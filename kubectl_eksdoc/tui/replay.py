@@ -101,7 +101,7 @@ _UNKNOWN = {
 
 
 class ReplayedRun:
-    """A `tui.run.state.Live`. Mutable; nobody can wish anything of it any more."""
+    """A `tui.run.state.ActiveRun`. Mutable; nobody can wish anything of it any more."""
 
     kind = RunKind.DRAIN
     view = None

@@ -141,7 +141,7 @@ class FakeObjects:
 
 @dataclass
 class Kept:
-    """A `changes.engine.Journal` in memory; everything in it is JSON. Mutable."""
+    """A `changes.engine._Journal` in memory; everything in it is JSON. Mutable."""
 
     entries: list[Doc] = field(default_factory=list)
 

@@ -24,7 +24,7 @@ RECORDED = RecordedOf(
 
 
 class Scripted:
-    """An `asking.Aws`. Mutable: `asked` is what was asked. An answer that is an error is raised."""
+    """An `asking.AwsClient`. Mutable: `asked` is what was asked. An answer that is an error is raised."""
 
     def __init__(self, answers: Mapping[str, Any]) -> None:
         """By ``eks:DescribeCluster``; a callable is given the parameters."""

@@ -147,7 +147,7 @@ def a_class(hop_limit: int) -> Doc:
 
 @dataclass
 class Kept:
-    """A `changes.engine.Journal` in memory; `full`: after so many entries nothing more is kept. Mutable."""
+    """A `changes.engine._Journal` in memory; `full`: after so many entries nothing more is kept. Mutable."""
 
     entries: list[Doc] = field(default_factory=list)
     full: int = 1_000_000

@@ -192,7 +192,7 @@ class World:
 
 
 class Ground:
-    """The world as `flows.ports.ProbeGround`: a pod's stand and CoreDNS's have one name there."""
+    """The world as `flows.ports.ProbeNamespace`: a pod's stand and CoreDNS's have one name there."""
 
     def __init__(self, world: World) -> None:
         self._world = world

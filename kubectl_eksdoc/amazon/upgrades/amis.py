@@ -199,7 +199,7 @@ class ConcernedObjects(str, Enum):
     IMAGE = "image"  # ends of images' repositories
     SOFTWARE = "software"  # a name in `software.SOFTWARE`
     NODE_FLAG = "node flag"  # of the kubelet or the bootstrap script: in user data and AMIs, not in the cluster
-    AMI = "AMI"  # a name of `amis.Family`
+    AMI = "AMI"  # a name of `amis.AmiFamily`
     INSTANCE = "instance type"  # how its name begins
     ANNOTATION = "annotation"  # of pods
     CONFIG = "config"  # ``namespace/ConfigMap``

@@ -34,7 +34,7 @@ class Looking:
     beside: BackgroundReads | None = None
 
     def of(self, what: NameKind | OwnNames, cursor: Cursor, where: str = "") -> Iterable[Name]:
-        """As `candidates.Names.of`."""
+        """As `candidates._Names.of`."""
         if isinstance(what, OwnNames):
             return _OWN[what](self, cursor)
         return self._of_cluster(what, cursor, where)

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.cli.parser import Parser
 
 
-# Commands as words of the command line: ``drain run --surge-singles check addon-diff --apply`` are three.
-
-
 _OWN = "permissions"
 _NAMELESS = "%(prog)s [flags]"
 """The usage of a command that takes no names."""

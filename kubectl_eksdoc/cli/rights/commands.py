@@ -18,9 +18,6 @@ from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.placing import PLACED, RBAC
 from kubectl_eksdoc.model.quantities import Version
 
-# The rights of drains: to plan them, to run them, and to look at runs.
-
-
 _LOST: Mapping[Resource, str] = {
     kinds.PRIORITY_CLASSES: "findings about preemption say priorities as numbers, without their classes",
     kinds.LEASES: "the holder of a leader election is not known, so it may go before its standbys",

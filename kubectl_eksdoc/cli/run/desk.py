@@ -40,8 +40,8 @@ from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation
 
 @dataclass(eq=False)
 class RunController:
-    """A `tui.run.state.Desk`. Mutable. `reach` says how the cluster is reached, when that is asked first; `speed`: so
-    many seconds of it pass in one of ours."""
+    """A `tui.run.state.ScreenRunController`. Mutable. `reach` says how the cluster is reached, when that is asked
+    first; `speed`: so many seconds of it pass in one of ours."""
 
     around: CommandContext
     reach: Callable[[], GlobalOptions]

@@ -2,7 +2,7 @@
 
 Each bound looks at one thing that is scarce and forgets all others: a budget's slots, one node's own pods, the
 nodes that may be under way, the pace of evictions, waves, room. The largest binds; what would relax it is what
-makes the drain faster (see `relaxing`).
+makes the drain faster (see `slow_nodes.relaxations`).
 """
 
 from __future__ import annotations

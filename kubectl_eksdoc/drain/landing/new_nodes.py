@@ -156,7 +156,8 @@ class EmptiestNodes:
 
 
 def fitting(asked: Requests) -> Callable[[NodeOccupancy], bool]:
-    """Whether a node has room for it: `Room.fits` without a step in between, for most pods ask for nothing unusual."""
+    """Whether a node has room for it: `NodeRoom.fits` without a step in between, for most pods ask for nothing
+    unusual."""
     if asked.others:
         return lambda seat: seat.room.fits(asked)
     cpu, memory, ephemeral = asked.cpu, asked.memory, asked.ephemeral

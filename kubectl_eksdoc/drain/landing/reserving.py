@@ -36,7 +36,7 @@ Adds = Callable[[Node, Mapping[str, int]], bool]
 """Whether something adds one more node like this one, when so many like others (by name) come already."""
 
 _Help = tuple[Node | None, bool, str]
-"""Of a pod without a place: the fields of `Homeless` that say what new node takes it."""
+"""Of a pod without a place: the fields of `PodWithoutPlace` that say what new node takes it."""
 
 _NO_HELP: _Help = (None, False, "")
 

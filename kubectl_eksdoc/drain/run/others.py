@@ -1,7 +1,7 @@
 """Drains that somebody else is running: which pods are left on each node, what each waits for, and about how long yet.
 
-A cordoned node, or one with somebody's sign (`rules.foreign_drains`), counts as being drained: the cluster does not say
-who drains it, and kubectl drain leaves no other trace. Runs of this tool leave notes.
+A cordoned node, or one with somebody's sign (`kubernetes.cordon.foreign_drain`), counts as being drained: the cluster
+does not say who drains it, and kubectl drain leaves no other trace. Runs of this tool leave notes.
 """
 
 from __future__ import annotations

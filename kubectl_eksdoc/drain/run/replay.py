@@ -1,4 +1,4 @@
-"""A run as it was written down, to be looked at again; here from its journal, in `retelling` from its events.
+"""A run as it was written down, to be looked at again: from its journal, or from its events.
 
 Both know less than the run did, and different things: what is not in them is said, never guessed.
 """
@@ -36,10 +36,6 @@ from kubectl_eksdoc.model.journal import (
     Verb,
 )
 from kubectl_eksdoc.model.selectors import Selector
-
-# A run as it was written down, to be looked at again; here from its journal, in `retelling` from its events.
-#
-# Both know less than the run did, and different things: what is not in them is said, never guessed.
 
 
 class ReplaySource(Enum):

@@ -114,7 +114,7 @@ WHERE = "the demo"
 
 
 class DemoBeside:
-    """A `session.ports.Beside` over the objects and texts of a scene, which it decodes on request."""
+    """A `session.ports.ExtraReader` over the objects and texts of a scene, which it decodes on request."""
 
     def __init__(self, scene: str) -> None:
         self._scene = scene

@@ -34,12 +34,6 @@ from kubectl_eksdoc.model.acts import (
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.pods import Pod
 
-# Compare and swap: one merge patch of exactly the object that was read, or none.
-#
-# The object's uid and resourceVersion are in the patch, which makes it conditional (409 where somebody wrote
-# meanwhile): what it was decided by is what is changed, whoever else writes at the same time.
-
-
 TRIES = 8
 """So often somebody else may be faster. Kubelets write a node every few seconds at most, controllers their objects only
 while something moves."""
@@ -262,7 +256,7 @@ DRY = {"dryRun": "All"}
 
 
 class DryTrial:
-    """The port `flows.ports.Trial`."""
+    """The port `flows.ports.DryRunField`."""
 
     def __init__(self, sender: ApiWriter) -> None:
         self._sender = sender

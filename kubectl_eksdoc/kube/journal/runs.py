@@ -326,7 +326,7 @@ def gone(maps: ConfigMaps, run: str, name: str) -> JournalError:
     return JournalGone(what, f"{done} The nodes that were changed carry notes of what they were.")
 
 
-# The port `flows.ports.Runs`: all runs of a cluster, as whoever does not lead them sees them.
+# The port `flows.ports.RunStore`: all runs of a cluster, as whoever does not lead them sees them.
 
 
 Told = TypeVar("Told")

@@ -1,7 +1,7 @@
 """VolumeBinding and VolumeZone: a pod can only go where its volumes can (plugins/volumebinding, plugins/volumezone).
 
 Not modelled: whether a claim that waits for its first consumer finds a volume there, a claim that only one pod may
-use (ReadWriteOncePod). How many volumes a node can attach is told in `attach_limits`.
+use (ReadWriteOncePod). Below: how many volumes a node can attach (plugins/nodevolumelimits).
 """
 
 from __future__ import annotations

@@ -17,12 +17,6 @@ from kubectl_eksdoc.simulator.workloads.owning import reference_to
 from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, scaled, wanted
 from kubectl_eksdoc.simulator.workloads.templates import CanonicalTexts, annotations_of, hash_of, labels_of
 
-# How large each ReplicaSet of a Deployment is to be: rolling updates step by step, and scaling in proportion.
-#
-# Source: pkg/controller/deployment/{rolling,sync}.go, pkg/controller/deployment/util/deployment_util.go
-# (ResolveFenceposts, NewRSNewReplicas, GetReplicaSetProportion), Kubernetes v1.36.
-
-
 DESIRED, MAX = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 
 Sizes = list[tuple[StoredItem, int]]

@@ -33,7 +33,7 @@ RESTARTED = dict.fromkeys(range(141, 149), 972)
 
 
 class Passing:
-    """A `Clockwork`: half a second passes at every look, once a watch is being read; so it does on the wall."""
+    """A `TimeDriver`: half a second passes at every look, once a watch is being read; so it does on the wall."""
 
     def __init__(self) -> None:
         self.running = False

@@ -27,7 +27,8 @@ NAME = "demo-shop"
 
 
 class ScriptedLive:
-    """A `tui.run.state.Live`. Mutable: `to` lets virtual time pass. `wishes` and `alone` are what was wished of it."""
+    """A `tui.run.state.ActiveRun`. Mutable: `to` lets virtual time pass. `wishes` and `alone` are what was wished
+    of it."""
 
     def __init__(
         self,
@@ -124,8 +125,8 @@ def outcome_of(drain: Rehearsed, run: str = RUN) -> RunSummaryView:
 
 
 class ScriptedDesk:
-    """A `tui.run.state.Desk`. Mutable: `asked` is what was prepared and `begun` what was begun. `refuses`: preparing
-    fails by that, `fails`: beginning does; `may_answer`: preparing waits for it."""
+    """A `tui.run.state.ScreenRunController`. Mutable: `asked` is what was prepared and `begun` what was begun.
+    `refuses`: preparing fails by that, `fails`: beginning does; `may_answer`: preparing waits for it."""
 
     def __init__(
         self,
