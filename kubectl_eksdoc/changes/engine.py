@@ -158,7 +158,7 @@ def go_on(kind: Kind[R], world: World, past: Past = Past()) -> R:
     """With what was begun before. Raises: as `carry_out`."""
     sent = Sent(past, began_s=world.clock.monotonic())
     sent.left = _all_sent(kind, sent, world)
-    sent.left = _followed(kind, sent, world) or sent.left
+    sent.left = "; ".join(dict.fromkeys(filter(None, (sent.left, _followed(kind, sent, world)))))
     sent.seconds = world.clock.monotonic() - sent.began_s
     result = kind.result(sent)
     world.note({"entry": "ended", "left": result.left, "whole": result.whole, **kind.kept(result)})

@@ -110,7 +110,9 @@ def fix_of(act: Act, token: str, ports: Ports, world: World) -> Kind[FixDone]:
 
 
 def _kept(done: FixDone) -> Doc:
-    return {"parts": [{"what": part.what, "became": part.became.value, "why": part.why} for part in done.parts]}
+    """What is not known was not seen to be carried out."""
+    parts = [{"what": part.what, "became": part.became.value, "why": part.why} for part in done.parts]
+    return {"whole": done.whole and not done.of(Became.UNKNOWN), "parts": parts}
 
 
 def _proved(done: FixDone, nodes: tuple[str, ...], ports: Ports) -> FixDone:
@@ -215,7 +217,10 @@ class _OnClass:
         return True
 
     def result(self, sent: Sent) -> FixDone:
-        part = self._read()
+        try:
+            part = self._read()
+        except ClusterError as error:  # it was changed all the same, and that is reported
+            part = Part(self._what, Became.UNKNOWN, error.message)
         if part.became is Became.AS_BEFORE and self._what in sent.past.taken:
             part = replace(part, became=Became.SET_BACK)
         self._world.tell(str(part))
@@ -318,7 +323,7 @@ class _OnTemplate:
         limit = "as it was before the fix" if act.to else f"hop limit {act.hop_limit}"
         made = Part(f"launch template {act.id} version {self._number}", Became.DONE, limit)
         changed = (act.group,) if part.became in (Became.DONE, Became.PENDING) else ()
-        parts, update, errors = (made, part), self._update, self._errors
+        parts, update, errors = ((made, part) if self._number else (part,)), self._update, self._errors
         done = FixDone(
             act, sent.seconds, parts, sent.left, self._number, update, stage, errors, nodes, names, changed=changed
         )

@@ -13,6 +13,7 @@ from typing import Protocol
 from kubectl_eksdoc.changes.engine import Sent, Step
 from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, EksdocError, Forbidden, UsageError
 from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.placing import NotPlaced, called
@@ -25,8 +26,8 @@ class PlacingGround(Protocol):
         """None: it is there now, or would be. `dry`: the server only says whether it would."""
         ...
 
-    def there(self, doc: Doc) -> Doc | None:
-        """What has its name and kind; None where nothing has, or that cannot be told."""
+    def there(self, doc: Doc) -> Doc | Absent | Unknown:
+        """What has its name and kind."""
         ...
 
     def remove(self, doc: Doc) -> NotPlaced | None:
@@ -63,9 +64,10 @@ def tried(docs: Sequence[Doc], ground: PlacingGround, ours: Callable[[Doc], bool
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """`left`: why not all of it was done, a clause."""
+    """`left`: why not all of it was done, a clause; `there`: what is there by now, a sentence."""
 
     left: str = ""
+    there: str = ""
 
     @property
     def whole(self) -> bool:
@@ -85,10 +87,13 @@ class Placement:
 
     def steps(self, sent: Sent) -> Iterator[Step]:
         for doc in self._docs:
-            yield Step(called(doc), partial(self._now, doc), partial(self._create, doc))
+            half = self._half_way("")
+            yield Step(called(doc), partial(self._now, doc), partial(self._create, doc), drifted=half)
 
     def _now(self, doc: Doc) -> Part:
         part = of_object(doc, self._ground) if self._again else Part(called(doc), Became.AS_BEFORE)
+        if part.became is Became.UNKNOWN:  # it is never written over
+            part = Part(part.what, Became.AS_BEFORE)
         self._there += [part.what] if part.became is Became.DONE else []
         return part
 
@@ -123,7 +128,7 @@ class Placement:
         return True
 
     def result(self, sent: Sent) -> Placed:
-        return Placed(sent.left)
+        return Placed("; ".join(filter(None, (sent.left, *sent.refused.values()))), self._half_way(""))
 
     def kept(self, result: Placed) -> Doc:
         return {}
@@ -152,7 +157,9 @@ class Removal(Placement):
 def of_object(doc: Doc, ground: PlacingGround) -> Part:
     """Whether what has its name is it."""
     found, what = ground.there(doc), called(doc)
-    if found is None:
+    if isinstance(found, Unknown):
+        return Part(what, Became.UNKNOWN, found.why)
+    if isinstance(found, Absent):
         return Part(what, Became.AS_BEFORE)
     labels, now = at(doc, "metadata", "labels") or {}, at(found, "metadata", "labels") or {}
     if labels.items() <= now.items():
@@ -169,7 +176,13 @@ def _refuse(message: str, hint: str, answer: NotPlaced) -> None:
 def _taken(taken: Sequence[Doc], ground: PlacingGround, ours: Callable[[Doc], bool], away: str) -> UsageError:
     names = ", ".join(map(called, taken))
     found = [ground.there(doc) for doc in taken]
-    if all(each is not None and ours(each) for each in found):
+    unread = [each for each in found if isinstance(each, Unknown)]
+    if unread:
+        return UsageError(
+            f"something of the same name is there already, and who made it is unknown: {names}: {unread[0].why}",
+            "Nothing was created, and nothing is written over. Choose another name, or look who made it.",
+        )
+    if all(isinstance(each, dict) and ours(each) for each in found):
         return UsageError(f"it is there already: {names}", f"Nothing was created. Take it away first: {away}")
     return UsageError(
         f"something of the same name is there already that is not of this tool: {names}",

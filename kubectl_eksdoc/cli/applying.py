@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kubectl_eksdoc import __version__
@@ -17,6 +17,7 @@ from kubectl_eksdoc.cli.confirming import ConfirmationFlags
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
+from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -65,20 +66,20 @@ class Proposal:
 
 
 def confirmed(
-    propose: Callable[[ClusterSession], Proposal],
+    proposal: Proposal,
+    same: Callable[[ClusterSession], object],
     session: ClusterSession,
     drifted: str,
     options: GlobalOptions,
     around: CommandContext,
 ) -> ClusterSession | CommandAnswer:
-    """The cluster as it was observed after it was confirmed; an answer where nothing is done. `drifted`: what is said
-    where it is not as it was.
+    """The cluster as it was observed after it was confirmed; an answer where nothing is done. `same`: that of the
+    proposal, by what is read again. `drifted`: what is said where it is not as it was.
 
     Raises:
         UsageError: what was typed is something else.
         Drifted: something is not as it was when it was shown.
     """
-    proposal = propose(session)
     opening.show(proposal.report, options, around)
     if proposal.refused is not None:
         why, code = proposal.refused
@@ -86,7 +87,7 @@ def confirmed(
         return CommandAnswer(as_data(proposal.report, options, around), code)
     proposal.confirm()
     again = session.reobserve()
-    if identity(again) != identity(session) or propose(again).same != proposal.same:
+    if identity(again) != identity(session) or same(again) != proposal.same:
         raise Drifted(
             drifted,
             "Nothing was sent, and nothing was changed. Another client changed something meanwhile: check again.",
@@ -133,8 +134,20 @@ def carried(
 
     around.note(f"change {written.id}, journal {written.path}")
     done = carry_out(kind, {**first, **({"undoes": undoes} if undoes else {})}, world)
+    return _closed(done, undoes, world, around)
+
+
+def continued(kind: Kind[R], saved: SavedChange, world: World, around: CommandContext) -> R:
+    """A change that was begun before. Raises: as `changes.engine.go_on`."""
+    from kubectl_eksdoc.changes.engine import go_on
+
+    return _closed(go_on(kind, world, saved.past), saved.text("undoes"), world, around)
+
+
+def _closed(done: R, undoes: str, world: World, around: CommandContext) -> R:
+    """The change that was reverted learns of it; what was done is told all the same where that cannot be written."""
     if undoes and done.whole:
-        journal(undoes, around).write({"entry": "undone"})
+        replace(world, journal=journal(undoes, around)).note({"entry": "undone"})
     return done
 
 
@@ -145,15 +158,15 @@ def reverted(kind: Kind[R], written: ChangeJournalFile, around: CommandContext) 
     written.write({"entry": "undoing"})
     with world(written, 0.0, around) as edges:
         done = go_on(kind, edges)
-    if done.whole:
-        written.write({"entry": "undone"})
+        if done.whole:
+            edges.note({"entry": "undone"})
     return done
 
 
 def check_context(saved: SavedChange, options: GlobalOptions) -> None:
     """Raises Drifted: it is of another cluster."""
     context = saved.text("cluster", "context")
-    if options.connection.context != context:
+    if (options.connection.context or IN_CLUSTER) != (context or IN_CLUSTER):
         raise Drifted(f"change {saved.id} is of context {context}", "Name that context, or none.")
 
 

@@ -68,6 +68,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         LocalJournalError: this machine has no journal of that change.
         EksdocError: as the command that began it.
     """
+    from kubectl_eksdoc.cli.run.allowed import check_writable
     from kubectl_eksdoc.render.changes import ChangesReport
     from kubectl_eksdoc.wiring.changes import saved_change, saved_changes
 
@@ -78,8 +79,12 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
         return CommandAnswer(opening.answered(report, options, around))
     if len(words) != 2 or words[0] not in VERBS:
-        raise UsageError(f"{' '.join(words)!r} is neither resume ID nor undo ID", "Without them: the list of changes.")
+        raise UsageError(
+            f"{' '.join(words)!r} is neither resume ID nor undo ID",
+            "List the changes and their IDs: kubectl eksdoc changes",
+        )
     verb, ident = words
+    check_writable(around.environ, f"{NAME} {verb}", f"{NAME} alone lists only")
     saved = saved_change(around.edges.keeping(ident, "", around.environ))
     module = _BY_KIND.get(saved.text("kind"))
     if module is None:

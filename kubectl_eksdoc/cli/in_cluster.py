@@ -24,6 +24,7 @@ from kubectl_eksdoc.model.change_journal import PLACEMENT
 from kubectl_eksdoc.model.own_labels import PROGRAM
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.changes.placement import Placed
     from kubectl_eksdoc.in_cluster import InClusterCommand
     from kubectl_eksdoc.render.roles import RoleManifests
 
@@ -168,7 +169,9 @@ def shown_or_created(ready: InClusterReady, options: GlobalOptions, around: Comm
         first = applying.first_line(PLACEMENT, what, written.id, ready.context, around)
         with applying.world(written, 0.0, around) as world:
             begun = {**first, "objects": list(docs), "away": away}
-            applying.carried(Placement(docs, ground, tell, away), begun, world, written, around)
+            done = applying.carried(Placement(docs, ground, tell, away), begun, world, written, around)
+        if not done.whole:
+            return _broken_off(done, around)
     except Forbidden as error:
         from kubectl_eksdoc.cli import rights
 
@@ -176,6 +179,11 @@ def shown_or_created(ready: InClusterReady, options: GlobalOptions, around: Comm
     for line in ready.manifests.rows:
         around.note(line)
     return _shown(ready, options, around, quiet=as_lines)
+
+
+def _broken_off(done: Placed, around: CommandContext) -> CommandAnswer:
+    around.note(f"{done.left}. {done.there}")
+    return CommandAnswer("", exits.STOPPED)
 
 
 def _shown(ready: InClusterReady, options: GlobalOptions, around: CommandContext, quiet: bool = False) -> CommandAnswer:
@@ -191,7 +199,6 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
         UsageError: what was typed is something else.
         Forbidden, ClusterError: the server does not take it.
     """
-    from kubectl_eksdoc.changes.engine import go_on
     from kubectl_eksdoc.changes.placement import Placement, Removal
     from kubectl_eksdoc.wiring.changes import saved_change
 
@@ -210,5 +217,5 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
         done = applying.reverted(Removal(docs, ground, around.note, away), written, around)
     else:
         with applying.world(written, 0.0, around) as world:
-            done = go_on(Placement(docs, ground, around.note, away, again=True), world, saved.past)
-    return CommandAnswer("", exits.CLEAN if done.whole else exits.STOPPED)
+            done = applying.continued(Placement(docs, ground, around.note, away, again=True), saved, world, around)
+    return CommandAnswer("") if done.whole else _broken_off(done, around)

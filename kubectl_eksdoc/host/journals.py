@@ -72,6 +72,8 @@ def for_its_owner(descriptor: int) -> None:
 class LineFile:
     """A file of lines in `folder`, opened to append to: it is made where it is missing, for its owner alone."""
 
+    HINT = "Nothing is done that is not written down first. Make room, or choose another folder with XDG_STATE_HOME."
+
     def __init__(self, folder: Path, name: str, sync: Sync = to_the_disk) -> None:
         """`sync` brings what a descriptor stands for onto the disk.
 
@@ -103,7 +105,7 @@ class LineFile:
             LocalJournalError: they are not, or nobody knows: then nothing can be appended to this file any more.
         """
         if self._broken:
-            raise LocalJournalError(self._broken, _HINT)
+            raise LocalJournalError(self._broken, self.HINT)
         data = text.encode("ascii")
         if self._cut:
             data = b"\n" + data
@@ -139,11 +141,13 @@ class LineFile:
 
     def _failed(self, what: str, error: Exception) -> LocalJournalError:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return LocalJournalError(f"the journal {self.path} cannot be {what}: {why}", _HINT)
+        return LocalJournalError(f"the journal {self.path} cannot be {what}: {why}", self.HINT)
 
 
 class JournalFile(LineFile):
     """One run's file."""
+
+    HINT = f"{LineFile.HINT[:-1]}; the cluster keeps a copy of the journal."
 
     def __init__(self, folder: Path, run: str, sync: Sync = to_the_disk) -> None:
         """Raises LocalJournalError: it cannot be made or opened."""
@@ -162,12 +166,6 @@ class JournalFile(LineFile):
     def entries(self) -> Entries:
         """All that it has. Raises LocalJournalError: it cannot be read."""
         return _read(self.path)
-
-
-_HINT = (
-    "Nothing is done that is not written down first. Make room, or choose another folder with XDG_STATE_HOME; "
-    "the cluster keeps a copy of the journal."
-)
 
 
 EVENTS = ".events"

@@ -18,7 +18,7 @@ from kubectl_eksdoc.kube.pools import asked_before_each_byte
 from kubectl_eksdoc.kube.target import Credential, utc_now
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, text_at
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.permissions import opt_ins_of
 from kubectl_eksdoc.model.placing import OF_KIND, NotMade, NotPlaced
 
@@ -298,10 +298,14 @@ class LiveObjectWriter:
         sent = self._sender.send("POST", _path(doc), query, doc, JSON)
         return None if sent.ok else _not_placed(sent, doc)
 
-    def there(self, doc: Doc) -> Doc | None:
+    def there(self, doc: Doc) -> Doc | Absent | Unknown:
         """As `changes.placement.PlacingGround.there`."""
         sent = self._sender.send("GET", f"{_path(doc)}/{text_at(doc, 'metadata', 'name')}", {}, None)
-        return sent.doc if sent.ok else None
+        if sent.code == 404:
+            return Absent(sent.said)
+        return (
+            sent.doc if sent.ok else Unknown(_not_placed(sent, doc, "get").why, f"get {OF_KIND[doc['kind']].full_name}")
+        )
 
     def remove(self, doc: Doc) -> NotPlaced | None:
         """As `changes.placement.PlacingGround.remove`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import takewhile
 
 from kubectl_eksdoc.model.api_objects import Doc
 
@@ -54,9 +55,9 @@ class Past:
 
 
 def past_of(entries: Iterable[Doc]) -> Past:
-    """By the entries of its journal, in their order."""
+    """By the entries of its journal, in their order. What it was undone by is no part of it."""
     taken, tried, answers = set[str](), set[str](), dict[str, Doc]()
-    for each in entries:
+    for each in takewhile(lambda entry: entry.get("entry") != "undoing", entries):
         what, entry = str(each.get("what", "")), each.get("entry")
         if entry in ("asking", "asked"):
             tried.add(what)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from kubectl_eksdoc.model.change_journal import SavedChange, State
+from kubectl_eksdoc.model.change_journal import TEST_PODS, SavedChange, State
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
 from kubectl_eksdoc.render.result import KindResult, Printed, Text
@@ -59,10 +59,10 @@ def cluster_of(change: SavedChange) -> str:
     return change.text("cluster", "name") or change.text("cluster", "context")
 
 
-def commands(change: SavedChange) -> tuple[str, str]:
-    """What continues it, and what reverts it."""
-    resume, undo = (shell("kubectl", "eksdoc", "changes", verb, change.id) for verb in ("resume", "undo"))
-    return resume, undo
+def commands(change: SavedChange) -> tuple[str, ...]:
+    """What continues it, if it can be continued, and what reverts it."""
+    verbs = ("undo",) if change.text("kind") == TEST_PODS else ("resume", "undo")
+    return tuple(shell("kubectl", "eksdoc", "changes", verb, change.id) for verb in verbs)
 
 
 class _Change(Printed):

@@ -25,6 +25,7 @@ from kubectl_eksdoc.flows.metadata_probe import Cleared
 from kubectl_eksdoc.host.journals import ChangeJournalFile, read_change
 from kubectl_eksdoc.imds_probe.run import class_reverting, from_doc, group_reverting, reverting, to_doc
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflicting, Doc
+from kubectl_eksdoc.model.asked import Absent
 from kubectl_eksdoc.model.change_journal import SavedChange, State
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.placing import NotPlaced
@@ -213,8 +214,8 @@ class Objects:
         self.sent.append(doc["kind"])
         return None
 
-    def there(self, doc: Doc) -> Doc | None:
-        return self.there_now.get(doc["kind"])
+    def there(self, doc: Doc) -> Doc | Absent:
+        return self.there_now.get(doc["kind"], Absent("it is not there"))
 
     def remove(self, doc: Doc) -> NotPlaced | None:
         del self.there_now[doc["kind"]]

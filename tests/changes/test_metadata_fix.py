@@ -8,15 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from kubectl_eksdoc.changes.engine import carry_out
 from kubectl_eksdoc.drain.run.waves import Stage
-from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, Drifted, JournalError, Stopped
+from kubectl_eksdoc.errors import (
+    AwsDenied,
+    AwsError,
+    AwsMissing,
+    AwsRefused,
+    ClusterError,
+    Drifted,
+    JournalError,
+    Stopped,
+)
 from kubectl_eksdoc.imds_probe.run import from_doc, group_reverting, to_doc
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
 from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
-from kubectl_eksdoc.model.change_journal import Became
+from kubectl_eksdoc.model.change_journal import Became, SavedChange, State
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
-from tests.changes.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, a_class, ident, instances
+from tests.changes.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, FakeClasses, a_class, ident, instances
 
 
 class Crash(BaseException):
@@ -376,3 +387,43 @@ def test_what_is_no_act_is_refused() -> None:
 def test_an_endpoint_is_switched_on_with_the_limit() -> None:
     off = replace(ONE, endpoint=False)
     assert SetOptions("n", "i", off, 2).after == TWO
+
+
+def test_a_node_class_that_cannot_be_read_again_was_changed_all_the_same() -> None:
+    class Away(FakeClasses):
+        """Its server is away once it has taken the patch."""
+
+        taken = False
+
+        def one(self, name: str) -> Doc | Absent | Unknown:
+            if self.taken:
+                raise ClusterError("no route to host")
+            return super().one(name)
+
+        def patch(self, name: str, body: Doc, dry: bool = False) -> Doc:
+            found = super().patch(name, body, dry)
+            self.taken = not dry
+            return found
+
+    case = Case(CLASS)
+    case.classes = Away()
+    done = case.done()
+    assert done.lacks and [part.became for part in done.parts] == [Became.UNKNOWN] and "no route" in str(done.parts[0])
+    assert entries(case)[-1] == "ended" and case.journal.entries[-1]["whole"] is False
+
+
+def test_what_is_not_known_is_not_written_down_as_done() -> None:
+    case = Case(instances(2))
+    case.aws.held[ident(1)] = Unknown("you may not", "ec2:DescribeInstances")
+    done = case.done()
+    assert done.lacks and not case.journal.entries[-1]["whole"]
+    told = ({"entry": "begun"}, *case.journal.entries[1:])
+    assert SavedChange("r-1", told).state is State.FAILED
+
+
+def test_a_template_version_that_was_not_made_is_not_said_to_be() -> None:
+    case = Case(TEMPLATE)
+    reads = iter([0])
+    world = replace(case.world(), told=lambda: next(reads, 1))
+    done = carry_out(case.kind(TEMPLATE, "token", world), {}, world)
+    assert done.left == "it was stopped" and not [part for part in done.parts if part.became is Became.DONE]

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from kubectl_eksdoc.changes.engine import World, carry_out
-from kubectl_eksdoc.changes.placement import Placement, tried
+from kubectl_eksdoc.changes.engine import World, carry_out, go_on
+from kubectl_eksdoc.changes.placement import Placed, Placement, Removal, tried
 from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden, Unauthorized, UsageError
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotPlaced
 from tests.addon.updating import Kept, Time
 
@@ -32,11 +33,13 @@ DOCS = (
 
 @dataclass
 class Ground:
-    """`refuses`: by kind, and whether it is a dry run; `holds`: what is there, by kind."""
+    """`refuses`: by kind, and whether it is a dry run; `holds`: what is there, by kind. `keeps`: why one is not
+    deleted, by kind."""
 
     refuses: Callable[[str, bool], NotPlaced | None] = lambda kind, dry: None
-    holds: dict[str, Doc] = field(default_factory=dict)
+    holds: dict[str, Doc | Unknown] = field(default_factory=dict)
     created: list[str] = field(default_factory=list)
+    keeps: dict[str, NotPlaced] = field(default_factory=dict)
 
     def create(self, doc: Doc, dry: bool = False) -> NotPlaced | None:
         refused = self.refuses(doc["kind"], dry)
@@ -44,10 +47,12 @@ class Ground:
             self.created.append(doc["kind"])
         return refused
 
-    def there(self, doc: Doc) -> Doc | None:
-        return self.holds.get(doc["kind"])
+    def there(self, doc: Doc) -> Doc | Absent | Unknown:
+        return self.holds.get(doc["kind"], Absent("it is not there"))
 
     def remove(self, doc: Doc) -> NotPlaced | None:
+        if doc["kind"] in self.keeps:
+            return self.keeps[doc["kind"]]
         self.holds.pop(doc["kind"])
         return None
 
@@ -89,6 +94,45 @@ def test_what_is_there_is_said_to_be_ours_or_not() -> None:
         with pytest.raises(UsageError, match="not of this tool: job.batch/a") as caught:
             tried(DOCS, ground, ours, AWAY)
         assert AWAY not in caught.value.hint
+
+
+def test_of_one_that_cannot_be_read_it_is_not_said_whose_it_is() -> None:
+    taken = NotPlaced("the server answered 409", taken=True)
+    ground = Ground(lambda kind, dry: taken if kind == "Job" else None, {"Job": Unknown("you may not", "get jobs")})
+    with pytest.raises(UsageError, match="who made it is unknown: job.batch/a: you may not"):
+        tried(DOCS, ground, ours, AWAY)
+
+
+def removed(ground: Ground) -> tuple[Placed, list[Doc]]:
+    time, kept = Time(), Kept()
+    world = World(kept, time, time.sleep, lambda: 0, lambda line: None, 0.0)
+    return go_on(Removal(DOCS, ground, lambda line: None, AWAY), world), kept.entries
+
+
+def test_what_was_not_deleted_is_not_undone() -> None:
+    every = {each["kind"]: each for each in DOCS}
+    assert removed(Ground(holds={**every}))[0].whole and removed(Ground())[0].whole
+    done, entries = removed(Ground(holds={**every}, keeps={"Job": NotPlaced("you may not", "delete jobs.batch")}))
+    assert not done.whole and "job.batch/a was not deleted: you may not" in done.left
+    assert entries[-1]["entry"] == "ended" and entries[-1]["whole"] is False
+
+
+def test_what_cannot_be_read_is_not_undone() -> None:
+    """Unknown is no pass."""
+    every = {each["kind"]: each for each in DOCS}
+    ground = Ground(holds={**every, "ClusterRole": Unknown("you may not", "get clusterroles")})
+    done, _ = removed(ground)
+    assert not done.whole and "you may not" in done.left
+    assert list(ground.holds) == ["ClusterRole"], "the others are deleted all the same"
+
+
+def test_told_to_stop_between_two_it_says_what_is_there() -> None:
+    ground, time = Ground(), Time()
+    world = World(Kept(), time, time.sleep, lambda: len(ground.created) // 2, lambda line: None, 0.0)
+    done = carry_out(Placement(DOCS, ground, lambda line: None, AWAY), {}, world)
+    assert not done.whole and done.left == "it was stopped"
+    there = "serviceaccount/a, clusterrole.rbac.authorization.k8s.io/a"
+    assert done.there == f"There is by now: {there}. Take it away: {AWAY}"
 
 
 def test_a_right_that_is_missing_is_named() -> None:

@@ -11,6 +11,7 @@ import pytest
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.host.journals import ChangeJournalFile, changes_folder
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.change_journal import SavedChange, State
 from tests.cli.running import run_cli
 
 JUDGE = jsonschema.Draft202012Validator(schemas.load("Changes"))
@@ -67,3 +68,26 @@ def test_without_any_there_is_nothing_to_say(tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_said(home: dict[str, str], words: tuple[str, ...], code: int, said: str) -> None:
     ran = run_cli("changes", *words, environ=home)
     assert (ran.code, ran.out) == (code, "") and said in ran.err, ran.err
+
+
+def test_where_the_environment_refuses_changes_none_is_continued_or_reverted(home: dict[str, str]) -> None:
+    for verb in ("resume", "undo"):
+        ran = run_cli("changes", verb, "20261120-093000-0001", environ={**home, "EKSDOC_READ_ONLY": "1"})
+        assert ran.code == 2 and "EKSDOC_READ_ONLY is set" in ran.err and "changes alone lists only" in ran.err
+    assert run_cli("changes", environ={**home, "EKSDOC_READ_ONLY": "1"}).code == 0
+
+
+def test_pods_that_are_left_are_only_removed(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    journal = ChangeJournalFile(changes_folder(environ, str(tmp_path)), "20261120-093000-0009")
+    for each in ({**BEGUN, "kind": "test-pods"}, ASKING):
+        journal.write(each)
+    ran = run_cli("changes", environ=environ)
+    assert "changes undo 20261120-093000-0009" in ran.out and "changes resume" not in ran.out
+
+
+def test_what_refuses_an_undo_is_not_said_of_the_change() -> None:
+    """Its steps have the same names."""
+    refused = {"entry": "refused", "what": "update", "why": "you may not"}
+    entries = ({**BEGUN}, ASKING, {"entry": "undoing"}, ASKING, refused)
+    assert SavedChange("x", entries).state is State.OPEN and SavedChange("x", entries).past.tried == {"update"}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.errors import Unauthorized
 from kubectl_eksdoc.kube.sent import JSON, LiveObjectWriter, SentRequest
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotPlaced
 
 JOB = {"kind": "Job", "metadata": {"name": "a", "namespace": "ns"}}
@@ -86,7 +87,10 @@ def test_what_is_there_is_read_by_its_name() -> None:
     server = Server(ApiStatus(200), {"kind": "Job"})
     assert LiveObjectWriter(server).there(JOB) == {"kind": "Job"}  # type: ignore[arg-type]
     assert server.asked == [("GET", "/apis/batch/v1/namespaces/ns/jobs/a", {})]
-    assert LiveObjectWriter(Server(ApiStatus(404))).there(JOB) is None  # type: ignore[arg-type]
+    assert isinstance(LiveObjectWriter(Server(ApiStatus(404))).there(JOB), Absent)  # type: ignore[arg-type]
+    for code in (403, 500):
+        found = LiveObjectWriter(Server(ApiStatus(code, "", "no"))).there(JOB)  # type: ignore[arg-type]
+        assert isinstance(found, Unknown) and "no" in found.why and found.missing == "get jobs.batch"
 
 
 @given(st.integers(100, 599), st.text(max_size=40), st.text(max_size=80))

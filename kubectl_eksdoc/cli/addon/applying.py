@@ -14,7 +14,6 @@ from kubectl_eksdoc.addon_diff.run.expectations import expected_of
 from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, changing, is_nothing, to_acknowledge
 from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
-from kubectl_eksdoc.changes.engine import go_on
 from kubectl_eksdoc.cli import applying as shared
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.addon import following
@@ -145,16 +144,17 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
 
 def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     around, options = asking.around, asking.request.options
+    written, ready = shared.new_journal(around), _prepared(asking, session)
     if asking.apply.undo:
-        shared.saved(asking.apply.undo, (ADDON_UPDATE, DNS_CHANGE), session, around)
-    written = shared.new_journal(around)
-    ready = _prepared(asking, session)
+        undone = shared.saved(asking.apply.undo, (ADDON_UPDATE, DNS_CHANGE), session, around)
+        following.check_not_updated(undone, ready.plan.facts.addon.version)
     report = _report(asking, session, ready, written)
     if asking.apply.dry:
         around.note(ASKS_EKS_NOTHING)
         failing = exits.FAILS if ready.guards else code((ready.plan,))
         return CommandAnswer(opening.answered(report, options, around), failing)
-    found = shared.confirmed(partial(_proposal, asking, written), session, _DRIFTED, options, around)
+    proposal = _proposal(asking, session, ready, report)
+    found = shared.confirmed(proposal, lambda now: _prepared(asking, now).same, session, _DRIFTED, options, around)
     return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, ready, report, written)
 
 
@@ -165,9 +165,8 @@ def _prepared(asking: _Asking, session: ClusterSession) -> PreparedAddonUpdate:
     return prepared(session, side, AddonUpdateRequest(Mode(request.mode), values), asking.apply.as_asked)
 
 
-def _proposal(asking: _Asking, written: ChangeJournalFile, session: ClusterSession) -> Proposal:
-    ready = _prepared(asking, session)
-    report, refused = _report(asking, session, ready, written), None
+def _proposal(asking: _Asking, session: ClusterSession, ready: PreparedAddonUpdate, report: UpdateReport) -> Proposal:
+    refused = None
     if is_nothing(ready.plan):
         refused = "nothing is sent: neither version nor values are others, and nothing would change", exits.CLEAN
     elif ready.guards:
@@ -232,7 +231,8 @@ def _carried_out(
     """
     apply, around = asking.apply, asking.around
     call, expected = following.call_of(ready, written), expected_of(ready.plan, ready.sending.keeps)
-    with following.edges(asking.request, apply.watch_s, session, expected, written, around) as (what, ports, world):
+    with shared.world(written, apply.watch_s, around) as world:
+        what, ports = following.edges(asking.request, session, expected, around)
         update = AddonUpdate(call, what, ports, world, what.before(ports))
         said = report.sent, report.changes, report.back
         first = following.begun(ADDON_UPDATE, update, call, *said, session, written, around)
@@ -251,13 +251,14 @@ def _resumed(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     request, apply, around = asking.request, asking.apply, asking.around
     saved = shared.saved(apply.resume, (ADDON_UPDATE,), session, around)
     following.check_addon(saved, request.addon)
-    with following.again(request, apply.watch_s, saved, session, around) as (update, world):
-        ended = go_on(update, world, saved.past)
+    written = shared.journal(saved.id, around)
+    with shared.world(written, apply.watch_s, around) as world:
+        ended = shared.continued(following.again(request, saved, session, world, around), saved, world, around)
     sent, back = following.sent_before(saved)
     options = request.given | {"apply": True, "resume": saved.id}
     changes = saved.begun.get("changes", 0)
     report = UpdateReport(sent, session.cluster, options, changes=changes, back=back, recognised=session.recognised)
-    return _answer(asking, session, following.with_run(report, shared.journal(saved.id, around)), ended)
+    return _answer(asking, session, following.with_run(report, written), ended)
 
 
 def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ended: AddonUpdateResult) -> CommandAnswer:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -73,15 +71,9 @@ def begun(
     )
 
 
-@contextmanager
 def edges(
-    request: ClusterOptions,
-    watch_s: float,
-    session: ClusterSession,
-    expected: ExpectedUpdate,
-    written: ChangeJournalFile,
-    around: CommandContext,
-) -> Iterator[tuple[Following, Ports, World]]:
+    request: ClusterOptions, session: ClusterSession, expected: ExpectedUpdate, around: CommandContext
+) -> tuple[Following, Ports]:
     """What is followed, and by which edges."""
     ports = Ports(
         AddonUpdates(session.believed, expected.addon),
@@ -89,17 +81,15 @@ def edges(
         lambda: pods_now(lambda: around.open_reader(request.source, request.options.connection, None)),
         lambda arn: session.require(target_group, arn),
     )
-    with applying.world(written, watch_s, around) as world:
-        yield Following(expected, affected(expected.addon, session.cluster)), ports, world
+    return Following(expected, affected(expected.addon, session.cluster)), ports
 
 
 # An update that was sent before.
 
 
-@contextmanager
 def again(
-    request: ClusterOptions, watch_s: float, saved: SavedChange, session: ClusterSession, around: CommandContext
-) -> Iterator[tuple[AddonUpdate, World]]:
+    request: ClusterOptions, saved: SavedChange, session: ClusterSession, world: World, around: CommandContext
+) -> AddonUpdate:
     """
     Raises:
         LocalJournalError: its journal cannot be understood, or it was never sent.
@@ -115,9 +105,7 @@ def again(
             f"update {saved.id} was not started: nothing was sent, and nothing was changed", "Start a new one."
         )
     ident = str(past.answer(UPDATE, "update") or "") or _found_again(saved, expected.addon, session)
-    with edges(request, watch_s, session, expected, applying.journal(saved.id, around), around) as found:
-        following, ports, world = found
-        yield AddonUpdate(ident, following, ports, world, health), world
+    return AddonUpdate(ident, *edges(request, session, expected, around), world, health)
 
 
 def _found_again(saved: SavedChange, addon: str, session: ClusterSession) -> str:
@@ -147,6 +135,16 @@ def sent_before(saved: SavedChange) -> tuple[Sent, WayBackText | str]:
     """What was sent, and its rollback, or why there is none."""
     back = saved.begun.get("wayBack", "")
     return made(Sent, saved.begun["sent"]), back if isinstance(back, str) else made(WayBackText, back)
+
+
+def check_not_updated(saved: SavedChange, version: str) -> None:
+    """Raises Drifted: somebody has updated the add-on since, and an undo would take that back, too."""
+    sent, _ = sent_before(saved)
+    if version not in (sent.before, sent.target):
+        raise Drifted(
+            f"{sent.addon} is at {version}: another client has updated it since change {saved.id} to {sent.target}",
+            f"Nothing was sent. See what an update does: kubectl eksdoc addon-diff {sent.addon} --to {sent.before}",
+        )
 
 
 def undoing(saved: SavedChange, around: CommandContext) -> tuple[str, str, str]:

@@ -21,7 +21,7 @@ from kubectl_eksdoc.changes.dns_change import (
     Ready,
     config_map,
 )
-from kubectl_eksdoc.changes.engine import go_on
+from kubectl_eksdoc.changes.engine import World
 from kubectl_eksdoc.cli import applying, exits
 from kubectl_eksdoc.cli.addon import following
 from kubectl_eksdoc.cli.dns.change_options import ADDON, NAME, DnsApply, DnsChangeInvocation, rendered
@@ -37,7 +37,7 @@ from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Conflicting, Doc, text_at
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.change_journal import DNS_CHANGE, Past, SavedChange
+from kubectl_eksdoc.model.change_journal import DNS_CHANGE, SavedChange
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Status, reached
@@ -63,15 +63,17 @@ def carried_out(
     written, change = applying.new_journal(asking.around), ready.change
     texts = change.corefile
     after = After.of(texts.after) if texts is not None and not texts.same else After()
-    with _pods(asking, after.text) as pods:
+    with applying.world(written, apply.watch_s, asking.around) as world, _pods(asking, after.text, world) as pods:
         failed = failed_before(pods) if after.text else {}
         rolled = change.affinity is not None and change.managed
         reloads = texts is None or texts.reloads
-        looking = Looking(after, failed, pods.clock.monotonic(), pods, apply.verify_s, reloads, rolled)
-        more = {"dns": {"corefile": after.text, "sums": list(after.sums), "failed": dict(failed)}}
+        looking = Looking(after, failed, world.clock.monotonic(), pods, apply.verify_s, reloads, rolled)
+        more = {
+            "dns": {"corefile": after.text, "sums": list(after.sums), "failed": dict(failed), "rolled": rolled},
+        }
         report = replace(report, run=written.id, journal=str(written.path))
         send = _updated if change.managed else _applied
-        done, report = send(asking, apply, session, ready, report, written, looking, more)
+        done, report = send(asking, apply, session, ready, report, written, looking, more, world)
     return _answer(asking, apply, session, report, done)
 
 
@@ -84,6 +86,7 @@ def _updated(
     written: ChangeJournalFile,
     looking: Looking,
     more: Doc,
+    world: World,
 ) -> tuple[DnsDone, DnsChangeReport]:
     update, around, eks = ready.update, asking.around, session.believed.cluster
     assert update is not None, "it is the add-on's"
@@ -91,16 +94,16 @@ def _updated(
     back = way_back_text(update.back, eks.name, eks.region, file, asking.reached_by(session))
     said = Sent(ADDON, version, version, report.mode, report.values), len(changing(plan)), back
     call, expected = following.call_of(update, written), expected_of(plan, update.sending.keeps)
-    with following.edges(asking.request, apply.watch_s, session, expected, written, around) as (what, ports, world):
-        kind = AddonUpdate(call, what, ports, world, what.before(ports))
-        first = following.begun(DNS_CHANGE, kind, call, *said, session, written, around, **more)
-        around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
-        try:
-            done = applying.carried(DnsChange(kind, looking), first, world, written, around, apply.undo)
-        except AwsError:
-            if written.path.exists():
-                around.note(f"journal {written.path}; look again: {_again(asking, session, written.id)}")
-            raise
+    what, ports = following.edges(asking.request, session, expected, around)
+    kind = AddonUpdate(call, what, ports, world, what.before(ports))
+    first = following.begun(DNS_CHANGE, kind, call, *said, session, written, around, **more)
+    around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
+    try:
+        done = applying.carried(DnsChange(kind, looking), first, world, written, around, apply.undo)
+    except AwsError:
+        if written.path.exists():
+            around.note(f"journal {written.path}; look again: {_again(asking, session, written.id)}")
+        raise
     return done, report if isinstance(back, str) else replace(report, back=back.commands)
 
 
@@ -113,6 +116,7 @@ def _applied(
     written: ChangeJournalFile,
     looking: Looking,
     more: Doc,
+    world: World,
 ) -> tuple[DnsDone, DnsChangeReport]:
     texts = ready.change.corefile
     assert texts is not None, "something is applied"
@@ -121,9 +125,8 @@ def _applied(
     what, around = "Corefile of kube-system/coredns", asking.around
     first = applying.begun(DNS_CHANGE, what, written.id, session, around, **more, wayBack=list(back))
     maps = maps_of(asking.request.options.connection)
-    with applying.world(written, apply.watch_s, around) as world:
-        kind = DnsChange(MapApply(ready.config, apply.force, maps), looking)
-        done = applying.carried(kind, first, world, written, around, apply.undo)
+    kind = DnsChange(MapApply(ready.config, apply.force, maps), looking)
+    done = applying.carried(kind, first, world, written, around, apply.undo)
     return done, replace(report, back=back, applied=True)
 
 
@@ -173,17 +176,16 @@ def _lacks(ended: AddonUpdateResult, apply: DnsApply) -> bool:
 
 
 @contextmanager
-def _pods(asking: DnsChangeInvocation, text: str) -> Iterator[VerificationEdges]:
-    around = asking.around
+def _pods(asking: DnsChangeInvocation, text: str, world: World) -> Iterator[VerificationEdges]:
     connection, left_out = asking.request.options.connection, permissions.PROXY.name in asking.request.without
-    with around.edges.told_to_stop() as told, closing(ResolverPods(connection, _listed(asking))) as resolvers:
+    with closing(ResolverPods(connection, _listed(asking))) as resolvers:
         yield VerificationEdges(
             resolvers,
             None if left_out else metrics_port(text),
-            around.edges.clock,
-            around.sleep,
-            told,
-            lambda line: around.note(f"{around.now():%H:%M:%S}Z  {line}"),
+            world.clock,
+            world.sleep,
+            world.told,
+            world.tell,
             "they are left out (--without proxy)" if left_out else NO_METRICS,
         )
 
@@ -216,21 +218,20 @@ def resumed(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSessio
     report = DnsChangeReport(session.cluster, options, run=saved.id, journal=journal, recognised=session.recognised)
     after, failed = made_by(saved), saved.begun.get("dns", {}).get("failed", {})
     passed = (around.now() - datetime.fromisoformat(saved.text("at").replace("Z", "+00:00"))).total_seconds()
-    with _pods(asking, after.text) as pods:
-        begun_s = pods.clock.monotonic() - max(0.0, passed)
-        looking = Looking(after, failed, begun_s, pods, apply.verify_s, has_reload(after.text))
+    rolled = bool(saved.begun.get("dns", {}).get("rolled"))
+    with applying.world(written, apply.watch_s, around) as world, _pods(asking, after.text, world) as pods:
+        begun_s = world.clock.monotonic() - max(0.0, passed)
+        looking = Looking(after, failed, begun_s, pods, apply.verify_s, has_reload(after.text), rolled)
         if "expected" in saved.begun:
             sent, back = following.sent_before(saved)
             lines = () if isinstance(back, str) else back.commands
             report = replace(report, mode=sent.mode, values=sent.values, back=lines)
-            with following.again(request, apply.watch_s, saved, session, around) as (update, world):
-                done = go_on(DnsChange(update, looking), world, saved.past)
+            kind = DnsChange(following.again(request, saved, session, world, around), looking)
         else:
             _check_made(saved, after, session)
             report = replace(report, applied=True, back=tuple(map(str, saved.begun.get("wayBack", ()))))
-            maps = maps_of(request.options.connection)
-            with applying.world(written, apply.watch_s, around) as world:
-                done = go_on(DnsChange(MapApply(None, False, maps), looking), world, Past())
+            kind = DnsChange(MapApply(None, False, maps_of(request.options.connection)), looking)
+        done = applying.continued(kind, saved, world, around)
     return _answer(asking, apply, session, report, done)
 
 

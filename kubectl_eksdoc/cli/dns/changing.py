@@ -91,16 +91,18 @@ def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAns
         return CommandAnswer(rendered(asking, report), code(asking, report))
     if apply.dry:
         return _dry(asking, apply, session, ready, report)
-    propose = partial(_proposal, asking, apply)
-    found = applying.confirmed(propose, session, _DRIFTED, asking.request.options, around)
+    proposal = _proposal(asking, apply, session, ready, report)
+    options = asking.request.options
+    found = applying.confirmed(proposal, lambda now: prepared(asking, now).same, session, _DRIFTED, options, around)
     return (
         found if isinstance(found, CommandAnswer) else change_following.carried_out(asking, apply, found, ready, report)
     )
 
 
-def _proposal(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession) -> Proposal:
-    ready = prepared(asking, session)
-    report, refused = _view(asking, session, ready), None
+def _proposal(
+    asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, ready: Ready, report: DnsChangeReport
+) -> Proposal:
+    refused = None
     if ready.guards:
         refused = f"nothing is changed: {'; '.join(guard.why for guard in ready.guards)}", exits.FAILS
     elif ready.change.nothing:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from kubectl_eksdoc.aws.machines import MetadataChanges
-from kubectl_eksdoc.changes.engine import Kind, World, go_on
+from kubectl_eksdoc.changes.engine import Kind, World
 from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of, proofs, tried
 from kubectl_eksdoc.cli import applying, exits, opening, rights
 from kubectl_eksdoc.cli.applying import Again, Proposal
@@ -116,15 +116,21 @@ class _Shown:
     chosen: SelectedFix
     forbidden: str
 
+    @property
+    def same(self) -> object:
+        return self.chosen.act, self.forbidden
+
 
 def _fixed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
     shown = _shown(asking, session)
+    report, act = _report(asking, shown, session), shown.chosen.act
     if asking.fix.dry != "none":
-        return _dry(asking, shown.chosen.act, _report(asking, shown, session), session, bool(shown.forbidden))
-    found = applying.confirmed(partial(_proposal, asking), session, _DRIFTED, asking.request.options, asking.around)
-    if isinstance(found, CommandAnswer):
-        return found
-    return _carried_out(asking, found, _report(asking, shown, session))
+        return _dry(asking, act, report, session, bool(shown.forbidden))
+    refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
+    proposal = Proposal(report, shown.same, partial(_confirm, asking, session, act), refused)
+    options, around = asking.request.options, asking.around
+    found = applying.confirmed(proposal, lambda now: _shown(asking, now).same, session, _DRIFTED, options, around)
+    return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, report)
 
 
 def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
@@ -155,14 +161,6 @@ def _report(asking: _Fixing, shown: _Shown, session: ClusterSession) -> FixRepor
         forbidden=shown.forbidden,
         recognised=session.recognised,
     )
-
-
-def _proposal(asking: _Fixing, session: ClusterSession) -> Proposal:
-    shown = _shown(asking, session)
-    act = shown.chosen.act
-    refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
-    what = partial(_confirm, asking, session, act)
-    return Proposal(_report(asking, shown, session), (act, shown.forbidden), what, refused)
 
 
 def _confirm(asking: _Fixing, session: ClusterSession, act: Act, more: str = "") -> None:
@@ -203,7 +201,7 @@ def _carried_out(asking: _Fixing, session: ClusterSession, report: FixReport) ->
     with _edges(asking, session, act, _token(written.id), written.id) as (kind, world):
         try:
             done = applying.carried(kind, begun, world, written, asking.around, report.undoes)
-        except AwsError:
+        except (AwsError, ClusterError):
             _tell_resume(asking, session, written.id)
             raise
     return _answer(asking, session, replace(report, done=done), done)
@@ -311,7 +309,7 @@ def _resumed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
     what = f"go on to {action(act)}"
     confirm(session.cluster.identity, len(act.nodes), what, asking.fix.given, around.ask)
     with _edges(asking, session, act, token, ident) as (kind, world):
-        done = go_on(kind, world, saved.past)
+        done = applying.continued(kind, saved, world, around)
     report = FixReport(saved.text("fix"), act, session.cluster, given, back=back, run=ident, done=done)
     written = str(applying.journal(ident, around).path)
     return _answer(asking, session, replace(report, journal=written, recognised=session.recognised), done)
