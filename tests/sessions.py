@@ -49,7 +49,7 @@ class Answered(Observed):
 
 
 class Nowhere:
-    """An `InsidePods` that looks into no pod."""
+    """A `PodReader` that looks into no pod."""
 
     def containers(self, pods: Any) -> dict[str, Any]:
         return dict.fromkeys(pods, Unknown("nobody looks into pods here"))

@@ -71,7 +71,7 @@ def side_of(session: ClusterSession, name: str, wish: str | None) -> AddonSide:
 
 
 def past_of(session: ClusterSession, name: str, update: str) -> AddonPast:
-    """As `aws.addon_past.addon_past`, and of a name that is none as `side_of`."""
+    """As `aws.addon_side.addon_past`, and of a name that is none as `side_of`."""
     try:
         return session.require(addon_past, name, update)
     except AwsMissing as error:
@@ -230,7 +230,8 @@ def _applied(live: Doc) -> Doc | None:
 
 @dataclass(frozen=True, slots=True)
 class PreparedAddonUpdate:
-    """`plan` is of what is sent, which is what was asked for or `sending.asked`; `guards`: why it must not be."""
+    """`plan` is of what is sent, which is what was asked for or what `run.guards.Sending` has `asked`; `guards`:
+    why it must not be."""
 
     plan: AddonPlan
     sending: Sending

@@ -1,6 +1,6 @@
 """AWS, for one cluster. The only importer of `boto3`, which is loaded when something is asked first.
 
-Whatever answers a question has `ask(question, parameters)`: `live` asks AWS, `recorded` what was written down, the
+Whatever answers a question has `ask(question, parameters)`: `refusals` asks AWS, `recorded` what was written down, the
 built-in demo what stands in it. `eks` makes facts of answers; `believing` checks first that they are about the cluster
 that kubectl talks to.
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, opening
-from kubectl_eksdoc.cli.confirming import ConfirmationFlags
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
@@ -243,12 +242,12 @@ def code(ended: _Ended) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A change that was begun before, by its id, to be continued or reverted. `watch_s` None: as long as usual."""
+    """A change that was begun before, to be continued or reverted."""
 
-    id: str
+    saved: SavedChange
     undo: bool
     options: GlobalOptions
-    source: SourceChoice
-    given: ConfirmationFlags
-    watch_s: float | None = None
-    dry: str = "none"
+
+    @property
+    def id(self) -> str:
+        return self.saved.id

@@ -9,14 +9,12 @@ from importlib import import_module
 
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.applying import Again
-from kubectl_eksdoc.cli.confirming import ConfirmationFlags
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS
 from kubectl_eksdoc.model.connection import IN_CLUSTER
-from kubectl_eksdoc.session.sources import SourceChoice
 
 NAME = "changes"
 VERBS = ("resume", "undo")
@@ -90,13 +88,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     if module is None:
         raise LocalJournalError(f"the journal of change {ident} names no kind that is known: {saved.text('kind')!r}")
     again: Callable[[Again, CommandContext], CommandAnswer] = import_module(f"kubectl_eksdoc.cli.{module}").again
-    return again(
-        Again(ident, verb == "undo", _there(options, saved.text("cluster", "context")), LIVE, ConfirmationFlags()),
-        around,
-    )
-
-
-LIVE = SourceChoice()
+    return again(Again(saved, verb == "undo", _there(options, saved.text("cluster", "context"))), around)
 
 
 def _there(options: GlobalOptions, context: str) -> GlobalOptions:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.applying import Again
-from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing, as_expected, typed_back
+from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing, typed_back
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, LocalJournalError, UsageError
@@ -200,18 +200,15 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
         Forbidden, ClusterError: the server does not take it.
     """
     from kubectl_eksdoc.changes.placement import Placement, Removal
-    from kubectl_eksdoc.wiring.changes import saved_change
 
-    saved = saved_change(around.edges.keeping(change.id, "", around.environ))
+    saved = change.saved
     docs, away, context = saved.begun.get("objects"), saved.text("away"), saved.text("cluster", "context")
     if not isinstance(docs, list):
         raise LocalJournalError(f"the journal of change {change.id} cannot be understood: it names no objects")
     applying.check_context(saved, change.options)
     count, does = len(docs), "delete" if change.undo else "create"
     around.note(f"{saved.text('what')}, begun at {saved.text('at')}:")
-    as_expected(change.given, count, does, OBJECTS)
-    if not change.given.yes:
-        typed_back(f"{change.id} {count}", f"to {does} {OBJECTS.said(count)} in {context}", around.ask)
+    typed_back(f"{change.id} {count}", f"to {does} {OBJECTS.said(count)} in {context}", around.ask)
     ground, written = around.edges.open_placing(change.options.connection), applying.journal(change.id, around)
     if change.undo:
         done = applying.reverted(Removal(docs, ground, around.note, away), written, around)

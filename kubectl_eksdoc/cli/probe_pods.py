@@ -100,9 +100,8 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
     from kubectl_eksdoc.flows.metadata_probe import removed, still_there
     from kubectl_eksdoc.model import coredns, metadata
     from kubectl_eksdoc.model.placing import ProbeOwner
-    from kubectl_eksdoc.wiring.changes import saved_change
 
-    saved = saved_change(around.edges.keeping(change.id, "", around.environ))
+    saved = change.saved
     owner, namespace, context = saved.text("owner"), saved.text("namespace"), saved.text("cluster", "context")
     if not change.undo:
         undo = f"What it left is removed by: kubectl eksdoc changes undo {change.id}"

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.findings import Finding, Severity
+from kubectl_eksdoc.model.findings import Finding, Severity, When
 from kubectl_eksdoc.render.encode import to_json, to_yaml
 from kubectl_eksdoc.render.tables import (
     MARGIN,
@@ -285,7 +285,7 @@ class Markdown:
     @staticmethod
     def lines(section: Section, look: Look, most: int) -> list[str]:
         """`most`: rows of a table."""
-        from kubectl_eksdoc.render.markdown import block, escape, folded, items, more, ticket_table
+        from kubectl_eksdoc.render.markdown import CODE_WIDTH, block, escape, folded, items, more, ticket_table
 
         match section:
             case Head(verdict, below):
@@ -301,7 +301,7 @@ class Markdown:
             case Findings(found, of, _, mark):
                 return _headed(Title("Findings", of), list(_findings(found, mark)))
             case ReportFigure(title, draw, below):
-                figure = draw(Look(80, ascii=look.ascii), False)
+                figure = draw(Look(CODE_WIDTH, ascii=look.ascii), False)
                 under = (line for text in below for line in ("", escape(text)))
                 return _headed(title, [*block(list(figure), "text"), *under] if figure else [])
             case Written(title, lines):
@@ -343,8 +343,11 @@ def _findings(found: Sequence[Finding], mark: Mark) -> Iterator[str]:
         subject = f"{each.subject.kind} {each.subject}"
         how = f"{each.status.value}, {each.severity.value}{escape(mark(each))}"
         yield f"- **{how}** {code(subject)}: {escape(each.message)}"
+        if each.missing:
+            yield f"  - missing: {escape(each.missing)}"
         for step in each.remedy:
-            yield f"  - {escape(step.text)}"
+            when = f"{step.when.value}: " if step.when is When.LATER else ""
+            yield f"  - {escape(f'{when}{step.text}')}"
             if step.command:
                 yield from (f"    {line}" for line in block([step.command]))
 

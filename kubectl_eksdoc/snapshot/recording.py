@@ -29,8 +29,8 @@ class AnswerCleaner(Protocol):
 
 
 class SnapshotRecorder:
-    """A `Beside` that hands on what others answer, and writes down what of it may be. Several commands ask the same:
-    nobody is asked twice. Mutable."""
+    """An `ExtraReader` that hands on what others answer, and writes down what of it may be. Several commands ask the
+    same: nobody is asked twice. Mutable."""
 
     def __init__(self, session: ClusterSession, keeper: AnswerCleaner) -> None:
         self._session = session

@@ -102,7 +102,7 @@ REFUSED_S = 30.0
 @dataclass(frozen=True, slots=True)
 class RunEdges:
     """What a run has of the world while it is open: the lock is ours and kept alive. `wanted` is what others ask of
-    the run: a word of `Phase` and who, or two empty texts."""
+    the run: a word of `RunPhase` and who, or two empty texts."""
 
     field: Field
     journal: RunJournal

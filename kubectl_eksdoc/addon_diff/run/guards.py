@@ -28,7 +28,7 @@ class Guard:
 
 
 def refusals(plan: AddonPlan, on_purpose: bool) -> tuple[Guard, ...]:
-    """All that forbids it; () if nothing does. `on_purpose`: as in `sending.Sending`."""
+    """All that forbids it; () if nothing does. `on_purpose`: as in `Sending`."""
     return (*_of_addon(plan), *_of_version(plan), *_of_fields(plan, on_purpose))
 
 

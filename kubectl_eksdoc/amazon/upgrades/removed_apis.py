@@ -342,5 +342,5 @@ class Tables:
         return row if row is not None and goes(row, now, target) else None
 
     def custom_api(self, api_version: str, kind: str) -> CustomApi | None:
-        """As `custom_apis.custom_api`."""
+        """As `custom_api`."""
         return custom_api(api_version, kind, self.custom_apis)

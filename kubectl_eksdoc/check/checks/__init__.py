@@ -1,5 +1,5 @@
 """The checks, one module for each theme; `registry` knows them all.
 
 Belongs here: functions from facts to findings, and beside them what each of them needs (`CHECKS`).
-Never here: reading, and findings of other commands (those are in `summed`).
+Never here: reading, and a judgement of another command: `noted` only sums up their findings.
 """

@@ -17,7 +17,7 @@ from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.cli import applying as shared
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.addon import following
-from kubectl_eksdoc.cli.addon.apply_options import WATCH_FOR_S, Apply
+from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.addon.forecast import code
 from kubectl_eksdoc.cli.addon.request import AddonDiffRequest
 from kubectl_eksdoc.cli.applying import Again, Proposal, applying_to
@@ -30,7 +30,7 @@ from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
 from kubectl_eksdoc.render.addon_update.commands import Sent, look_again, way_back_text
 from kubectl_eksdoc.render.addon_update.report import UpdateReport
 from kubectl_eksdoc.session.session import ClusterSession
-from kubectl_eksdoc.wiring.changes import saved_change
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.findings import Finding
@@ -130,16 +130,14 @@ def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) ->
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
     """As `applying`."""
-    saved = saved_change(around.edges.keeping(change.id, "", around.environ))
-    watch_s = change.watch_s or WATCH_FOR_S
-    given = change.given
+    saved, live = change.saved, SourceChoice()
     if not change.undo:
-        request = AddonDiffRequest(change.options, change.source, saved.text("sent", "addon"), "", "NONE", None)
-        return applying(request, Apply(watch_s=watch_s, resume=change.id), around)
+        request = AddonDiffRequest(change.options, live, saved.text("sent", "addon"), "", "NONE", None)
+        return applying(request, Apply(resume=saved.id), around)
     addon, version, values = following.undoing(saved, around)
-    request = AddonDiffRequest(change.options, change.source, addon, version, "NONE", values)
-    dry = change.dry != "none"
-    return applying(request, Apply(dry, yes=given.yes, expect=given.expect, watch_s=watch_s, undo=change.id), around)
+    return applying(
+        AddonDiffRequest(change.options, live, addon, version, "NONE", values), Apply(undo=saved.id), around
+    )
 
 
 def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:

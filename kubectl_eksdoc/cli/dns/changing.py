@@ -16,7 +16,6 @@ from kubectl_eksdoc.cli.dns import change_following
 from kubectl_eksdoc.cli.dns.change_options import (
     ADDON,
     NAME,
-    WATCH_FOR_S,
     DnsApply,
     DnsChangeInvocation,
     LameduckRequest,
@@ -36,7 +35,7 @@ from kubectl_eksdoc.model.findings import reached
 from kubectl_eksdoc.render.dns_change import commands
 from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
-from kubectl_eksdoc.wiring.changes import saved_change
+from kubectl_eksdoc.session.sources import SourceChoice
 
 COMMAND = f"{NAME} --apply"
 _ASKS_NOBODY = "a dry run sends no request; --dry-run=server asks the API server"
@@ -68,13 +67,10 @@ def changing(
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
     """As `changing`. What an update of the add-on has made is reverted by another update of it."""
-    saved = saved_change(around.edges.keeping(change.id, "", around.environ))
-    if change.undo and saved.text("sent", "addon"):
+    if change.undo and change.saved.text("sent", "addon"):
         return addon.again(change, around)
-    given, dry = change.given, "" if change.dry == "none" else change.dry
-    apply = DnsApply(dry, given.yes, given.expect, watch_s=change.watch_s or WATCH_FOR_S)
-    apply = replace(apply, undo=change.id) if change.undo else replace(apply, resume=change.id)
-    return changing(LameduckRequest(change.options, change.source, ()), None, apply, around)
+    apply = DnsApply(undo=change.id) if change.undo else DnsApply(resume=change.id)
+    return changing(LameduckRequest(change.options, SourceChoice(), ()), None, apply, around)
 
 
 def _opened(asking: DnsChangeInvocation) -> ClusterSession:

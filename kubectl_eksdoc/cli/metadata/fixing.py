@@ -15,7 +15,7 @@ from kubectl_eksdoc.changes.engine import Kind, World
 from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of, proofs, tried
 from kubectl_eksdoc.cli import applying, exits, opening, rights
 from kubectl_eksdoc.cli.applying import Again, Proposal
-from kubectl_eksdoc.cli.confirming import confirm
+from kubectl_eksdoc.cli.confirming import ConfirmationFlags, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fix_options import WATCH_FOR_S, FixRequest
 from kubectl_eksdoc.cli.metadata.probing import Active, manner_of
@@ -45,6 +45,7 @@ from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.metadata_fix.report import FixReport, action, head
 from kubectl_eksdoc.session.session import ClusterSession
+from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.changes import node_classes_of
 
 COMMAND = f"{reading.NAME} --apply"
@@ -102,8 +103,8 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
 def again(change: Again, around: CommandContext) -> CommandAnswer:
     """As `fixing`."""
     ids = {"undo" if change.undo else "resume": change.id}
-    fix = FixRequest("", change.dry, change.given, change.watch_s or WATCH_FOR_S, **ids)
-    return fixing(ImdsProbeRequest(change.options, change.source), fix, None, around)
+    fix = FixRequest("", "none", ConfirmationFlags(), WATCH_FOR_S, **ids)
+    return fixing(ImdsProbeRequest(change.options, SourceChoice()), fix, None, around)
 
 
 # A new fix.

@@ -313,7 +313,8 @@ class EvictionTimes:
         return moves
 
     def times_at(self, pod: Pod, level: float) -> tuple[float, float]:
-        """Seconds that the pod takes to stop, and one like it to start, where all are so slow (see `levels`)."""
+        """Seconds that the pod takes to stop, and one like it to start, where all are so slow (see
+        `quantiles.levels`)."""
         stop_s, slow_s = stop_of(pod, self.world.policy.grace_of(pod), self.stops.of(pod))
         start = self._start(pod)
         return Time.of(stop_s, slow_s, slow_s).drawn(level), Time.of(start.p50_s, start.p95_s).drawn(level)

@@ -139,7 +139,7 @@ class CorefileDoubted(Exception):
 
 
 def judge(over: TokenReader, plugin: KnownPlugin, version: Version) -> None:
-    """Over all of a block's uses of `plugin`. Raises `Refused`, or else `CorefileDoubted`."""
+    """Over all of a block's uses of `plugin`. Raises `CorefileSyntaxError`, or else `CorefileDoubted`."""
     uses, doubts, wanted = 0, list[str](), {each.name.split()[0] for each in plugin.options if each.required}
     while over.next():
         uses += 1

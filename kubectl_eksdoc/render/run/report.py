@@ -147,9 +147,6 @@ class RunReport(Report):
         return RunResult.of(self)
 
 
-# ``-o table``: what came of a run, on a screen below its events. ``-o wide``: the same, and how old nodes leave.
-
-
 # A run in sentences: what came of it, against what was planned.
 
 

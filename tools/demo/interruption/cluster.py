@@ -23,7 +23,7 @@ _IRSA = {
 
 
 def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
-    """The `reader.Extend` of this demo."""
+    """The `scenes.Extend` of this demo."""
     for deployment in held[kinds.DEPLOYMENTS]:
         if deployment["metadata"]["name"] == _NAME:
             deployment["metadata"].setdefault("annotations", {})["meta.helm.sh/release-name"] = _NAME

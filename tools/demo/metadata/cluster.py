@@ -17,7 +17,7 @@ _FIRST_VERSION = 186_001
 
 
 def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
-    """The `reader.Extend` of this demo."""
+    """The `scenes.Extend` of this demo."""
     added: dict[Resource, list[Json]] = {
         kinds.NODES: [a_node(machine) for machine in NEW_MACHINES],
         kinds.PODS: [pod for _, made in pods() for pod in made],

@@ -23,7 +23,7 @@ _FIRST_VERSION = 188_001
 
 
 def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
-    """The `reader.Extend` of this demo."""
+    """The `scenes.Extend` of this demo."""
     interruption.extend(held, others)
     for version, pod in enumerate(_moved(), _FIRST_VERSION):
         pod["metadata"]["resourceVersion"] = str(version)

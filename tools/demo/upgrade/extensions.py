@@ -19,7 +19,7 @@ _KEDA = "keda-operator-metrics-apiserver"
 
 
 def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
-    """The `reader.Extend` of this part."""
+    """The `scenes.Extend` of this part."""
     held[kinds.SERVICES].append(_service())
     held[kinds.ENDPOINT_SLICES].append(_no_endpoints())
     others += [*_api_services(), _backups()]

@@ -327,9 +327,9 @@ def apply(
 ) -> AppliedDocument | Conflicts | ApplyRefused:
     """`live` (None: there is none yet) after `manager` applied `config` at `now`; with `force` nothing conflicts.
 
-    `reset` are fields that are never owned, as in `updates.updated`. A null in `config` takes a plain value away, even
+    `reset` are fields that are never owned, as in `entries.updated`. A null in `config` takes a plain value away, even
     a creationTimestamp, which the server puts back as it does for any update; whoever does that, or defaults, asks
-    `updates.settled` once more. Raises MalformedEntries where `live` has managedFields that no server wrote.
+    `entries.settled` once more. Raises MalformedEntries where `live` has managedFields that no server wrote.
     """
     refusal = _refusal(config, schema.root)
     if refusal is not None:
