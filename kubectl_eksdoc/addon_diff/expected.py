@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import (
@@ -351,6 +352,11 @@ _WHOLE = frozenset(("f:selector", "f:helm.sh/chart"))
 """Nobody changes these by hand: who has one of them has brought the object."""
 
 
+@lru_cache
+def _stems(addon: str, of: ObjectName, schema: Schema) -> tuple[tuple[ConfigPath, Path, bool], ...]:
+    return tuple((at, leaves_of(part, schema)[0], each) for at, part, each in stems(addon, of))
+
+
 @dataclass(frozen=True, slots=True)
 class _Rules:
     """Where the values of the add-on end in one object; `whole`: its chart is known, so what it does not make there is
@@ -361,8 +367,7 @@ class _Rules:
 
     @classmethod
     def of(cls, update: ExpectedApply, of: ObjectName, schema: Schema) -> _Rules:
-        found = stems(update.addon, of)
-        return cls(tuple((at, leaves_of(part, schema)[0], each) for at, part, each in found), update.chart)
+        return cls(_stems(update.addon, of, schema), update.chart)
 
     def config_of(self, path: Path) -> ConfigPath:
         """Where a field stands in configuration values, () if nowhere by itself."""

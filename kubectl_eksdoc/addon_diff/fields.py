@@ -66,10 +66,8 @@ def value_at(doc: Any, path: Path, place: SchemaPlace) -> Any:
                 return MISSING
             doc, place = doc[name], place.under(name)
         elif isinstance(doc, list):
-            found = [item for item in doc if step_of(item, place) == step]
-            if not found:
-                return MISSING
-            doc, place = found[-1], place.of_items()
+            doc = next((item for item in reversed(doc) if step_of(item, place) == step), MISSING)
+            place = place.of_items()
         else:
             return MISSING
     return doc

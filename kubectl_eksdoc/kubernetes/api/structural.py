@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from kubectl_eksdoc.kubernetes.api.places import PLAIN, UNTYPED, ListType, SchemaPlace
@@ -93,6 +94,7 @@ def _filled(doc: Doc, blank: Doc) -> Doc:
 _UNKNOWN = SchemaPlace(named={"metadata": METADATA})
 
 
+@cache
 def schema_of(api_version: str, kind: str) -> Schema:
     return Schema(KINDS.get((api_version, kind), _UNKNOWN), blank_of(api_version, kind))
 

@@ -40,8 +40,15 @@ def value_step(value: Scalar) -> Step:
 
 def key_step(item: Doc, place: SchemaPlace) -> Step:
     """The step of `item` in the list at `place`: keys it leaves out take their defaults, or are left out."""
+    if len(place.keys) == 1 and isinstance(name := item.get(place.keys[0]), str):
+        return _key_step(place.keys[0], name)
     keys = {key: item[key] if key in item else place.defaults[key] for key in _present(item, place)}
     return "k:{" + ",".join(f"{printed(key)}:{printed(keys[key])}" for key in sorted(keys)) + "}"
+
+
+@lru_cache(maxsize=4096)
+def _key_step(key: str, name: str) -> Step:
+    return f"k:{{{printed(key)}:{printed(name)}}}"
 
 
 def _present(item: Doc, place: SchemaPlace) -> list[str]:
