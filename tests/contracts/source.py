@@ -84,6 +84,12 @@ def _calls(module: ast.Module) -> tuple[list[tuple[int, str, float]], list[tuple
     return sleeps, searches
 
 
+def first_sentence(path: Path) -> str:
+    """What the file says of itself, up to the first empty line; "" for nothing. Read without a syntax tree."""
+    found = re.match(r'(?:#[^\n]*\n|\s)*"""(.*?)(?:"""|\n\n)', text(path), re.DOTALL)
+    return found[1] if found else ""
+
+
 def name(path: Path) -> str:
     """``kubectl_eksdoc/model/pods.py``: how a failure names a file."""
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name

@@ -111,7 +111,7 @@ def test_once():
 @pytest.mark.parametrize(
     ("text", "most", "code"),
     [
-        pytest.param(ONCE, "1", 0, id="passes alone"),
+        pytest.param(ONCE, "1", 0, id="passes alone", marks=pytest.mark.long),
         pytest.param(ONCE, "", 1, id="none may", marks=pytest.mark.long),
         pytest.param(ONCE.replace("assert before", "assert False"), "1", 1, id="fails again", marks=pytest.mark.long),
         pytest.param("", "1", 1, id="no test failed", marks=pytest.mark.long),
