@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc import __version__
@@ -78,7 +79,7 @@ def run(
         if argv[-1:] in (["-h"], ["--help"]) and leads_to(argv[:-1]) is not None:
             streams.deliver(stdout, help_of(tuple(argv[:-1]), prog))
             return exits.CLEAN
-        answer = _answer(argv, prog, around or _process(stdout, stderr))
+        answer = _asked(argv, prog, around or _process(stdout, stderr))()
         streams.deliver(stdout, answer.text)
         return answer.exit_code
     except KeyboardInterrupt:
@@ -99,14 +100,15 @@ def _process(stdout: TextIO, stderr: TextIO) -> CommandContext:
     return CommandContext(stdout, stderr)
 
 
-def _answer(argv: Sequence[str], prog: str, around: CommandContext) -> CommandAnswer:
+def _asked(argv: Sequence[str], prog: str, around: CommandContext) -> Callable[[], CommandAnswer]:
+    """What `argv` asks for, parsed and ready to be called."""
     from kubectl_eksdoc.cli import bare, screen
     from kubectl_eksdoc.cli.parser import ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
     from kubectl_eksdoc.cli.surroundings import CommandAnswer
 
     alone = bare.flags_alone(argv, prog)
     if alone is not None and not screen.no_terminal(around):
-        return screen.open_screens(alone, alone.leaf, around)
+        return partial(screen.open_screens, alone, alone.leaf, around)
     parser = tree(prog, _alone(argv))
     try:
         flags, names = until_dashes(argv)
@@ -114,7 +116,7 @@ def _answer(argv: Sequence[str], prog: str, around: CommandContext) -> CommandAn
         leaf: Parser = args.leaf
         words = [*strays(extras, leaf), *names]
     except ShowText as asked:
-        return CommandAnswer(asked.text)
+        return partial(CommandAnswer, asked.text)
     except UsageError:
         whole = tree(prog)
         mistyped = first_unknown(argv, whole)
@@ -128,10 +130,9 @@ def _answer(argv: Sequence[str], prog: str, around: CommandContext) -> CommandAn
             leaf.error(f"COMMAND: invalid choice: {words[0]!r}")
         if not leaf.opens_screens:
             raise leaf.without_command()
-        return screen.open_screens(args, leaf, around)
+        return partial(screen.open_screens, args, leaf, around)
     bare.check_no_replay(args, leaf)
-    answer: CommandAnswer = args.command(args, words, around)
-    return answer
+    return partial(args.command, args, words, around)
 
 
 def _alone(argv: Sequence[str]) -> tuple[str, ...] | None:

@@ -27,7 +27,7 @@ from kubectl_eksdoc.drain.order.strategies import BY_NAME, NodeTasks, NodeTraits
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.policy import AUTO, Means
 from kubectl_eksdoc.drain.simulation import simulate
-from kubectl_eksdoc.drain.verdicts.judging import Judgement, judge_pods, used_up
+from kubectl_eksdoc.drain.verdicts.judging import Judgement, used_up
 from kubectl_eksdoc.model.placing import CPU, MEMORY
 
 # What comes of one order, whole: who is drained in which turn, what lands where, and the run of exactly that.
@@ -314,18 +314,6 @@ class _Search:
 # From verdicts to the plan's order: the best order that was found, with what it leaves out, and its rounds.
 
 
-def settled(world: DrainContext) -> tuple[DrainContext, Judgement, OrderedPlan]:
-    """What is judged and chosen. Singles that would be restarted, and whose new pod finds no place while they are
-    there, go as they would without that: the world that is returned knows them."""
-    while True:
-        judgement = judge_pods(world, world.accepted)
-        chosen = choose(world, judgement)
-        alone = without_a_second(judgement, chosen.judgement) if world.policy.surge_singles else frozenset()
-        if not alone:
-            return world, judgement, chosen
-        world = replace(world, no_second=world.no_second | alone)
-
-
 def without_a_second(before: Judgement, after: Judgement) -> frozenset[str]:
     """UIDs of those that were to be restarted until places were reserved."""
     going = {
@@ -342,7 +330,7 @@ def choose(world: DrainContext, judgement: Judgement) -> OrderedPlan:
     """Order what can go, and reserve places for it.
 
     A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then. No more
-    orders are tried once the best so far leaves a single that is to be restarted without a place: see `settled`.
+    orders are tried once the best so far leaves a single that is to be restarted without a place: see `plan.settled`.
     """
     clock, before = EvictionTimes(world), judgement
     while True:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kubectl_eksdoc.drain import nodes
-from kubectl_eksdoc.drain.choice import OrderedPlan, settled
+from kubectl_eksdoc.drain.choice import OrderedPlan, choose, without_a_second
 from kubectl_eksdoc.drain.duration import slow_nodes
 from kubectl_eksdoc.drain.duration.estimate import Line, estimate, headrooms
 from kubectl_eksdoc.drain.handoff.handing import hand_offs
@@ -17,7 +18,7 @@ from kubectl_eksdoc.drain.order.rounds import EvictionOrder
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
-from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement
+from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement, judge_pods
 from kubectl_eksdoc.drain.verdicts.said import merged
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding, Status, Subject, in_order
@@ -28,6 +29,18 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
     """What draining `targets` does: every verdict, the order of evictions, every finding."""
     world, _, chosen = settled(survey(cluster, tuple(targets), policy))
     return put_together(world, chosen)
+
+
+def settled(world: DrainContext) -> tuple[DrainContext, Judgement, OrderedPlan]:
+    """What is judged and chosen. Singles that would be restarted, and whose new pod finds no place while they are
+    there, go as they would without that: the world that is returned knows them."""
+    while True:
+        judgement = judge_pods(world, world.accepted)
+        chosen = choose(world, judgement)
+        alone = without_a_second(judgement, chosen.judgement) if world.policy.surge_singles else frozenset()
+        if not alone:
+            return world, judgement, chosen
+        world = replace(world, no_second=world.no_second | alone)
 
 
 def put_together(world: DrainContext, chosen: OrderedPlan) -> DrainPlan:

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
-from kubectl_eksdoc.drain.choice import GIVEN, settled, timed, waves_of, without_a_second, without_homeless
+from kubectl_eksdoc.drain.choice import GIVEN, timed, waves_of, without_a_second, without_homeless
 from kubectl_eksdoc.drain.landing import places, preempting
 from kubectl_eksdoc.drain.landing.reserving import ReplacementPlaces
 from kubectl_eksdoc.drain.nodes import DrainContext, survey
 from kubectl_eksdoc.drain.order.rounds import NodeWaves, arrange, assign, plain_limits
 from kubectl_eksdoc.drain.order.strategies import NodeTasks, work_again
-from kubectl_eksdoc.drain.plan import make_plan, put_together
+from kubectl_eksdoc.drain.plan import make_plan, put_together, settled
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement, judge_again

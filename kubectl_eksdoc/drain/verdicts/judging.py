@@ -10,8 +10,8 @@ from typing import NamedTuple
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict
 from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
-from kubectl_eksdoc.drain.verdicts import pods
-from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget, Rules, judge, past_budgets, several_budgets
+from kubectl_eksdoc.drain.verdicts import filters, pods
+from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget, judge, past_budgets, several_budgets
 from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, RuleResult, as_if_fixed, cannot_tell, fold, unknown, where
 from kubectl_eksdoc.model import kinds
@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Volume, VolumeKind
 
 
 class JudgedPod(NamedTuple):
@@ -72,7 +72,8 @@ class Judgement:
 
 def judge_pods(world: DrainContext, targets: Iterable[Node]) -> Judgement:
     """Judge all pods on `targets` (those that are not refused as nodes)."""
-    asked = _asked(world, {node.name: world.pods_on[node.name] for node in targets})
+    ask = Rules(world).ask
+    asked = {node.name: [JudgedPod(pod, *ask(pod)) for pod in world.pods_on[node.name]] for node in targets}
     going = [judged for on in asked.values() for judged in on if judged[1] is not PodVerdict.STAY]
     budgets = _judge_budgets(world, going)
     around: tuple[Finding, ...] = (*_unread(world), *_pending(world)) if going else ()
@@ -89,7 +90,9 @@ def judge_again(world: DrainContext, judgement: Judgement, budgets: Iterable[str
     by_node: dict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
         by_node[pod.node].append(pod)
-    again = _concluded(world, _asked(world, by_node), changed)
+    ask = Rules(world).ask
+    asked = {name: [JudgedPod(pod, *ask(pod)) for pod in on] for name, on in by_node.items()}
+    again = _concluded(world, asked, changed)
     by_uid = {judged.pod.uid: judged for on in again.values() for judged in on}
     found = {name: tuple([by_uid.get(old.pod.uid, old) for old in judgement.pods[name]]) for name in again}
     return replace(judgement, budgets=changed, pods={**judgement.pods, **found})
@@ -112,12 +115,6 @@ def _concluded(
             ]
         )
     return found
-
-
-def _asked(world: DrainContext, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, list[JudgedPod]]:
-    """What the rules say of the pods, budgets aside."""
-    ask = Rules(world).ask
-    return {name: [JudgedPod(pod, *ask(pod)) for pod in on] for name, on in pods_on.items()}
 
 
 def _judge_budgets(world: DrainContext, going: Iterable[JudgedPod]) -> dict[str, JudgedBudget]:
@@ -228,3 +225,64 @@ def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
     )
     said = RuleResult(PodVerdict.BLOCKED, message, Code.of("budget-exhausted"), finding, finding.remedy)
     return judged._replace(verdict=PodVerdict.BLOCKED, said=(*judged.said, said))
+
+
+# What the rules say of pods, budgets aside: of most there is nothing to say.
+
+
+class Rules:
+    """Asks every rule about a pod. Most pods are healthy replicas, and to ask about each of them would take most of
+    the time: what does not depend on the pod itself is remembered for those like it."""
+
+    def __init__(self, world: DrainContext) -> None:
+        self._world = world
+        self._options = filters.options_of(world.policy)
+        self._remembered: dict[object, Told] = {}
+        self._guards_of = world.guards.known
+        served = (pod for found in world.needed.values() for backends in found for pod in backends.pods)
+        self._needed = {pod.owner.uid for pod in served if pod.owner is not None}  # owners of what others need
+
+    def ask(self, pod: Pod) -> Told:
+        """The verdict, and everything they say; a pod that stays is asked nothing more. And the budgets that select
+        it."""
+        owner = pod.owner
+        if owner is None or pod.deletion_deadline is not None or pod.annotations or owner.uid in self._needed:
+            return self._ask(pod)  # one by itself
+        alike: object = (owner.uid, id(pod.labels), id(pod.tolerations), pod.phase, pod.ready)
+        if pod.volumes or pod.readiness_gates:
+            alike = alike, pod.readiness_gates, tuple([_alike(volume) for volume in pod.volumes])
+        told = self._remembered.get(alike)
+        if told is None:
+            told = self._ask(pod)
+            if self._told_of_all(pod, owner, *told[:2]):
+                self._remembered[alike] = told
+        elif pod.volumes and told[0] is not PodVerdict.STAY and pods.is_bound_to_its_node(self._world, pod) is not None:
+            told = self._ask(pod)
+        return told
+
+    def _ask(self, pod: Pod) -> Told:
+        told = filters.ask(self._world, pod, self._options)
+        verdict = fold(told)
+        if verdict is not PodVerdict.STAY:
+            more = [said for rule in pods.RULES if (said := rule(self._world, pod)) is not None]
+            if more:
+                told += more
+                verdict = fold(told)
+        return verdict, tuple(told), self._guards_of(pod)
+
+    def _told_of_all(self, pod: Pod, owner: ControllerOwner, verdict: PodVerdict, told: Sequence[RuleResult]) -> bool:
+        """Whether the same is told of all like it: nothing, or that they stay, which is no finding."""
+        made_by = self._world.workloads.get(owner.uid)
+        if pod.finished or (made_by is not None and made_by.pinned_to):
+            return False
+        return not told or (verdict is PodVerdict.STAY and all(said.finding is None for said in told))
+
+
+def _alike(volume: Volume) -> object:
+    """What the rules ask of a volume, but for the one that asks for the volumes of claims: each replica of a
+    StatefulSet has its own."""
+    return (volume.kind, "" if volume.kind is VolumeKind.CLAIM else volume.detail)
+
+
+Told = tuple[PodVerdict, tuple[RuleResult, ...], tuple[Budget, ...]]
+"""The worst of what is said, all of it, and the budgets that select the pod."""
