@@ -30,7 +30,6 @@ _LEAVE_OUT = "Ask with credentials that AWS takes, or leave AWS out on purpose:"
 _SAME_KIND = {"NodeGroup": "Nodegroup"}
 _RIGHT = re.compile(r"((list|get|watch|create) \S+|[a-z0-9-]+:[A-Z]\w+)(, |\Z)")
 _GATES = (*Gate, None)
-_RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ def _order(of: RootCause) -> tuple[object, ...]:
     return (
         _GATES.index(of.gate),
         of.status is not Status.FAIL,
-        _RANK[of.severity],
+        of.severity.rank,
         -len(of.findings),
         first.kind,
         first.namespace,

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.check.symptoms import Symptom, SymptomDiagnosis
 
 
-_RANK = {severity: rank for rank, severity in enumerate(Severity)}
-
-
 @dataclass(frozen=True, slots=True)
 class CheckWish:
     """`only`: finding codes, none for all, with those of `areas` as --area names them; `gate`: of one step, or of all.
@@ -67,8 +64,7 @@ class JudgedFindings:
     @property
     def status(self) -> Status:
         """The worst: what fails, then what is not known."""
-        found = {each.status for each in self.findings}
-        return Status.FAIL if Status.FAIL in found else Status.UNKNOWN if Status.UNKNOWN in found else Status.PASS
+        return Status.worst(each.status for each in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +103,7 @@ class CheckPlan:
 
     def counts(self, finding: Finding) -> bool:
         """Whether it is severe enough."""
-        return _RANK[finding.severity] <= _RANK[self.wish.fail_on]
+        return finding.severity.rank <= self.wish.fail_on.rank
 
     def of(self, gate: Gate | None, status: Status) -> tuple[Finding, ...]:
         """What counts at a gate (None: at none), with that status."""

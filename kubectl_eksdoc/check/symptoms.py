@@ -104,17 +104,14 @@ def diagnosed(
             continue
         cause = causes[place][1]
         if each.status is Status.FAIL or (each.status is Status.PASS and cause.warned):
-            rank = int(not cause.now), _SEVERITIES.index(each.severity), place, len(suspects)
+            rank = int(not cause.now), each.severity.rank, place, len(suspects)
             suspects.append((rank, _suspect(cause, each, cluster, reach)))
     for number, sign in enumerate(_signs(symptom, cluster, reach)):
-        suspects.append(((0, _SEVERITIES.index(sign.severity), -1, number), sign))
+        suspects.append(((0, sign.severity.rank, -1, number), sign))
     unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
     elsewhere = tuple(Remedy(each.text, led(each.command, reach)) for each in _OF[symptom].elsewhere)
     ordered = tuple(each for _, each in sorted(suspects, key=lambda pair: pair[0]))
     return SymptomDiagnosis(symptom, ordered, unknown, elsewhere)
-
-
-_SEVERITIES = tuple(Severity)
 
 
 def _is(of: tuple[str, _Cause], finding: Finding) -> bool:

@@ -50,6 +50,7 @@ def _sections(plan: CheckPlan, most: int) -> Iterator[tuple[str, list[str]]]:
     for gate in (*Gate, None):
         head = f"Findings {verdict.before(plan, gate)}"
         yield head, _findings((*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN)), most)
+    yield "Findings that block nothing", _findings(verdict.blocking_nothing(plan), most)
     yield "Suppressed", _suppressed(plan, most)
     yield "Upgrade steps", _checklist(plan)
 

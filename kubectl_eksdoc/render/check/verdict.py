@@ -11,7 +11,7 @@ from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, When
-from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section, hidden
+from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Mark, Row, Title, more, titled
 from kubectl_eksdoc.render.text import Look, Tone, counted, cut, joined, shown, wrap
 
@@ -142,7 +142,8 @@ def verdict(plan: CheckPlan) -> Verdict:
         return Verdict("Not yet", f": {'; '.join(said)}.{also}", True)
     beside = at_gate(plan, None)
     if beside:
-        return Verdict("Nothing blocks a step", f"; {beside} more.{also}", False)
+        rest = f", but not all is as it should be: {beside}.{also}"
+        return Verdict("Nothing blocks a step", rest, False)
     if accepted:
         return Verdict("Nothing blocks a step", f";{also}", False)
     slight = sum(too_slight(plan, each) for each in plan.findings)
@@ -151,6 +152,11 @@ def verdict(plan: CheckPlan) -> Verdict:
         rest = f": {counted(slight, 'finding')} {verb} less severe."
         return Verdict(f"Nothing counts at --fail-on {plan.wish.fail_on.value}", rest, False)
     return Verdict("Nothing to do", ": all that was checked is as it should be.", False)
+
+
+def blocking_nothing(plan: CheckPlan) -> tuple[Finding, ...]:
+    """What passes and is worth knowing, and what is too slight to count."""
+    return tuple(each for each in plan.findings if each.status is Status.PASS or not plan.counts(each))
 
 
 def slight_at(plan: CheckPlan, gate: Gate) -> int:
@@ -275,7 +281,7 @@ def later(plan: CheckPlan) -> Section:
     told = (each for each in plan.findings if each.code.name in _MANIFESTS and each.status is Status.PASS)
     found = [f"! {each.subject.kind} {each.subject}: {each.message}" for each in told if each.severity is Severity.LOW]
     title = Title("Later", ": deprecated now, and served up to the target")
-    return Lines(title, [*found[:_MOST_LATER], *hidden(len(found) - _MOST_LATER)])
+    return Lines(title, found[:_MOST_LATER], left_out=len(found) - _MOST_LATER)
 
 
 def of_aws(plan: CheckPlan) -> tuple[Finding, ...]:
@@ -351,7 +357,8 @@ def _figures(of: _Light) -> str:
         f"{of.slight} less severe" if of.slight and of.sign is _PASSED_OVER else "",
     )
     told = ", ".join(filter(None, parts))
-    return f" {told}" if told else ""
+    elsewhere = " (cause elsewhere)" if of.sign in (_SIGNS[Status.FAIL], _SIGNS[Status.UNKNOWN]) else ""
+    return f" {told}" if told else elsewhere
 
 
 def _lights(plan: CheckPlan) -> list[_Light]:
@@ -361,9 +368,8 @@ def _lights(plan: CheckPlan) -> list[_Light]:
 def _light(plan: CheckPlan, area: Area, judged: Sequence[JudgedFindings]) -> _Light:
     """Accepted unknowns are unknown all the same."""
     found = [each for one in judged for each in one.findings if plan.counts(each)]
-    statuses = {each.status for each in found}
     fails, unknown = counts(plan, found)
     slight = sum(too_slight(plan, each) for one in judged for each in one.findings)
-    status = next((each for each in (Status.FAIL, Status.UNKNOWN) if each in statuses), Status.PASS)
+    status = Status.worst(each.status for each in found)
     sign = _PASSED_OVER if status is Status.PASS and slight else _SIGNS[status]
     return _Light(area, len(judged), sign, fails, unknown, slight)
