@@ -266,9 +266,7 @@ SOON_DAYS = 90
 CLOSE_DAYS = 30
 
 
-_ONWARD = (
-    Remedy("Upgrade to a version with standard support; each version is a step of its own.", when=When.LATER),
-)
+_ONWARD = (Remedy("Upgrade to a version with standard support; each version is a step of its own.", when=When.LATER),)
 
 
 def _support(facts: CheckFacts) -> Support | Unknown:
