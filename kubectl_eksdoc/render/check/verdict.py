@@ -272,15 +272,15 @@ def _name(of: RootCause, room: int, look: Look) -> str:
     return whole if len(whole) <= room else cut(shown(str(of.subject), look), room, look, middle=True)
 
 
-_MANIFESTS = frozenset({"api-in-manifest", "api-in-helm"})
+_AHEAD = frozenset({"api-in-manifest", "api-in-helm", "release-note"})
 _MOST_LATER = 6
 
 
 def later(plan: CheckPlan) -> Section:
-    """What manifests have that goes on no step of this way."""
-    told = (each for each in plan.findings if each.code.name in _MANIFESTS and each.status is Status.PASS)
+    """What goes or has to be replaced after this upgrade."""
+    told = (each for each in plan.findings if each.code.name in _AHEAD and each.status is Status.PASS)
     found = [f"! {each.subject.kind} {each.subject}: {each.message}" for each in told if each.severity is Severity.LOW]
-    title = Title("Later", ": deprecated now, and served up to the target")
+    title = Title("Later", ": works at the target, and is to be replaced")
     return Lines(title, found[:_MOST_LATER], left_out=len(found) - _MOST_LATER)
 
 
