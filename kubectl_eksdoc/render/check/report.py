@@ -93,7 +93,7 @@ class CheckReport(Report):
         plan, mark = self.plan, screen.marking(self.since)
         if plan.diagnosis is None:
             yield deciding(plan, mark)
-        yield Table("Areas", areas(plan), "areas")
+            yield Table("Areas", areas(plan), "areas")
         for gate in (*Gate, None):
             found = (*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN))
             yield Findings(found, f" {verdict.before(plan, gate)}", mark=mark)
