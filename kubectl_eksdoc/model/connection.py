@@ -133,7 +133,8 @@ class CommandTarget:
     def _one(self, command: str) -> str:
         if command.startswith("kubectl eksdoc"):
             if command.startswith("kubectl eksdoc check"):
-                command = " ".join((command, *(shell(*each) for each in self.checks if each[0] not in command)))
+                has = command.split()
+                command = " ".join((command, *(shell(*each) for each in self.checks if each[0] not in has)))
             words = self.applying if _OF_LIVE.search(command) else self.ours
         else:
             words = self.kubectl if command.startswith("kubectl ") else ()

@@ -309,7 +309,10 @@ def _to_the_end(code: Code, judge: Judge) -> Judge:
         yield from judge(facts)
         beyond = unread(facts.way.target) if facts.way.steps else None
         if beyond is not None and (code is not Code.of("api-in-manifest") or facts.api.manifests):
-            yield unknown(code, cluster_of(facts), f"which APIs {in_words(facts.way.target)} does not serve", beyond)
+            target = in_words(facts.way.target)
+            alone = facts.cluster.source is Source.FILE
+            of = Subject("Kubernetes", target) if alone else cluster_of(facts)
+            yield unknown(code, of, f"which APIs {target} does not serve", beyond)
 
     return judged
 

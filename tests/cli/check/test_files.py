@@ -135,6 +135,16 @@ def test_manifests_alone_load_nothing_of_clusters(tmp_path: Path) -> None:
     assert [each for each in of_clusters if f"kubectl_eksdoc.{each}" in loaded] == []
 
 
+def test_each_check_that_is_proposed_can_be_run(tmp_path: Path) -> None:
+    """Of what is not known of the target no file is the cause: it ended with exit code 2."""
+    (tmp_path / "it.yaml").write_text(OLD)
+    ran = run_cli("check", "-f", str(tmp_path), "--from", "1.33", "--target", "1.40", "-o", "json")
+    causes = json.loads(ran.out)["causes"]
+    assert {each["subject"]["kind"] for each in causes} == {"API", "Kubernetes"}
+    commands = [each["do"]["command"] for each in causes if "eksdoc check" in each["do"]["command"]]
+    assert commands and {run_cli(*each.split()[2:]).code for each in commands} == {1}
+
+
 def test_a_suite_of_manifests_has_no_unknown_host(tmp_path: Path) -> None:
     (tmp_path / "it.yaml").write_text(OLD)
     ran = run_cli("check", "-f", str(tmp_path), *WAY, "-o", "junit")
