@@ -9,6 +9,7 @@ from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
+from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, When
 from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section
@@ -115,6 +116,8 @@ def because(plan: CheckPlan, of: RootCause) -> str:
     """What is so; of another object than the cause is called by, which one."""
     if of.subject == AWS and isinstance(plan.facts.eks, Unknown):
         return f"{plan.facts.eks.why} ({counted(len(of.findings), 'answer')})"
+    if of.subject.kind == "Snapshot":
+        return f"it does not hold what these need: {listed([each.name for each in of.codes])}"
     first = of.first
     return first.message if first.subject == of.subject else f"{first.subject.kind} {first.subject}: {first.message}"
 
