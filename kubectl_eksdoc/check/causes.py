@@ -92,11 +92,11 @@ def _cause(
     gate = min((gate for _, gate in some), key=_GATES.index)
     silent = lacking.get(id(first))
     if silent == AWS:
-        return RootCause(AWS, gate, findings, _do(first, ("--no-aws",), _LEAVE_OUT, reach))
+        return RootCause(AWS, gate, findings, Remedy(_LEAVE_OUT, _check(("--no-aws",), reach)))
     if silent is not None:
         return RootCause(silent, gate, findings, _SNAPSHOT_AGAIN)
     words = ("--only", first.code.name, "-o", "wide", *_of_file(first.subject))
-    return RootCause(_origin(first), gate, findings, _do(first, words, _SEE, reach))
+    return RootCause(_origin(first), gate, findings, _do(first, words, reach))
 
 
 def _of_file(subject: Subject) -> tuple[str, ...]:
@@ -105,11 +105,16 @@ def _of_file(subject: Subject) -> tuple[str, ...]:
     return "-f", "-" if subject.name == "standard input" else subject.name
 
 
-def _do(first: Finding, words: Sequence[str], text: str, reach: CommandTarget) -> Remedy:
-    """What comes first, with its command, or else with that of a check with these words."""
-    do = next(iter(first.remedy), Remedy(text))
-    whole = shell("kubectl", "eksdoc", "check", *words)
-    return do if do.command else replace(do, command=led(whole, reach))
+def _do(first: Finding, words: Sequence[str], reach: CommandTarget) -> Remedy:
+    """What comes first, with its command, or else with that of a check with these words, which tells more of it."""
+    do = next(iter(first.remedy), Remedy(_SEE))
+    if do.command:
+        return do
+    return replace(do, text=do.text if do.text == _SEE else f"{do.text} Details:", command=_check(words, reach))
+
+
+def _check(words: Sequence[str], reach: CommandTarget) -> str:
+    return led(shell("kubectl", "eksdoc", "check", *words), reach)
 
 
 def _origin(found: Finding) -> Subject:
