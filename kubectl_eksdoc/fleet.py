@@ -161,7 +161,6 @@ class Standing(str, Enum):
 
 _STANDING = {0: Standing.CLEAN, 1: Standing.FAILS, 5: Standing.UNKNOWN}
 _STANDINGS = {each: rank for rank, each in enumerate(Standing)}
-_SEVERITIES = {each: rank for rank, each in enumerate(Severity)}
 _GATES = {"before-control-plane": 0, "before-nodes": 1, "after": 2}
 """The steps of an upgrade, in their order: what blocks the first one comes first."""
 _NO_GATE = len(_GATES)
@@ -197,9 +196,8 @@ class Row:
     def first(self) -> MemberFinding | None:
         """What is in the way first: of what makes it stand so, by step and severity."""
         of = {Standing.FAILS: Status.FAIL, Standing.UNKNOWN: Status.UNKNOWN}.get(self.standing)
-        least = _SEVERITIES[self.least]
-        found = (each for each in self.findings if each.status is of and _SEVERITIES[each.severity] <= least)
-        return min(found, key=lambda each: (_GATES.get(each.gate, _NO_GATE), _SEVERITIES[each.severity]), default=None)
+        found = (e for e in self.findings if e.status is of and e.severity.rank <= self.least.rank)
+        return min(found, key=lambda each: (_GATES.get(each.gate, _NO_GATE), each.severity.rank), default=None)
 
     @property
     def rank(self) -> tuple[object, ...]:
@@ -215,7 +213,6 @@ WORST_FIRST = (70, 3, 4, 2, 1, 5, 0)
 """Of several exit codes the first of these is the fleet's: a bug, a cluster that could not be asked, AWS that could not
 be, what one cluster would not take of the command line; and only when all were judged what was found."""
 
-_PLAN_SEVERITIES = tuple(Severity)
 _RIGHT = re.compile(r"(?:(?:get|list|watch) \S+|[a-z0-9-]+:[A-Z]\w+)\Z")
 
 
@@ -283,11 +280,11 @@ def _shared(rows: Sequence[Row]) -> tuple[SharedFinding, ...]:
                 continue
             key = (each.code, each.status)
             members.setdefault(key, set()).add(row.member.name)
-            seen = (_PLAN_SEVERITIES.index(each.severity), each.title)
+            seen = (each.severity.rank, each.title)
             worst[key] = min(worst.get(key, seen), seen)
     found = [
         SharedFinding(
-            code, worst[code, status][1], _PLAN_SEVERITIES[worst[code, status][0]], status, tuple(sorted(names))
+            code, worst[code, status][1], tuple(Severity)[worst[code, status][0]], status, tuple(sorted(names))
         )
         for (code, status), names in members.items()
         if len(names) > 1
@@ -298,7 +295,7 @@ def _shared(rows: Sequence[Row]) -> tuple[SharedFinding, ...]:
 def _rank(shared: SharedFinding) -> tuple[object, ...]:
     """What fails comes before what is unknown: without AWS's answers forty things are, everywhere."""
     unknown = shared.status is Status.UNKNOWN
-    return (unknown, -len(shared.members), _PLAN_SEVERITIES.index(shared.severity), shared.code)
+    return (unknown, -len(shared.members), shared.severity.rank, shared.code)
 
 
 def _lacking(rows: Sequence[Row]) -> tuple[MissingRight, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.model.findings import Code
 
@@ -17,7 +19,10 @@ that waits for the code.
 
 
 def page() -> str:
-    places = {check.codes[0]: f" ({check.gate.value})" for check in ALL if check.gate}
+    gates: dict[Code, list[str]] = defaultdict(list)
+    for check in ALL:
+        gates[check.codes[0]] += [check.gate.value] if check.gate else []
+    places = {code: f" ({', '.join(dict.fromkeys(found))})" for code, found in gates.items() if found}
     parts = [_HEAD]
     for code in sorted(Code.every(), key=lambda c: c.name):
         parts.append(f"## {code.name}\n\n{code.title}{places.get(code, '')}.\n")

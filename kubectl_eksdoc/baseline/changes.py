@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Finding, Subject
 
 # Two answers to the same question: which options were given differently.
 
@@ -35,10 +35,6 @@ def asked_differently(
     for option in sorted((before.keys() | now.keys()) - set(beside)):
         if (before.get(option) or None) != (now.get(option) or None):
             yield ChangedOption(option, before.get(option), now.get(option))
-
-
-_STATUSES = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.PASS: 2}
-_SEVERITIES = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 class FindingChangeKind(str, Enum):
@@ -113,7 +109,7 @@ def outline_of(finding: Finding) -> FindingOutline:
 
 def rank(finding: FindingOutline) -> tuple[int, int]:
     """Less is worse."""
-    return (_STATUSES[finding.status], _SEVERITIES[finding.severity])
+    return (finding.status.rank, finding.severity.rank)
 
 
 # Which finding of one answer is which of the other: the same code on the same subject.

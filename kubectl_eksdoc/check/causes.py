@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.wording import led
@@ -25,12 +26,14 @@ _WORKLOAD = frozenset({"Deployment", "DaemonSet", "StatefulSet", "PodDisruptionB
 """Objects of one application bear its name."""
 
 _SEE = "See all that is known of it."
+_TAKE = "kubectl eksdoc snapshot cluster.eksdoc"
 _LEAVE_OUT = "Ask with credentials that AWS takes, or leave AWS out on purpose:"
+
+_SNAPSHOT_AGAIN = Remedy("Check the live cluster, or a snapshot of it with all that a check reads:", _TAKE)
 
 _SAME_KIND = {"NodeGroup": "Nodegroup"}
 _RIGHT = re.compile(r"((list|get|watch|create) \S+|[a-z0-9-]+:[A-Z]\w+)(, |\Z)")
 _GATES = (*Gate, None)
-_RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +66,15 @@ class RootCause:
 
 def root_causes(
     found: Iterable[tuple[Finding, Gate | None]],
-    of_aws: Collection[Finding] = (),
+    lacking: Mapping[int, Subject] = MappingProxyType({}),
     reach: CommandTarget = CommandTarget(),
 ) -> tuple[RootCause, ...]:
-    """Of findings that count: what the next step waits for first, then the worst. `of_aws`: those that are unknown
-    because nothing of AWS is known."""
+    """Of findings that count: what the next step waits for first, then the worst. `lacking`: by id of those that are
+    unknown for one reason alone, what does not answer: AWS, or the snapshot that was read."""
     by_key: dict[object, list[tuple[Finding, Gate | None]]] = defaultdict(list)
     for each, gate in found:
-        by_key[_key(AWS if each in of_aws else _origin(each), each)].append((each, gate))
-    return tuple(sorted((_cause(some, of_aws, reach) for some in by_key.values()), key=_order))
+        by_key[_key(lacking.get(id(each)) or _origin(each), each)].append((each, gate))
+    return tuple(sorted((_cause(some, lacking, reach) for some in by_key.values()), key=_order))
 
 
 def among(causes: Iterable[RootCause], found: Sequence[Finding]) -> tuple[RootCause, ...]:
@@ -81,14 +84,19 @@ def among(causes: Iterable[RootCause], found: Sequence[Finding]) -> tuple[RootCa
     return tuple(each for each in causes if any(id(one) in some for one in each.findings))
 
 
-def _cause(some: Sequence[tuple[Finding, Gate | None]], of_aws: Collection[Finding], reach: CommandTarget) -> RootCause:
+def _cause(
+    some: Sequence[tuple[Finding, Gate | None]], lacking: Mapping[int, Subject], reach: CommandTarget
+) -> RootCause:
     findings = in_order(each for each, _ in some)
     first = findings[0]
     gate = min((gate for _, gate in some), key=_GATES.index)
-    if first in of_aws:
-        return RootCause(AWS, gate, findings, _do(first, ("--no-aws",), _LEAVE_OUT, reach))
+    silent = lacking.get(id(first))
+    if silent == AWS:
+        return RootCause(AWS, gate, findings, Remedy(_LEAVE_OUT, _check(("--no-aws",), reach)))
+    if silent is not None:
+        return RootCause(silent, gate, findings, _SNAPSHOT_AGAIN)
     words = ("--only", first.code.name, "-o", "wide", *_of_file(first.subject))
-    return RootCause(_origin(first), gate, findings, _do(first, words, _SEE, reach))
+    return RootCause(_origin(first), gate, findings, _do(first, words, reach))
 
 
 def _of_file(subject: Subject) -> tuple[str, ...]:
@@ -97,11 +105,16 @@ def _of_file(subject: Subject) -> tuple[str, ...]:
     return "-f", "-" if subject.name == "standard input" else subject.name
 
 
-def _do(first: Finding, words: Sequence[str], text: str, reach: CommandTarget) -> Remedy:
-    """What comes first, with its command, or else with that of a check with these words."""
-    do = next(iter(first.remedy), Remedy(text))
-    whole = shell("kubectl", "eksdoc", "check", *words)
-    return do if do.command else replace(do, command=led(whole, reach))
+def _do(first: Finding, words: Sequence[str], reach: CommandTarget) -> Remedy:
+    """What comes first, with its command, or else with that of a check with these words, which tells more of it."""
+    do = next(iter(first.remedy), Remedy(_SEE))
+    if do.command:
+        return do
+    return replace(do, text=do.text if do.text == _SEE else f"{do.text} Details:", command=_check(words, reach))
+
+
+def _check(words: Sequence[str], reach: CommandTarget) -> str:
+    return led(shell("kubectl", "eksdoc", "check", *words), reach)
 
 
 def _origin(found: Finding) -> Subject:
@@ -125,7 +138,7 @@ def _order(of: RootCause) -> tuple[object, ...]:
     return (
         _GATES.index(of.gate),
         of.status is not Status.FAIL,
-        _RANK[of.severity],
+        of.severity.rank,
         -len(of.findings),
         first.kind,
         first.namespace,

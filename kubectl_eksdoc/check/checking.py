@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import NotHeld, Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
@@ -92,7 +92,9 @@ def unread(
     lacking = ", ".join(rights) or ", ".join(read.resource.full_name for read in missing)
     remedy = (allow(lacking),) if rights else ()
     message = f"{what} is not known: {why}"
-    yield Finding(code, severity, Status.UNKNOWN, cluster_of(facts), message, remedy=remedy, missing=lacking)
+    lacks = tuple((NotHeld if read.state is ReadState.NOT_HELD else Unknown)(_unread_for(read)) for read in missing)
+    of = cluster_of(facts)
+    yield Finding(code, severity, Status.UNKNOWN, of, message, remedy=remedy, missing=lacking, lacks=lacks)
 
 
 def _unread_for(read: KindRead) -> str:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.causes import RootCause, among, root_causes
+from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
 from kubectl_eksdoc.check.checking import UpgradeCheck, asked_of, is_told
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.suppressing import Suppressed, notes, sort_out
 from kubectl_eksdoc.check.wording import led
-from kubectl_eksdoc.model.asked import NoAws
+from kubectl_eksdoc.model.asked import NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Suppression, in_order
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression, in_order
 from kubectl_eksdoc.model.knowledge import file
 from kubectl_eksdoc.model.missing_rights import as_read
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.check.changed import RecentChanges
     from kubectl_eksdoc.check.checklist.steps import UpgradeStep
     from kubectl_eksdoc.check.symptoms import Symptom, SymptomDiagnosis
-
-
-_RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +64,7 @@ class JudgedFindings:
     @property
     def status(self) -> Status:
         """The worst: what fails, then what is not known."""
-        found = {each.status for each in self.findings}
-        return Status.FAIL if Status.FAIL in found else Status.UNKNOWN if Status.UNKNOWN in found else Status.PASS
+        return Status.worst(each.status for each in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +103,7 @@ class CheckPlan:
 
     def counts(self, finding: Finding) -> bool:
         """Whether it is severe enough."""
-        return _RANK[finding.severity] <= _RANK[self.wish.fail_on]
+        return finding.severity.rank <= self.wish.fail_on.rank
 
     def of(self, gate: Gate | None, status: Status) -> tuple[Finding, ...]:
         """What counts at a gate (None: at none), with that status."""
@@ -176,7 +172,10 @@ def _causes(plan: CheckPlan, reach: CommandTarget) -> tuple[RootCause, ...]:
     outcome = plan.outcome
     counts = set(map(id, (*outcome.fails, *outcome.unknown)))
     found = ((each, one.check.gate) for one in plan.judged for each in one.findings if id(each) in counts)
-    return root_causes(found, frozenset(filter(_lacks_aws, outcome.unknown)), reach)
+    snapshot = Subject("Snapshot", reach.ours[1] if reach.ours[:1] == ("--snapshot",) else "that was read")
+    lacking = {id(each): snapshot for each in outcome.unknown if _lacks(each, NotHeld)}
+    lacking |= {id(each): AWS for each in outcome.unknown if _lacks(each, NoAws)}
+    return root_causes(found, lacking, reach)
 
 
 def _diagnosed(symptom: Symptom, found: Sequence[Finding], facts: CheckFacts, reach: CommandTarget) -> SymptomDiagnosis:
@@ -201,13 +200,13 @@ def _checklist(facts: CheckFacts, reach: CommandTarget) -> tuple[UpgradeStep, ..
 
 def _without_aws(of: JudgedFindings) -> JudgedFindings | None:
     """Without what only AWS knows. A check that is left with nothing was not made: it must not be said to pass."""
-    kept = tuple(each for each in of.findings if not _lacks_aws(each))
+    kept = tuple(each for each in of.findings if not _lacks(each, NoAws))
     return None if of.findings and not kept else replace(of, findings=kept)
 
 
-def _lacks_aws(found: Finding) -> bool:
-    """With another reason beside it is unknown without AWS and with it."""
-    return found.status is Status.UNKNOWN and bool(found.lacks) and all(isinstance(each, NoAws) for each in found.lacks)
+def _lacks(found: Finding, what: type[Unknown]) -> bool:
+    """With another reason beside it is unknown without that and with it."""
+    return found.status is Status.UNKNOWN and bool(found.lacks) and all(isinstance(each, what) for each in found.lacks)
 
 
 def _found(facts: CheckFacts, check: UpgradeCheck, wish: CheckWish, reach: CommandTarget) -> tuple[Finding, ...]:

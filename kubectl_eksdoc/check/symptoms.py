@@ -5,8 +5,9 @@ The order: what is seen to fail now, then the worst, then as the table of the sy
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from kubectl_eksdoc.check.undoing import UNDO, way_back
@@ -97,6 +98,7 @@ def diagnosed(
 ) -> SymptomDiagnosis:
     """Of findings, worst first."""
     suspects: list[tuple[tuple[int, int, int, int], Suspect]] = []
+    origins: dict[Suspect, Subject] = {}
     causes = _OF[symptom].by_code
     for each in found:
         place = next((at for at, cause in enumerate(causes) if _is(cause, each)), None)
@@ -104,17 +106,25 @@ def diagnosed(
             continue
         cause = causes[place][1]
         if each.status is Status.FAIL or (each.status is Status.PASS and cause.warned):
-            rank = int(not cause.now), _SEVERITIES.index(each.severity), place, len(suspects)
-            suspects.append((rank, _suspect(cause, each, cluster, reach)))
+            rank = int(not cause.now), each.severity.rank, place, len(suspects)
+            suspects.append((rank, suspect := _suspect(cause, each, cluster, reach)))
+            origins |= {suspect: each.root_cause} if each.root_cause is not None else {}
     for number, sign in enumerate(_signs(symptom, cluster, reach)):
-        suspects.append(((0, _SEVERITIES.index(sign.severity), -1, number), sign))
+        suspects.append(((0, sign.severity.rank, -1, number), sign))
     unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
     elsewhere = tuple(Remedy(each.text, led(each.command, reach)) for each in _OF[symptom].elsewhere)
-    ordered = tuple(each for _, each in sorted(suspects, key=lambda pair: pair[0]))
-    return SymptomDiagnosis(symptom, ordered, unknown, elsewhere)
+    ordered = [each for _, each in sorted(suspects, key=lambda pair: pair[0])]
+    return SymptomDiagnosis(symptom, tuple(_by_origin(ordered, origins)), unknown, elsewhere)
 
 
-_SEVERITIES = tuple(Severity)
+def _by_origin(ordered: Sequence[Suspect], origins: Mapping[Suspect, Subject]) -> Iterator[Suspect]:
+    """What comes from one root cause is one suspect: the likeliest, with the others as evidence."""
+    alike: dict[Subject | int, list[Suspect]] = defaultdict(list)
+    for each in ordered:
+        alike[origins.get(each, id(each))].append(each)
+    for first, *others in alike.values():
+        also = (f"{each.subject.kind} {each.subject}: {each.because}" for each in others)
+        yield replace(first, evidence=(*first.evidence, *also))
 
 
 def _is(of: tuple[str, _Cause], finding: Finding) -> bool:

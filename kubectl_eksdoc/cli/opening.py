@@ -147,8 +147,8 @@ def code(findings: Iterable[Finding], accepted: Collection[str] = ()) -> int:
     """What is known to fail matters more than what is not known. `accepted`: codes that may be unknown."""
     from kubectl_eksdoc.model.findings import Status
 
-    found = {each.status for each in findings if each.status is not Status.UNKNOWN or each.code.name not in accepted}
-    return of(Status.FAIL if Status.FAIL in found else Status.UNKNOWN if Status.UNKNOWN in found else Status.PASS)
+    found = (each for each in findings if each.status is not Status.UNKNOWN or each.code.name not in accepted)
+    return of(Status.worst(each.status for each in found))
 
 
 def of(worst: Status) -> int:

@@ -54,23 +54,23 @@ def read_manifests(paths: Sequence[str], bounds: ManifestLimits = BOUNDS) -> tup
             continue
         if len(found) >= bounds.files:
             why = f"more than {bounds.files} files are not read"
-            found[path] = ManifestText(path, unread=(Unread(1, why),))
+            found[path] = ManifestText(path, unread=(Unread(0, why),))
             break
         read = _read(path, bounds)
         if named and not (read.documents or read.unread):
-            read = replace(read, unread=(Unread(1, _NO_OBJECT),))
+            read = replace(read, unread=(Unread(0, _NO_OBJECT),))
         found[path] = read
     for path in (each for each in found if os.path.basename(each) in _KUSTOMIZATIONS):
         if elsewhere := _elsewhere(path, found, bounds):
             why = f"it takes {elsewhere}, which is not read: judge what kubectl kustomize prints"
-            found[path] = replace(found[path], unread=(*found[path].unread, Unread(1, why)))
+            found[path] = replace(found[path], unread=(*found[path].unread, Unread(0, why)))
     for path in (each for each in found if os.path.basename(each) == _CHART):
         if why := _more_of(path, found, bounds):
-            found[path] = ManifestText(path, unread=(Unread(1, why, True),))
+            found[path] = ManifestText(path, unread=(Unread(0, why, True),))
     for path in paths:
         below = (each for at, each in found.items() if at == path or at.startswith(os.path.join(path, "")))
         if not any(each.documents or each.unread for each in below):
-            found[path] = ManifestText(path, unread=(Unread(1, _NO_OBJECT),))
+            found[path] = ManifestText(path, unread=(Unread(0, _NO_OBJECT),))
     return tuple(each for each in found.values() if each.documents or each.unread)
 
 
@@ -160,7 +160,7 @@ def _bytes(path: str, most: int) -> bytes:
 
 
 def _unread(path: str, why: str) -> ManifestText:
-    return ManifestText(path, unread=(Unread(1, why),))
+    return ManifestText(path, unread=(Unread(0, why),))
 
 
 # The documents of a rendered manifest that a user names.

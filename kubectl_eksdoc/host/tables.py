@@ -17,6 +17,8 @@ MOST_BYTES = 4 << 20
 FLAG = "--tables"
 _NAMES = ("removed_apis", "custom_apis", "compatibility")
 _WANTED = f"Write an object with lists under {', '.join(_NAMES)}; docs/check.md has an example."
+_KEYS = ("api_version", "kind", "kinds", "name")
+"""What tells rows of a table apart."""
 _T = TypeVar("_T")
 
 
@@ -47,7 +49,11 @@ def _rows(
     found = document.get(name, [])
     if not isinstance(found, list):
         raise UsageError(f"{FLAG} {path}, {name}: it is no list", _WANTED)
-    return tuple(_row(f"{FLAG} {path}, {name}, entry {at}", of, each, usual, path) for at, each in enumerate(found, 1))
+    rows = [_row(f"{FLAG} {path}, {name}, entry {at}", of, each, usual, path) for at, each in enumerate(found, 1)]
+    keys = [tuple(str(each.get(key)) for key in _KEYS) for each in found]
+    if twice := next((at for at, key in enumerate(keys) if key in keys[:at]), 0):
+        raise UsageError(f"{FLAG} {path}, {name}: entry {twice + 1} is about the same as an earlier one", _WANTED)
+    return tuple(rows)
 
 
 def _row(where: str, of: type[_T], told: object, usual: Mapping[str, object], path: str) -> _T:
@@ -60,6 +66,24 @@ def _row(where: str, of: type[_T], told: object, usual: Mapping[str, object], pa
         row = made(of, {**fields, "source": {"document": path, **source}})
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise UsageError(f"{where} is not as it must be: {short(str(error))}", _WANTED) from error
-    if isinstance(row, CompatibilityTable) and row.name not in BY_NAME:
-        raise UsageError(f"{where} is of {short(row.name)!r}, no software that is recognised{maybe(row.name, BY_NAME)}")
+    if isinstance(row, CompatibilityTable):
+        _check_compatibility(where, row)
     return row
+
+
+def _check_compatibility(where: str, table: CompatibilityTable) -> None:
+    """Raises UsageError."""
+    if table.name not in BY_NAME:
+        raise UsageError(
+            f"{where} is of {short(table.name)!r}, no software that is recognised{maybe(table.name, BY_NAME)}"
+        )
+    since = [row.since for row in table.rows]
+    if (
+        not since
+        or since != sorted(since)
+        or any(row.newest is not None and row.newest < row.oldest for row in table.rows)
+    ):
+        raise UsageError(
+            f"{where} has no rows, or not in their order",
+            "Write each as [version, oldest Kubernetes, newest Kubernetes], the oldest version first.",
+        )

@@ -214,8 +214,7 @@ _SAME = Remedy("It is in the same stack.")
 
 def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
     """Of one severity in the order of the chain: what comes first is mended first."""
-    statuses, severities = (Status.FAIL, Status.UNKNOWN, Status.PASS), list(Severity)
-    return sorted(findings, key=lambda each: (statuses.index(each.status), severities.index(each.severity)))
+    return sorted(findings, key=lambda each: (each.status.rank, each.severity.rank))
 
 
 def _told_once(findings: Sequence[Finding]) -> Iterator[Finding]:

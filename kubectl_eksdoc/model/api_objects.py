@@ -154,7 +154,7 @@ class KindUsage:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An object of a manifest. `line`: the first of its document, from 1."""
+    """An object of a manifest. `line`: its first, from 1."""
 
     of: ObjectName
     line: int
@@ -162,7 +162,8 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A part of a manifest that could not be read; `why` in a clause. `template`: it is to be made YAML first."""
+    """A part of a manifest that could not be read, from `line` on (0: all of it); `why` in a clause. `template`: it is
+    to be made YAML first."""
 
     line: int
     why: str
@@ -171,11 +172,13 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class ManifestText:
-    """What is in a text of one or more documents. `path` is "" where it is no file, "-" standard input."""
+    """What is in a text of one or more documents. `path` is "" where it is no file, "-" standard input. `template`: a
+    part of it is one of Helm, so that kubectl does not read the file."""
 
     path: str
     documents: tuple[Document, ...] = ()
     unread: tuple[Unread, ...] = ()
+    template: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,11 @@ class NoAws(Unknown):
     """Nothing of AWS is known, for that one reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class NotHeld(Unknown):
+    """A snapshot was read, which does not hold it."""
+
+
 def missing_rights(*answers: object) -> tuple[str, ...]:
     """Of those that are unknown for want of a right, in their order."""
     return tuple(dict.fromkeys(each.missing for each in answers if isinstance(each, Unknown) and each.missing))

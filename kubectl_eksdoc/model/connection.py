@@ -114,12 +114,14 @@ def resource_word(kind: str, group: str = "") -> str:
 class CommandTarget:
     """The words that lead to the same cluster: for ``kubectl eksdoc``, for any other kubectl command, and for one of
     ours that is of the live cluster alone (``--apply``, ``--active``). `aws`: for awscli, which asks the account of its
-    default profile otherwise; their place is before its service."""
+    default profile otherwise; their place is before its service. `checks`: flags, each with its value, by which
+    ``check`` judges the same again."""
 
     ours: tuple[str, ...] = ()
     kubectl: tuple[str, ...] = ()
     applying: tuple[str, ...] = ()
     aws: tuple[str, ...] = ()
+    checks: tuple[tuple[str, ...], ...] = ()
 
     def of(self, command: str) -> str:
         """`command` with the words that it needs, unless it has them: each part of several that are run one after the
@@ -130,6 +132,9 @@ class CommandTarget:
 
     def _one(self, command: str) -> str:
         if command.startswith("kubectl eksdoc"):
+            if command.startswith("kubectl eksdoc check"):
+                has = command.split()
+                command = " ".join((command, *(shell(*each) for each in self.checks if each[0] not in has)))
             words = self.applying if _OF_LIVE.search(command) else self.ours
         else:
             words = self.kubectl if command.startswith("kubectl ") else ()

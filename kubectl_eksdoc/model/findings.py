@@ -70,6 +70,11 @@ class Severity(str, Enum):
     LOW = "low"
     INFO = "info"
 
+    @property
+    def rank(self) -> int:
+        """The worst has the lowest."""
+        return _SEVERITY_RANKS[self]
+
 
 class Status(str, Enum):
     """`PASS` findings were judged and stop nothing; `UNKNOWN` is never a pass."""
@@ -77,6 +82,20 @@ class Status(str, Enum):
     FAIL = "fail"
     PASS = "pass"
     UNKNOWN = "unknown"
+
+    @property
+    def rank(self) -> int:
+        """The worst has the lowest."""
+        return _STATUS_RANKS[self]
+
+    @staticmethod
+    def worst(of: Iterable[Status]) -> Status:
+        """Of none, that it passes."""
+        return min(of, key=lambda each: each.rank, default=Status.PASS)
+
+
+_SEVERITY_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+_STATUS_RANKS = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.PASS: 2}
 
 
 class When(str, Enum):
@@ -183,18 +202,14 @@ def reached(finding: Finding, reach: CommandTarget) -> Finding:
     return replace(finding, remedy=tuple(replace(each, command=reach.of(each.command)) for each in finding.remedy))
 
 
-_STATUS_RANK = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.PASS: 2}
-_SEVERITY_RANK = {s: i for i, s in enumerate(Severity)}
-
-
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Worst first, then by code and subject: the same findings always come in the same order."""
     return tuple(
         sorted(
             findings,
             key=lambda f: (
-                _STATUS_RANK[f.status],
-                _SEVERITY_RANK[f.severity],
+                f.status.rank,
+                f.severity.rank,
                 f.code.name,
                 f.subject.kind,
                 f.subject.namespace,

@@ -7,7 +7,8 @@ enum is its name in small letters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import MISSING, dataclass, is_dataclass
+from dataclasses import fields as fields_of
 from datetime import date
 from enum import Enum, EnumMeta
 from functools import cache
@@ -81,9 +82,15 @@ def made(of: type[_T], told: Any) -> _T:
     kind: Any = of
     fields = _fields(kind)
     if isinstance(told, list):
+        if len(told) != len(fields):
+            raise TypeError(f"{told} has {len(told)} values, not {len(fields)}: {', '.join(fields)}")
         told = dict(zip(fields, told, strict=True))
+    if not isinstance(told, Mapping):
+        raise TypeError(f"{told!r} is no object with {', '.join(fields)}")
     if strange := [name for name in told if name not in fields]:
         raise TypeError(f"{of.__name__} has no field {', '.join(strange)}, but {', '.join(fields)}")
+    if lacking := [name for name in _required(kind) if name not in told]:
+        raise TypeError(f"it lacks {', '.join(lacking)}")
     return of(**{name: fields[name](value) for name, value in told.items()})
 
 
@@ -102,6 +109,11 @@ def told_of(value: Any) -> Any:
 
 
 @cache
+def _required(of: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields_of(of) if each.default is MISSING and each.default_factory is MISSING)
+
+
+@cache
 def _fields(of: Any) -> Mapping[str, _Make]:
     return {name: _maker(wanted) for name, wanted in get_type_hints(of).items()}
 
@@ -116,7 +128,7 @@ def _maker(wanted: Any) -> _Make:
     if isinstance(wanted, type) and is_dataclass(wanted):
         return lambda told: made(wanted, told)
     if isinstance(wanted, EnumMeta):
-        return lambda told: wanted[told.upper()]
+        return lambda told: _member(wanted, told)
     if get_origin(wanted) is tuple:
         if inner[-1] is not ...:
             return lambda told: tuple(make(each) for make, each in zip(map(_maker, inner), told, strict=True))
@@ -134,8 +146,17 @@ def _checked(wanted: type[Any], told: Any) -> Any:
     return told
 
 
+def _member(of: EnumMeta, told: Any) -> Any:
+    names = [each.lower() for each in of.__members__]
+    if told not in names:
+        raise ValueError(f"{told!r} is none of {', '.join(names)}")
+    return of[told.upper()]
+
+
 def _version(text: str) -> Version:
     """As it stands in a record: ``1.36``, ``1.16.2``."""
+    if not isinstance(text, str):
+        raise TypeError(f"{text!r} is no text: write a version in quotes")  # YAML takes 1.30 for 1.3
     found = parse(text)
     if found is None:
         raise ValueError(f"{text!r} is no version")

@@ -13,7 +13,7 @@ from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.kubernetes.keeping import hidden
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named, text_at
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.asked import Absent, NotHeld, Unknown
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges, ReportedEvent, Revision, SpotEvent
 from kubectl_eksdoc.model.kinds import CONTROLLER_REVISIONS, EVENTS, HISTORY_OF, REPLICA_SETS, Resource
@@ -267,13 +267,13 @@ class HeldObjects(Keeper):
             return found
         if (of.kind, of.namespace) in self._seen:
             return Absent(f"{self._where} has no {of}")
-        return Unknown(f"{self._where} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
+        return NotHeld(f"{self._where} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         """As `session.ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""
         found = self._lists.get((resource.kind, namespace))
         if found is None:
-            return Unknown(f"{self._where} holds no {resource.kind} of namespace {namespace}")
+            return NotHeld(f"{self._where} holds no {resource.kind} of namespace {namespace}")
         return tuple(found)
 
 
@@ -299,7 +299,7 @@ class HeldPods:
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, Unknown]:
         """As `session.ports.PodReader.logs`."""
-        return dict.fromkeys(asked, Unknown(f"{self._where} holds no logs"))
+        return dict.fromkeys(asked, NotHeld(f"{self._where} holds no logs"))
 
     def _containers(self, pod: str, raw: bytes | None) -> tuple[Container, ...] | Absent | Unknown:
         if raw is None:
@@ -380,11 +380,11 @@ class HeldSigns(Keeper):
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
         """As `session.ports.Signs.events`."""
-        return tuple(self._events) if self._has_events else Unknown(f"{self._where} holds no Events")
+        return tuple(self._events) if self._has_events else NotHeld(f"{self._where} holds no Events")
 
     def metrics(self, pod: str, port: int) -> Unknown:
         """As `session.ports.Signs.metrics`."""
-        return Unknown(f"{self._where} holds nothing of what {pod} counts (port {port})")
+        return NotHeld(f"{self._where} holds nothing of what {pod} counts (port {port})")
 
 
 # What of a dump tells its past, besides its lists: kept while a reader goes through it.
@@ -430,9 +430,9 @@ class HeldChanges(Keeper):
         revisions = {
             kind: tuple(each for each in made if each.of.kind == kind)
             if kept.kind in self._seen
-            else Unknown(f"{self._where} holds no {kept.plural}")
+            else NotHeld(f"{self._where} holds no {kept.plural}")
             for kind, kept in HISTORY_OF.items()
         }
         events = tuple(dict.fromkeys(self._events))
         held = EVENTS.kind in self._seen
-        return ReportedChanges(revisions, events if held else Unknown(f"{self._where} holds no events"))
+        return ReportedChanges(revisions, events if held else NotHeld(f"{self._where} holds no events"))

@@ -9,7 +9,7 @@ import msgspec
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import METRIC, ROWS
 from kubectl_eksdoc.model.api_objects import Doc, HelmRelease, KindUsage, ManifestText, ObjectName, WrittenObject
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, NotHeld, Unknown
 from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.interruption import ReportedChanges, ReportedEvent, Revision, SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
@@ -33,11 +33,11 @@ class HeldAnswers:
         self._containers = containers
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
-        return self._answers.objects.get(of) or Unknown(f"{self._where} does not hold {of} of {of.namespace}")
+        return self._answers.objects.get(of) or NotHeld(f"{self._where} does not hold {of} of {of.namespace}")
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         found = self._answers.histories.get((resource.full_name, namespace))
-        none = Unknown(f"{self._where} does not hold {resource.plural} of namespace {namespace}")
+        none = NotHeld(f"{self._where} does not hold {resource.plural} of namespace {namespace}")
         return none if found is None else found
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
@@ -45,13 +45,13 @@ class HeldAnswers:
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
         held = self._answers.logs
-        return {log: held.get(log, Unknown(f"{self._where} holds no log of {log.pod}")) for log in asked}
+        return {log: held.get(log, NotHeld(f"{self._where} holds no log of {log.pod}")) for log in asked}
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
         return self._known(self._answers.events, "Events of nodes")
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
-        none = Unknown(f"{self._where} holds nothing of what {pod} counts (port {port})")
+        none = NotHeld(f"{self._where} holds nothing of what {pod} counts (port {port})")
         return self._answers.metrics.get((pod, port), none)
 
     def requested(self) -> tuple[str, ...] | Unknown:
@@ -71,7 +71,7 @@ class HeldAnswers:
         return self._nothing(what) if held == NOT_ASKED else held
 
     def _nothing(self, what: str) -> Unknown:
-        return Unknown(f"{self._where} does not hold {what}")
+        return NotHeld(f"{self._where} does not hold {what}")
 
 
 # What of a dump tells who uses which API version: kept while a reader goes through it once.
@@ -149,7 +149,7 @@ class HeldApis(Keeper):
     def _told(self, resource: Resource) -> KindUsage:
         key = resource.group, resource.kind
         if key not in self._seen:
-            nothing = Unknown(f"{self._where} holds no {resource.plural}")
+            nothing = NotHeld(f"{self._where} holds no {resource.plural}")
             return KindUsage(resource, () if self._complete else nothing)
         found = tuple(self._found.get(key, ()))
         hidden = key in self._objects and key not in self._shown and not self._complete
@@ -158,7 +158,7 @@ class HeldApis(Keeper):
     def releases(self) -> tuple[HelmRelease, ...] | Unknown:
         """Of Helm, each in the revision that counts."""
         if not self._secrets and not self._complete:
-            return Unknown(f"{self._where} holds no Secrets, in which Helm keeps its releases")
+            return NotHeld(f"{self._where} holds no Secrets, in which Helm keeps its releases")
         return tuple(self._kept[each]() for each in manifests.latest(self._kept))
 
     def count(self, metrics: str) -> None:
@@ -168,7 +168,7 @@ class HeldApis(Keeper):
     def requested(self) -> tuple[str, ...] | Unknown:
         """As `ApiUsage.requested`; a dump of objects never has it."""
         if self._metrics is None:
-            return Unknown(f"{self._where} holds nothing of what the API server has counted")
+            return NotHeld(f"{self._where} holds nothing of what the API server has counted")
         return self._metrics
 
 

@@ -43,6 +43,11 @@ _TEMPLATE = "{{"
 _OWN_LINE = re.compile(r"^\{\{", re.MULTILINE)
 """What makes whole objects; ``{{ toYaml .Values.more }}`` alone is valid YAML, a mapping of mappings."""
 _MADE = re.compile(r"^\{\{-?\s*(?:include|template|tpl|toYaml)\b", re.MULTILINE)
+_CONTROL = re.compile(
+    r"^[ \t]*\{\{-?\s*(?:(?:if|else|end|range|with)\b|/\*|\$\w*\s*:?=)(?:(?!\}\}).)*\}\}[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
+"""A line of a template that decides which parts are made, and makes none."""
 _SAID = re.compile(r"""^(apiVersion|kind):[ \t]*(["']?)([^\s"'#]+)\2[ \t]*(?:#.*)?$""", re.MULTILINE)
 """At the margin of a template: an object's own."""
 _NAME = re.compile(r"^metadata:[ \t]*\r?\n(?:[ \t]+.*\n)*?[ \t]+name:[ \t]*([a-z0-9.-]+)[ \t]*$", re.MULTILINE)
@@ -56,7 +61,7 @@ def manifest_of(text: str, path: str = "") -> ManifestText:
     found = _Found()
     for at_line, part in _parts(text):
         _take(found, part, at_line)
-    return ManifestText(path, tuple(found.documents), tuple(found.unread))
+    return ManifestText(path, tuple(found.documents), tuple(found.unread), _TEMPLATE in text)
 
 
 class _NotReadable(ValueError):
@@ -79,7 +84,8 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
     marks = [*(each.start() for each in _MARK.finditer(text)), len(text)]
     for end in marks:
         part = text[begin:end]
-        if part and _NO_CONTENT.match(part.removeprefix("---")) is None:
+        content = part.removeprefix("---")
+        if part and _NO_CONTENT.match(_CONTROL.sub("", content) if _TEMPLATE in content else content) is None:
             yield line, part
         line += part.count("\n")
         begin = end
@@ -89,16 +95,19 @@ def _take(found: _Found, part: str, at_line: int) -> None:
     template, before = _TEMPLATE in part, (len(found.documents), len(found.unread))
     try:
         for root, line in _roots(part):
-            for of, why in _objects(root, "", "", DEEPEST, set()):
+            for of, why, within in _objects(root, "", "", DEEPEST, set()):
+                first = at_line + (line if within is None else within) + 1
                 if why:
-                    found.unread.append(Unread(at_line + line + 1, why, template))
+                    found.unread.append(Unread(first, why, template))
                 elif of is not None:
-                    found.documents.append(Document(of, at_line + line + 1))
+                    found.documents.append(Document(of, first))
     except _NotReadable as error:
         if template and (of := _literal(part)) is not None:
-            found.documents.append(Document(of, at_line + 1))
+            first = part.count("\n", 0, next(_SAID.finditer(part)).start())
+            found.documents.append(Document(of, at_line + first + 1))
         else:
-            found.unread.append(Unread(at_line + error.line + 1, str(error), template))
+            line = min(error.line, part.rstrip().count("\n"))  # at its end the parser is a line further
+            found.unread.append(Unread(at_line + line + 1, str(error), template))
     makes = _OWN_LINE if before == (len(found.documents), len(found.unread)) else _MADE
     if before[1] == len(found.unread) and makes.search(part):
         found.unread.append(Unread(at_line + 1, "it makes objects that are not in the text", True))
@@ -118,44 +127,47 @@ def _literal(part: str) -> ObjectName | None:
 
 def _objects(
     root: Any, version: str, kind: str, deepest: int, seen: set[tuple[int, str, str]]
-) -> Iterator[tuple[ObjectName | None, str]]:
-    """`version` and `kind` are those that its List tells; the second of a pair is why it cannot be told which it is.
-    `seen`: by aliases a short text has the same Lists millions of times."""
+) -> Iterator[tuple[ObjectName | None, str, int | None]]:
+    """`version` and `kind` are those that its List tells; the second of three is why it cannot be told which it is, the
+    third its line, as far as that is known. `seen`: by aliases a short text has the same Lists millions of times."""
     if isinstance(root, list) and any(isinstance(each, dict) and each.get("kind") for each in root):
-        yield None, "it is a sequence of objects, which kubectl does not take: make it the items of a List"
+        yield None, "it is a sequence of objects, which kubectl does not take: make it the items of a List", None
     if not isinstance(root, dict) or (at := (id(root), version, kind)) in seen:
         return
     seen.add(at)
     kind, version = text_at(root, "kind") or kind, text_at(root, "apiVersion") or version
-    items = root.get("items")
-    if not kind:
-        if _MERGE in root:
-            yield None, "it takes its kind from another part of the text (<<), which is not read here"
-        elif root.get("kind") is not None:
-            yield None, "its kind is no text"
-        elif "/" in version:
-            yield None, f"it has apiVersion {version}, and no kind"
-    elif kind == "List" and not (items is None or isinstance(items, list)):
-        yield None, "the items of a List are no list"
+    items, line = root.get("items"), root.get(_LINE)
+    if kind == "List" and not (items is None or isinstance(items, list)):
+        yield None, "the items of a List are no list", line
     elif kind.endswith("List") and isinstance(items, list):
         if not deepest:
-            yield None, f"it has Lists in Lists, deeper than {DEEPEST}"
+            yield None, f"it has Lists in Lists, deeper than {DEEPEST}", line
             return
         of_items = ("", "") if kind == "List" else (version, kind.removesuffix("List"))
         if not all(isinstance(each, dict) and (of_items[1] or each.keys() & _SAYS) for each in items):
-            yield None, f"an item of a {kind} is no object with a kind"
+            yield None, f"an item of a {kind} is no object with a kind", line
         for each in items:
             yield from _objects(each, *of_items, deepest - 1, seen)
-    elif not version:
-        yield (
-            None,
-            f"the apiVersion of a {kind} is " + ("no text" if root.get("apiVersion") is not None else "not said"),
-        )
-    elif not (_VERSION.fullmatch(version) and _KIND.fullmatch(kind)):
-        yield None, f"{version!r} {kind!r} is no apiVersion and kind: another tool is to fill it in"
-    else:
+    elif why := _unnamed(root, version, kind):
+        yield None, why, line
+    elif kind:
         namespace, name = (text_at(root, "metadata", key) for key in ("namespace", "name"))
-        yield ObjectName(version, kind, namespace, name), ""
+        yield ObjectName(version, kind, namespace, name), "", line
+
+
+def _unnamed(root: Mapping[Any, Any], version: str, kind: str) -> str:
+    """Why it cannot be told which version of which kind it is; "" where it can, or where it is no object."""
+    if not kind:
+        if _MERGE in root:
+            return "it takes its kind from another part of the text (<<), which is not read here"
+        if root.get("kind") is not None:
+            return "its kind is no text"
+        return f"it has apiVersion {version}, and no kind" if "/" in version else ""
+    if not version:
+        return f"the apiVersion of a {kind} is " + ("no text" if root.get("apiVersion") is not None else "not said")
+    if not (_VERSION.fullmatch(version) and _KIND.fullmatch(kind)):
+        return f"{version!r} {kind!r} is no apiVersion and kind: another tool is to fill it in"
+    return ""
 
 
 def _roots(part: str) -> Iterator[tuple[Any, int]]:
@@ -189,6 +201,8 @@ def _json(part: str) -> Iterator[tuple[Any, int]]:
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _MERGE = "<<"
+_LINE = None
+"""The key, which no text can have, of an object's first line, from 0."""
 _SAYS = frozenset({"kind", "apiVersion", _MERGE})
 _NULLS = ("", "~", "null", "Null", "NULL")
 _META: Mapping[str, Any] = {"name": None, "namespace": None}
@@ -222,6 +236,8 @@ class _Walk:
             made: Any = None if null else event.value
         elif isinstance(event, yaml.MappingStartEvent):
             made = self._mapping(wanted)
+            if wanted is _OBJECT:
+                made[_LINE] = event.start_mark.line
         else:
             made = self._sequence(wanted)
         if event.anchor:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.findings import Finding, Suppression
 from kubectl_eksdoc.render.text import Look, clean, rfc3339
 
@@ -34,18 +33,15 @@ class Case(NamedTuple):
         return not self.fails and bool(self.unknown or self.suppressed)
 
 
-@dataclass(frozen=True, slots=True)
 class JUnit:
-    """Of a report that has `suites`: names with their cases. `command`: as it is called behind ``kubectl eksdoc``."""
-
-    command: str
+    """Of a check, which has `suites`: names with their cases."""
 
     def write(self, report: Any, look: Look) -> str:
         suites = list(report.suites())
         every = [case for _, cases in suites for case in cases]
         lines = [
             '<?xml version="1.0" encoding="UTF-8"?>',
-            f"<testsuites {_attributes(f'kubectl eksdoc {self.command}', every, of_suite=False)}>",
+            f"<testsuites {_attributes('kubectl eksdoc check', every, of_suite=False)}>",
             *(line for at, (name, cases) in enumerate(suites) for line in self._suite(report.cluster, name, cases, at)),
             "</testsuites>",
         ]
@@ -54,9 +50,10 @@ class JUnit:
 
     def _suite(self, cluster: Cluster, name: str, cases: Sequence[Case], number: int) -> Iterator[str]:
         moment = rfc3339(cluster.observed_at).removesuffix("Z")
-        host = _quoted(cluster.identity.cluster or cluster.identity.context or "unknown")
+        files = "manifests" if cluster.source is Source.FILE else "unknown"
+        host = _quoted(cluster.identity.cluster or cluster.identity.context or files)
         yield f'  <testsuite {_attributes(name, cases)} id="{number}" timestamp="{moment}" hostname={host}>'
-        of = _quoted(f"eksdoc.{self.command}.{name.replace(' ', '-')}")
+        of = _quoted(f"eksdoc.check.{name.replace(' ', '-')}")
         for case in cases:
             tag = f'    <testcase classname={of} name={_quoted(case.code)} time="0"'
             inside = [*_outcome(case), *_output(case)]

@@ -153,6 +153,6 @@ def ticket_table(drawn: Drawn, what: str, most: int, names: Collection[str] = ()
     return [*lines, "", *rest] if rest else lines
 
 
-def more(count: int, what: str) -> list[str]:
+def more(count: int, what: str = "") -> list[str]:
     """The line that says how many are left out; none where all are there."""
-    return [f"… and {count} more {what}; all of them are in `-o json`."] if count > 0 else []
+    return [f"… and {count} more{f' {what}' if what else ''}; all of them are in `-o json`."] if count > 0 else []

@@ -83,16 +83,13 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Of a text without a title, `title` is None; `language` of the lines that are whole."""
+    """Of a text without a title, `title` is None; `language` of the lines that are whole; `left_out`: how many of what
+    they tell there are besides."""
 
     title: Title | str | None
     lines: Sequence[Line | str]
     language: str = "text"
-
-
-def hidden(count: int) -> list[str]:
-    """The line that says how many are not shown; none where all are."""
-    return [f"… and {count} more (-o wide)"] if count > 0 else []
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +203,8 @@ class Screen:
                 return lines or titled(title, notes, look)
             case Points(title, texts):
                 return told(title, texts, look)
-            case Lines(title, every):
-                body = [line for each in every for line in _on_screen(each, look)]
+            case Lines(title, every, left_out=left_out):
+                body = [*(line for each in every for line in _on_screen(each, look)), *more(left_out, look)]
                 return body if title is None else titled(title, body, look)
             case Findings(found, of, named, mark):
                 return findings(found, of, look, self.full, named, mark)
@@ -296,8 +293,8 @@ class Markdown:
                 return [*folded(section.fold, body), ""] if section.fold else _headed(title, body)
             case Points(title, texts):
                 return _headed(title, items(texts))
-            case Lines(title, lines, language):
-                return _headed(title, list(_paragraphs(lines, language)))
+            case Lines(title, lines, language, left_out):
+                return _headed(title, [*_paragraphs(lines, language), *more(left_out)])
             case Findings(found, of, _, mark):
                 return _headed(Title("Findings", of), list(_findings(found, mark)))
             case ReportFigure(title, draw, below):

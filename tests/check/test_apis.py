@@ -346,7 +346,9 @@ def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     broken, template = Unread(3, "it is no YAML"), Unread(9, "it is no YAML", True)
     told = ApiUsage(manifests=(ManifestText("a.yaml", (), (broken, broken, template)),))
     first, second = found(Code.of("api-in-manifest"), a_way(33, 34), told)
-    assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM) and "a.yaml:3" in first.message
+    assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM)
+    assert "at line 3, it is no YAML; 1 more of its parts cannot be read" in first.message
+    assert first.evidence == ("a.yaml:3 it is no YAML", "a.yaml:3 it is no YAML")
     assert (second.status, second.severity) == (Status.UNKNOWN, Severity.MEDIUM)
     assert "helm template" in second.remedy[0].text
 
@@ -359,4 +361,4 @@ def test_a_mistyped_kind_of_a_version_that_is_gone_never_passes(api_version: str
     file = ManifestText("a.yaml", (Document(ObjectName(api_version, kind, "", "web"), 4),))
     findings = found(Code.of("api-in-manifest"), a_way(33, 34), ApiUsage(manifests=(file,)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * (not known)
-    assert known or "a.yaml:4, policy/v1beta1 has no kind podDisruptionBudget" in findings[0].message
+    assert known or "at line 4, policy/v1beta1 has no kind podDisruptionBudget" in findings[0].message

@@ -96,7 +96,7 @@ def test_each_cause_has_one_command() -> None:
     assert cause.do == Remedy("Upgrade them.", "kubectl get nodes")
     words = replace(SKEW, remedy=(Remedy("Make a new group."), Remedy("Until then look at it.", "kubectl get nodes")))
     (cause,) = root_causes([(words, NODES)], reach=CommandTarget(ours=("--demo",)))
-    assert cause.do.text == "Make a new group."
+    assert cause.do.text == "Make a new group. Details:"
     assert cause.do.command == "kubectl eksdoc check --only kubelet-skew -o wide --demo"
 
 

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.amazon.upgrades.amis import RELEASE_NOTES
+from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.checks.noted import JUDGED_ELSEWHERE
 from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
@@ -31,7 +34,7 @@ def test_nothing_is_on_the_way_to_where_one_is() -> None:
 
 @pytest.mark.parametrize(
     ("image", "status"),
-    [("registry.k8s.io/ingress-nginx/controller:v1.12.1", Status.FAIL), ("nginx:1.27", None)],
+    [("registry.k8s.io/ingress-nginx/controller:v1.12.1", Status.PASS), ("nginx:1.27", None)],
 )
 def test_a_note_about_an_image(image: str, status: Status | None) -> None:
     facts = replace(healthy(now="1.34", target="1.35"), cluster=a_healthy_cluster(pods=[a_program("it", image)]))
@@ -47,7 +50,7 @@ def test_a_note_that_nobody_here_can_tell_is_slight_and_not_passed_over() -> Non
 
 @pytest.mark.parametrize(
     ("config", "status"),
-    [("mode: ipvs\nipvs: {}", Status.FAIL), ('mode: "iptables"', None), ("kind: KubeProxyConfiguration", None)],
+    [("mode: ipvs\nipvs: {}", Status.PASS), ('mode: "iptables"', None), ("kind: KubeProxyConfiguration", None)],
 )
 def test_the_mode_of_kube_proxy_is_judged(config: str, status: Status | None) -> None:
     facts = replace(healthy(now="1.34", target="1.35"), proxy={"data": {"config": config}})
@@ -66,20 +69,46 @@ def test_what_has_no_configuration_of_kube_proxy_is_not_known() -> None:
 
 
 FIELDS = [
-    ("1.33", "1.34", "1.34 apparmor-deprecated", {"noted": ("appArmorProfile",)}, "has appArmorProfile"),
-    ("1.35", "1.36", "1.36 git-repo-volumes", {"noted": ("gitRepo",)}, "has gitRepo"),
-    ("1.35", "1.36", "1.36 selinux-mounts", {"noted": ("seLinuxOptions",), "volumes": [a_claimed("data")]}, "seLinux"),
+    ("1.34 apparmor-deprecated", {"noted": ("appArmorProfile",)}, "has appArmorProfile", Status.PASS),
+    ("1.36 git-repo-volumes", {"noted": ("gitRepo",)}, "has gitRepo", Status.FAIL),
+    (
+        "1.36 selinux-mounts",
+        {"noted": ("seLinuxOptions",), "volumes": [a_claimed("data")]},
+        "has seLinuxOptions",
+        Status.UNKNOWN,
+    ),
 ]
 
 
-@pytest.mark.parametrize(("now", "target", "note", "pod", "seen"), FIELDS)
-def test_a_note_about_a_field_of_pods(now: str, target: str, note: str, pod: dict[str, Any], seen: str) -> None:
+@pytest.mark.parametrize(("note", "pod", "seen", "status"), FIELDS)
+def test_a_note_about_a_field_of_pods(note: str, pod: dict[str, Any], seen: str, status: Status) -> None:
+    target = note[:4]
+    now = f"1.{int(target[2:]) - 1}"
     nodes = [a_node("new", version=f"v{now}.1")]
     without = a_healthy_cluster(pods=[a_pod("web")], nodes=nodes)
     assert note not in notes(replace(healthy(now=now, target=target), cluster=without))
     has_it = a_healthy_cluster(pods=[a_pod("web"), a_pod("old", **pod)], nodes=nodes)
     told = notes(replace(healthy(now=now, target=target), cluster=has_it))[note]
-    assert told.status is Status.FAIL and seen in told.evidence[0] and "default/old" in told.evidence[0]
+    assert told.status is status and seen in told.evidence[0] and "default/old" in told.evidence[0]
+    assert (told.severity is Severity.LOW) is (status is Status.PASS) and bool(told.missing) is (
+        status is Status.UNKNOWN
+    )
+
+
+def test_what_keeps_pods_from_starting_is_to_be_fixed_before_the_nodes() -> None:
+    """``--gate before-nodes`` exited with 0."""
+    nodes = [a_node("new", version="v1.35.1")]
+    cluster = a_healthy_cluster(pods=[a_pod("old", noted=("gitRepo",))], nodes=nodes)
+    facts, code = replace(healthy(now="1.35", target="1.36"), cluster=cluster), "release-note"
+    plan = plan_check(facts, chosen([code], Gate.BEFORE_NODES), CheckWish(frozenset({code}), Gate.BEFORE_NODES))
+    assert plan.outcome.status is Status.FAIL
+    assert [each.subject.name for each in plan.outcome.fails] == ["1.36 git-repo-volumes"]
+
+
+def test_a_node_that_may_have_cgroup_v2_fails_nothing() -> None:
+    nodes = [a_node("u", version="v1.34.1", os_image="Ubuntu 22.04.5 LTS")]
+    facts = replace(healthy(now="1.34", target="1.35"), cluster=a_healthy_cluster(nodes=nodes))
+    assert notes(facts)["1.35 cgroup-v1"].status is Status.UNKNOWN
 
 
 def test_without_a_volume_that_pods_may_share_labels_of_selinux_do_not_matter() -> None:
@@ -107,7 +136,7 @@ def test_templates_without_pods_are_not_known(templates: dict[str, Any]) -> None
 def test_external_addresses_of_services() -> None:
     facts = healthy(now="1.35", target="1.36")
     note = "1.36 external-ips-deprecated"
-    for services, status in (([], None), ([Service("shop", "web", external_ips=True)], Status.FAIL)):
+    for services, status in (([], None), ([Service("shop", "web", external_ips=True)], Status.PASS)):
         told = notes(replace(facts, cluster=a_healthy_cluster(services=services))).get(note)
         assert (None if told is None else told.status) is status
     blind = a_healthy_cluster(unread=[kinds.SERVICES])

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion
-from kubectl_eksdoc.model.findings import Code, Severity
+from kubectl_eksdoc.model.findings import Code, Severity, Status
 from tests.builders import NOW
 from tests.check.healthy import DENIED, EKS, found, healthy, statuses, with_aws
 
@@ -40,6 +40,20 @@ def test_standard_support_ends_soon(days: int, severity: Severity) -> None:
     assert f"in {days} day" in one.message
     assert "extended support begins and is billed, about $365 a month more" in one.message
     assert "Upgrade to a version with standard support" in one.remedy[0].text
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        (told(20, 400), "support-ends"),
+        (told(-10, 200, "EXTENDED_SUPPORT"), "support-extended"),
+        (told(20, 400, policy="STANDARD"), "support-over"),
+    ],
+)
+def test_of_a_control_plane_that_may_be_newer_than_its_kubelets_it_is_not_known(facts: CheckFacts, code: str) -> None:
+    (one,) = found(replace(facts, way=replace(facts.way, assumed=True)), Code.of(code))
+    assert one.status is Status.UNKNOWN and one.missing == "the version of the control plane"
+    assert "if the control plane has 1.33, as the newest kubelet: nothing tells its version" in one.message
 
 
 def test_a_day_more_is_not_soon() -> None:

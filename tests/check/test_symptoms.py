@@ -56,6 +56,16 @@ def test_the_worst_comes_first_and_then_the_order_of_the_table() -> None:
     ]
 
 
+def test_what_comes_from_one_root_cause_is_one_suspect() -> None:
+    origin = Subject("Interruption", "events")
+    queue = a_finding(Code.of("interruption-queue"), subject=Subject("Queue", "prod"), root_cause=origin)
+    notices = a_finding(Code.of("dns-notices-unheard"), Severity.CRITICAL, root_cause=origin)
+    alone = a_finding(Code.of("dns-on-spot"))
+    first, second = diagnosed(Symptom.DNS, (notices, queue, alone), a_cluster()).suspects
+    assert (first.code, first.evidence) == ("dns-notices-unheard", ("Queue prod: it is bad",))
+    assert second.code == "dns-on-spot"
+
+
 def test_what_is_not_known_is_no_suspect_and_is_told() -> None:
     unknown = a_finding(Code.of("imds-pods-possible"), status=Status.UNKNOWN, missing="get pods/log")
     found = diagnosed(Symptom.CREDENTIALS, [unknown], a_cluster())

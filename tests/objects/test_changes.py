@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import NotHeld
 from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.interruption import ReportedEvent, Revision
 from kubectl_eksdoc.objects.held import HeldChanges, event, revision
@@ -79,13 +79,13 @@ def test_what_is_held_of_a_dump_is_each_once_and_what_is_not_is_unknown() -> Non
     held.add_other("Secret", "v1", b"{}")
     told = held.told()
     assert told.revisions["Deployment"] == (Revision(Subject("Deployment", "web", "shop"), AT, "7"),)
-    assert told.revisions["DaemonSet"] == Unknown("the dump holds no controllerrevisions")
+    assert told.revisions["DaemonSet"] == NotHeld("the dump holds no controllerrevisions")
     assert isinstance(told.events, tuple)
     assert len(told.events) == 1
 
 
 def test_a_dump_without_events_does_not_say_that_there_were_none() -> None:
-    assert HeldChanges("the dump").told().events == Unknown("the dump holds no events")
+    assert HeldChanges("the dump").told().events == NotHeld("the dump holds no events")
 
 
 ANYTHING = st.recursive(

@@ -12,7 +12,7 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
 from kubectl_eksdoc.amazon.upgrades.written_kinds import resource_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import KindUsage, ManifestText, ObjectName, Written, WrittenBy, WrittenObject
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import NotHeld, Unknown
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.held_answers import HeldApis
 from kubectl_eksdoc.objects.manifests import written_object
@@ -66,7 +66,7 @@ def test_objects_of_pages_and_of_no_fact_come_by() -> None:
 
 
 def test_a_kind_that_is_not_held_is_unknown_unless_all_is_held() -> None:
-    assert told(HeldApis("the snapshot x")).objects == Unknown("the snapshot x holds no poddisruptionbudgets")
+    assert told(HeldApis("the snapshot x")).objects == NotHeld("the snapshot x holds no poddisruptionbudgets")
     assert told(HeldApis("the demo", complete=True)) == KindUsage(PDB, ())
     empty = HeldApis("the snapshot x")
     empty.add_page(kinds.BUDGETS, b'{"items": []}')

@@ -6,7 +6,7 @@ import json
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import NotHeld, Unknown
 from kubectl_eksdoc.objects.held import HeldObjects
 
 WANTED = (ObjectName("apps/v1", "DaemonSet", "kube-system", "aws-node"),)
@@ -31,4 +31,4 @@ def test_lists_of_the_namespaces_that_are_asked_about_are_kept() -> None:
 def test_a_list_that_is_not_held_is_unknown() -> None:
     held = HeldObjects(WANTED, "the snapshot", (kinds.CONTROLLER_REVISIONS,))
     found = held.listed(kinds.CONTROLLER_REVISIONS, "kube-system")
-    assert found == Unknown("the snapshot holds no ControllerRevision of namespace kube-system")
+    assert found == NotHeld("the snapshot holds no ControllerRevision of namespace kube-system")

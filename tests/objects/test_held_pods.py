@@ -6,7 +6,7 @@ import json
 
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.asked import Absent, NotHeld, Unknown
 from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects.held import HeldPods
 from kubectl_eksdoc.objects.raw_objects import RawObjects
@@ -32,7 +32,7 @@ def test_those_that_are_asked_for() -> None:
     assert found["shop/b"] == (Container("app"),) and found["shop/d"] == Absent("the snapshot has no pod shop/d")
     told = found["shop/c"]
     assert isinstance(told, Unknown) and "containers" in told.why
-    assert pods.logs([LOG]) == {LOG: Unknown("the snapshot holds no logs")}
+    assert pods.logs([LOG]) == {LOG: NotHeld("the snapshot holds no logs")}
 
 
 def test_what_cannot_be_read_twice_is_unknown() -> None:

@@ -41,11 +41,11 @@ def test_documents_have_the_line_of_their_first_key(text: str, line: int) -> Non
 
 def test_items_of_lists_are_objects() -> None:
     item = "- apiVersion: policy/v1beta1\n  kind: PodDisruptionBudget\n  metadata: {name: web, namespace: shop}\n"
-    assert objects(f"apiVersion: v1\nkind: List\nitems:\n{item}{item}") == [Document(OF_PDB, 1)] * 2
+    assert objects(f"apiVersion: v1\nkind: List\nitems:\n{item}{item}") == [Document(OF_PDB, 4), Document(OF_PDB, 7)]
     typed = (
         "apiVersion: policy/v1beta1\nkind: PodDisruptionBudgetList\nitems:\n- metadata: {name: web, namespace: shop}"
     )
-    assert objects(typed) == [Document(OF_PDB, 1)]
+    assert objects(typed) == [Document(OF_PDB, 4)]
     assert objects("kind: List\napiVersion: v1\nitems: []") == []
 
 
@@ -59,7 +59,7 @@ def test_what_is_nested_without_an_end_is_given_up_early(text: str) -> None:
 def test_aliases_of_lists_make_no_more_of_them() -> None:
     names = [f"- &a{at} {{kind: List, apiVersion: v1, items: [{f'*a{at - 1}, ' * 9}]}}" for at in range(1, 9)]
     first = "- &a0 {kind: PodDisruptionBudget, apiVersion: policy/v1beta1, metadata: {name: web, namespace: shop}}"
-    assert objects("\n".join(("kind: List", "apiVersion: v1", "items:", first, *names))) == [Document(OF_PDB, 1)]
+    assert objects("\n".join(("kind: List", "apiVersion: v1", "items:", first, *names))) == [Document(OF_PDB, 4)]
 
 
 def test_lists_end_somewhere() -> None:
@@ -90,7 +90,7 @@ def test_aliases_are_followed_and_grow_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "template"),
     [
-        ("a: [\n", 2, False),
+        ("a: [\n", 1, False),
         ("{{- if .Values.on }}\nkind: Pod\n{{- end }}\n", 1, True),
         ("kind: Pod\napiVersion: {{ .Values.v }}\n", 1, True),
         ("kind: Pod\nmetadata: {name: web}\n", 1, False),
@@ -107,7 +107,7 @@ def test_aliases_are_followed_and_grow_nothing() -> None:
         ("- kind: Pod\n  apiVersion: v1\n", 1, False),
         ('[{"kind": "Pod", "apiVersion": "v1"}]\n', 1, False),
         ("{{ toYaml .Values.more }}\n", 1, True),
-        ("# those of users\n{{ range .Values.more }}\n", 1, True),
+        ("# those of users\n{{ range .Values.more }}{{ toYaml . }}{{ end }}\n", 2, True),
         ('{"a": \n', 1, False),
         ("a: \x07\n", 1, False),
         ("a: \ud800\n", 1, False),
@@ -125,7 +125,7 @@ def test_a_template_with_a_literal_version_and_kind_is_read_as_text() -> None:
         f"{begin}  name: {{{{ .Release.Name }}}}\nspec:\n  {{{{- toYaml .Values.spec | nindent 2 }}}}\n"
     )
     assert [(each.of.api_version, each.of.kind, each.line) for each in found.documents] == [
-        ("policy/v1beta1", "PodDisruptionBudget", 1)
+        ("policy/v1beta1", "PodDisruptionBudget", 2)
     ]
     assert found.unread == ()
 

@@ -16,7 +16,7 @@ from kubectl_eksdoc.interruption import read as interruption
 from kubectl_eksdoc.kube.identity import AwsRequest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
-from kubectl_eksdoc.model.asked import Absent, NoAws, Unknown
+from kubectl_eksdoc.model.asked import Absent, NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.session import (
     LEFT_OUT,
@@ -161,7 +161,7 @@ def test_what_was_not_declared_is_not_said_to_be_missing_in_a_dump(tmp_path: Pat
         with pytest.raises(AssertionError, match="declare"):
             ask()
     declared = session.reobserve(replace(PODS, signs=True))
-    assert declared.signs.events() == Unknown(f"the snapshot {tmp_path} holds no Events")
+    assert declared.signs.events() == NotHeld(f"the snapshot {tmp_path} holds no Events")
 
 
 def test_what_aws_requires_is_told_before_a_dump_is_read(tmp_path: Path) -> None:

@@ -148,7 +148,12 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
     if at_risk:
         text = f"{message}; {now}, and nothing keeps it: the next update with OVERWRITE takes it again"
         yield _fails(
-            Code.of("addon-loss-repeats"), min(severity, Severity.MEDIUM, key=_rank), change, text, evidence, later
+            Code.of("addon-loss-repeats"),
+            max(severity, Severity.MEDIUM, key=lambda each: each.rank),
+            change,
+            text,
+            evidence,
+            later,
         )
     else:
         yield Finding.of("addon-field-lost", _subject(change.field.of), evidence, message=message, now=now)
@@ -161,7 +166,7 @@ def _of_earlier(found: UpdateReview, past: EarlierUpdate) -> Finding:
     message = f"an earlier update, {past.update.id}, took {_listed(fields)}, and {_is_or_are(fields)} not back"
     evidence = tuple(f"{_change(each)} ({_sure(each)})" for each in past.missed)
     command = f"kubectl eksdoc addon-diff {name} --after --update {past.update.id}"
-    severity = max(judged_each, key=_rank)
+    severity = min(judged_each, key=lambda each: each.rank)
     return Finding(
         Code.of("addon-field-lost"),
         severity,
@@ -175,11 +180,6 @@ def _of_earlier(found: UpdateReview, past: EarlierUpdate) -> Finding:
 
 def _is_or_are(fields: list[AddonField]) -> str:
     return "it is" if len(fields) == 1 else "they are"
-
-
-def _rank(severity: Severity) -> int:
-    """The milder, the less."""
-    return -list(Severity).index(severity)
 
 
 def _sure(change: ChangedField) -> str:

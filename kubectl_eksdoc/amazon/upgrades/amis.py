@@ -215,6 +215,14 @@ class UpgradeHalf(str, Enum):
     NEW_GROUPS = "a node group is made at the version"
 
 
+class NoteEffect(str, Enum):
+    """What the version does to those who are concerned."""
+
+    BREAKS = "breaks"
+    UNSURE = "unsure"  # only some of them, and what is observed does not tell which
+    LATER = "later"  # nothing by itself: it is deprecated, or is to be known
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseNoteConcern:
     about: ConcernedObjects
@@ -232,6 +240,7 @@ class KnownReleaseNote:
     do: str
     concerns: tuple[ReleaseNoteConcern, ...]
     source: KnowledgeSource
+    effect: NoteEffect = NoteEffect.BREAKS
 
 
 RELEASE_NOTES = records(KnownReleaseNote, "release_notes")

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import CustomApi, RemovedApi, by_hand, never_had, unread
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
@@ -102,6 +103,7 @@ _MOST = 10
 _STDIN = "-"
 _Uses = dict[RemovedApi, list[Document]]
 _Find = Callable[[str, str], RemovedApi | None]
+_T = TypeVar("_T")
 
 
 def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
@@ -247,16 +249,17 @@ def _in_file(
     facts: CheckFacts, each: ManifestText, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
 ) -> Finding:
     evidence = _shown(documents, lambda document: f"{_at(each, document.line)} {_named(document)}")
-    remedies = tuple(rewritten(row, facts.way, "" if each.path == _STDIN else each.path))
+    file = "" if each.path == _STDIN or each.template or each.unread else each.path
+    remedies = tuple(rewritten(row, facts.way, file))
     told, api = (*evidence, *sources(row)), of_api(row)
     return Finding(
         Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, told, remedies, root_cause=api
     )
 
 
-def _shown(documents: list[Document], said: Callable[[Document], str]) -> tuple[str, ...]:
-    more = (f"and {len(documents) - _MOST} more",) if len(documents) > _MOST else ()
-    return (*map(said, documents[:_MOST]), *more)
+def _shown(found: list[_T], said: Callable[[_T], str]) -> tuple[str, ...]:
+    more = (f"and {len(found) - _MOST} more",) if len(found) > _MOST else ()
+    return (*map(said, found[:_MOST]), *more)
 
 
 def _named(document: Document) -> str:
@@ -271,11 +274,12 @@ def _unread(code: Code, subject: Subject, manifest: ManifestText) -> Iterator[Fi
     for parts, text in ((broken, _MEND), (templates, _MAKE)):
         if not parts:
             continue
-        first = parts[0]
+        line, why = parts[0].line, parts[0].why
         more = f"; {len(parts) - 1} more of its parts cannot be read" if len(parts) > 1 else ""
-        message = f"which API versions it uses is not all known: at {_at(manifest, first.line)}, {first.why}{more}"
+        message = f"which API versions it uses is not all known: {f'at line {line}, ' if line else ''}{why}{more}"
+        evidence = _shown([each for each in parts if each.line], lambda each: f"{_at(manifest, each.line)} {each.why}")
         remedy = (Remedy(text),)
-        yield Finding(code, Severity.MEDIUM, Status.UNKNOWN, subject, message, (), remedy, "all of the manifest")
+        yield Finding(code, Severity.MEDIUM, Status.UNKNOWN, subject, message, evidence, remedy, "all of the manifest")
 
 
 _MEND = "Fix it, or leave it out."
@@ -305,7 +309,10 @@ def _to_the_end(code: Code, judge: Judge) -> Judge:
         yield from judge(facts)
         beyond = unread(facts.way.target) if facts.way.steps else None
         if beyond is not None and (code is not Code.of("api-in-manifest") or facts.api.manifests):
-            yield unknown(code, cluster_of(facts), f"which APIs {in_words(facts.way.target)} does not serve", beyond)
+            target = in_words(facts.way.target)
+            alone = facts.cluster.source is Source.FILE
+            of = Subject("Kubernetes", target) if alone else cluster_of(facts)
+            yield unknown(code, of, f"which APIs {target} does not serve", beyond)
 
     return judged
 

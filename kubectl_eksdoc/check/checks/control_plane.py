@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 
 from kubectl_eksdoc.amazon.upgrades import amis, path, removed_apis
@@ -17,7 +18,7 @@ from kubectl_eksdoc.amazon.upgrades.calendar import (
 )
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.group_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
 from kubectl_eksdoc.check.checks.noted import named
 from kubectl_eksdoc.check.facts import CheckFacts
@@ -265,9 +266,7 @@ SOON_DAYS = 90
 CLOSE_DAYS = 30
 
 
-_ONWARD = (
-    Remedy("Upgrade to a version with standard support; each step has its own line in the way.", when=When.LATER),
-)
+_ONWARD = (Remedy("Upgrade to a version with standard support; each version is a step of its own.", when=When.LATER),)
 
 
 def _support(facts: CheckFacts) -> Support | Unknown:
@@ -401,11 +400,25 @@ def _whence(found: Support) -> tuple[str, ...]:
     return (f"dates of the table of {found.as_of.isoformat()}{sure}: {found.instead}",)
 
 
+def _if_so(judge: Judge) -> Judge:
+    """A control plane may be newer than all kubelets: then it is supported for longer."""
+
+    def judged(facts: CheckFacts) -> Iterator[Finding]:
+        for each in judge(facts):
+            if facts.way.assumed and each.status is Status.FAIL:
+                only_if = f"if the control plane has {_now(facts)}, as the newest kubelet: nothing tells its version"
+                missing = "the version of the control plane"
+                each = replace(each, status=Status.UNKNOWN, message=f"{each.message}, {only_if}", missing=missing)
+            yield each
+
+    return judged
+
+
 _WANTED = (CheckNeed.VERSIONS,)
 
 SUPPORT_CHECKS = (
-    UpgradeCheck((Code.of("support-ends"),), Area.SUPPORT, None, _ends, needs=_WANTED),
-    UpgradeCheck((Code.of("support-extended"),), Area.SUPPORT, None, _extended, needs=_WANTED),
-    UpgradeCheck((Code.of("support-over"),), Area.SUPPORT, None, _over, needs=_WANTED),
+    UpgradeCheck((Code.of("support-ends"),), Area.SUPPORT, None, _if_so(_ends), needs=_WANTED),
+    UpgradeCheck((Code.of("support-extended"),), Area.SUPPORT, None, _if_so(_extended), needs=_WANTED),
+    UpgradeCheck((Code.of("support-over"),), Area.SUPPORT, None, _if_so(_over), needs=_WANTED),
     UpgradeCheck((Code.of("target-version"),), Area.SUPPORT, Gate.BEFORE_CONTROL_PLANE, _target, needs=_WANTED),
 )

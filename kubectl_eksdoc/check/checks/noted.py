@@ -10,6 +10,7 @@ from functools import partial
 from kubectl_eksdoc.amazon.upgrades.amis import (
     ConcernedObjects,
     KnownReleaseNote,
+    NoteEffect,
     ReleaseNoteConcern,
     UpgradeHalf,
     family_of_os,
@@ -59,22 +60,20 @@ class _There:
     fields: Mapping[str, str | None]  # `_POD_FIELDS` and `_EXTERNAL_IPS` → who has it, None: nobody; not known: absent
 
 
-def _notes(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, Code.of("release-note"), "whom the release notes concern", kinds.NODES, kinds.PODS)
+def _notes(facts: CheckFacts, when: UpgradeHalf) -> Iterator[Finding]:
+    what = f"whom release notes concern when {when.value}"
+    yield from unread(facts, Code.of("release-note"), what, kinds.NODES, kinds.PODS)
     there = _there(facts)
-    for note in _on_the_way(facts):
+    for note in _on_the_way(facts, when):
         if note.id not in JUDGED_ELSEWHERE and (found := _concerned(note, there)) is not None:
             yield found
 
 
-def _on_the_way(facts: CheckFacts) -> Iterator[KnownReleaseNote]:
+def _on_the_way(facts: CheckFacts, when: UpgradeHalf) -> tuple[KnownReleaseNote, ...]:
     """Those of the control plane from where it is; those of nodes from the oldest kubelet on."""
-    way = facts.way
-    yield from on_the_way(way.now, way.target, UpgradeHalf.CONTROL_PLANE)
     kubelets = [minor_of(node.kubelet) for node in facts.cluster.nodes if node.kubelet is not None]
-    oldest = min(kubelets, default=way.now)
-    for when in (UpgradeHalf.NODES, UpgradeHalf.NEW_GROUPS):
-        yield from on_the_way(oldest, way.target, when)
+    now = facts.way.now if when is UpgradeHalf.CONTROL_PLANE else min(kubelets, default=facts.way.now)
+    return on_the_way(now, facts.way.target, when)
 
 
 def _concerned(note: KnownReleaseNote, there: _There) -> Finding | None:
@@ -85,16 +84,25 @@ def _concerned(note: KnownReleaseNote, there: _There) -> Finding | None:
     if not seen and not blind:
         return None
     subject = Subject("ReleaseNote", f"{in_words(note.version)} {note.id}")
+    severity, status = _EFFECTS[note.effect] if seen else (Severity.INFO, Status.UNKNOWN)
     return Finding(
         Code.of("release-note"),
-        Severity.MEDIUM if seen else Severity.INFO,
-        Status.FAIL if seen else Status.UNKNOWN,
+        severity,
+        status,
         subject,
         f"when {note.when.value}: {note.what}",
         (*seen[:3], *(_whom(each) for each in note.concerns if each not in judged), str(note.source)),
         (Remedy(note.do),),
-        "" if seen else "what only its owners know, or what is not read here",
+        "" if status is not Status.UNKNOWN else "whether it concerns them" if seen else _UNTOLD,
     )
+
+
+_UNTOLD = "what only its owners know, or what is not read here"
+_EFFECTS = {
+    NoteEffect.BREAKS: (Severity.MEDIUM, Status.FAIL),
+    NoteEffect.UNSURE: (Severity.MEDIUM, Status.UNKNOWN),
+    NoteEffect.LATER: (Severity.LOW, Status.PASS),
+}
 
 
 def _whom(concern: ReleaseNoteConcern) -> str:
@@ -206,15 +214,21 @@ _JUDGES: Mapping[ConcernedObjects, Callable[[ReleaseNoteConcern, _There], Iterat
     ConcernedObjects.ANNOTATION: _by_field,
 }
 
-CHECKS = (
+_GATES = {
+    UpgradeHalf.CONTROL_PLANE: Gate.BEFORE_CONTROL_PLANE,
+    UpgradeHalf.NODES: Gate.BEFORE_NODES,
+    UpgradeHalf.NEW_GROUPS: None,
+}
+CHECKS = tuple(
     UpgradeCheck(
         (Code.of("release-note"),),
         Area.CONTROL_PLANE,
-        None,
-        _notes,
+        gate,
+        partial(_notes, when=when),
         tuple(dict.fromkeys((kinds.NODES, *_TEMPLATES, kinds.SERVICES))),
         (CheckNeed.PROXY,),
-    ),
+    )
+    for when, gate in _GATES.items()
 )
 
 

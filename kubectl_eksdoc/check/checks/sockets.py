@@ -202,17 +202,13 @@ def _show(subject: Subject) -> str:
     return kubectl("get", subject.kind.lower(), subject.name, subject.namespace, "-o", f"jsonpath={path}")
 
 
-_ORDER = tuple(Severity)
-_STATUSES = (Status.FAIL, Status.UNKNOWN, Status.PASS)
-
-
 def _meant(each: MountedSocket) -> bool:
     """Whether a socket of which it is not known what becomes of it is mounted for itself, and not with a folder."""
     return each.socket is not CONTAINERD and each.how is not SocketAccess.FOLDER
 
 
 def _rank(judged: _Judged) -> tuple[int, int]:
-    return _STATUSES.index(judged.status), _ORDER.index(judged.severity)
+    return judged.status.rank, judged.severity.rank
 
 
 def _path(volume: Volume) -> str:

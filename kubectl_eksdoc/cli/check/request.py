@@ -187,7 +187,17 @@ class CheckRequest:
             }
         )
 
+    @property
+    def again(self) -> tuple[tuple[str, ...], ...]:
+        """The flags, each with its value, that a command to check a part of it once more needs."""
+        return tuple(
+            (f"--{name}", *(() if value is True else (",".join(value) if isinstance(value, list) else str(value),)))
+            for name, value in self.given.items()
+            if name in _AGAIN
+        )
 
+
+_AGAIN = ("target", "fail-on", "suppressions", "tables", "without", "no-aws")
 _OF_CLUSTERS = {
     "snapshot": "--snapshot",
     "demo": "--demo",
@@ -263,6 +273,7 @@ def answered(
             "Give a moment before that, or 2h.",
         )
     reach = opening.reach(request.source, request.options, session.cluster.identity.context)
+    reach = replace(reach, checks=request.again)
     if session.profile:  # a command of awscli that is proposed leads to the account that was asked
         reach = replace(reach, aws=("--profile", session.profile))
     beside = CheckInput(request.files, measured_on(around), permissions.PROXY.name not in request.without)
@@ -333,6 +344,7 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     """
     from kubectl_eksdoc.amazon.upgrades.path import NoPath
     from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+    from kubectl_eksdoc.check.areas import Gate
     from kubectl_eksdoc.check.checks.api_manifests import CHECKS
     from kubectl_eksdoc.check.facts import CheckFacts
     from kubectl_eksdoc.check.plan import CheckWish, plan_check
@@ -365,7 +377,9 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     )
     rows = ("--tables", request.tables) if request.tables else ()
     alone = ("--from", in_words(found.now), "--target", in_words(found.target), *rows)
-    plan = plan_check(facts, [check for check in CHECKS if code in check.codes], wish, CommandTarget(ours=alone))
+    # What the control plane refuses today it refuses after its step, too: here all has to be fixed before.
+    checks = [replace(each, gate=Gate.BEFORE_CONTROL_PLANE) for each in CHECKS if code in each.codes]
+    plan = plan_check(facts, checks, wish, CommandTarget(alone, checks=tuple(("-f", each) for each in request.files)))
     around.note(identity_line(cluster, around.now()))
     report = CheckReport(plan, request.given)
     return CommandAnswer(opening.answered(report, options, around), opening.of(plan.outcome.status))

@@ -105,10 +105,14 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
             remedy=(Remedy("Make what is missing, and nothing else.", told.mend), look) if told.mend else (look,),
             root_cause=EVENTS,
             nodes=_nodes(of_karpenter),
+            count=len({node.name for node in of_karpenter}),
             told_why=told.why,
         )
     if others:
-        yield Finding.of("dns-notices-unheard/self-managed", DEPLOYMENT, remedy=(look,), nodes=_nodes(others))
+        count = len({node.name for node in others})
+        yield Finding.of(
+            "dns-notices-unheard/self-managed", DEPLOYMENT, remedy=(look,), nodes=_nodes(others), count=count
+        )
 
 
 _UNLABELLED = (NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL)

@@ -153,10 +153,7 @@ _OUTCOMES = {"fails": "fail", "is unknown": "are unknown", "loses nothing": "los
 
 
 def _outcome(judged: JudgedAddonChange) -> str:
-    statuses = {each.status for each in judged.findings}
-    if Status.FAIL in statuses:
-        return "fails"
-    return "is unknown" if Status.UNKNOWN in statuses else "loses nothing"
+    return tuple(_OUTCOMES)[Status.worst(each.status for each in judged.findings).rank]
 
 
 _KINDS = {

@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import shown as config_shown
 from kubectl_eksdoc.model.findings import Code, Status
-from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Section, Table, hidden
+from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Section, Table
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Mark, Row, Title, unmarked
 from kubectl_eksdoc.render.text import Tone, counted
 
@@ -256,7 +256,7 @@ def _schema(plan: AddonPlan, full: bool) -> Section:
         return Lines(title, [f"? {each.schema.why}" for each in (now, target) if isinstance(each.schema, Unknown)])
     lines = list(changes(now.schema, target.schema).lines) or ["Both versions allow the same."]
     kept = lines if full else lines[:_MOST_LINES]
-    return Lines(title, [*kept, *hidden(len(lines) - len(kept))])
+    return Lines(title, kept, left_out=len(lines) - len(kept))
 
 
 def way_out(plan: AddonPlan, taken_by: Iterable[Line], creates: bool = False) -> Section | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.check.undoing import UNDO
 from kubectl_eksdoc.model.findings import Finding, Remedy
-from kubectl_eksdoc.render.report import Line, Lines, Section, hidden
+from kubectl_eksdoc.render.report import Line, Lines, Section
 from kubectl_eksdoc.render.tables import MARGIN, Title
 from kubectl_eksdoc.render.text import Tone, counted, sentences
 
@@ -29,10 +29,11 @@ def diagnosis(found: SymptomDiagnosis, full: bool) -> Iterator[Section]:
         yield Lines(None, [first._replace(tone=Tone.BAD), *rest])
     else:
         yield Lines(None, [Line(f"Nothing was found that explains {found.symptom.value}.", 0)])
-    yield Lines("Next likely", list(_next(found.suspects[1:], full)))
+    others = found.suspects[1:] if full else found.suspects[1 : _MOST + 1]
+    yield Lines("Next likely", list(_next(others, full)), left_out=len(found.suspects[1:]) - len(others))
     kept = found.unknown if full else found.unknown[:_UNKNOWN]
     title = Title(f"Not known: {counted(len(found.unknown), 'answer')}")
-    yield Lines(title, [*map(_not_known, kept), *hidden(len(found.unknown) - len(kept))])
+    yield Lines(title, list(map(_not_known, kept)), left_out=len(found.unknown) - len(kept))
     short = bool(found.suspects) and not full
     yield Lines("Where to look next", list(_elsewhere(found.elsewhere[:1] if short else found.elsewhere)))
 
@@ -66,14 +67,12 @@ def _lines(texts: Iterable[str], indent: int) -> Iterator[Line]:
 
 
 def _next(others: tuple[Suspect, ...], full: bool) -> Iterator[Line | str]:
-    kept = others if full else others[:_MOST]
-    for number, each in enumerate(kept, 2):
+    for number, each in enumerate(others, 2):
         if full:
             yield f"{number}. {each.what} ({each.code})"
             yield from _lines(list(five(each))[1:], 4)
         else:
             yield Line(f"{number}. {each.what} ({each.subject.kind} {each.subject}): {each.because}", hang=4)
-    yield from hidden(len(others) - len(kept))
 
 
 def _not_known(found: Finding) -> str:

@@ -93,11 +93,11 @@ class CheckReport(Report):
         plan, mark = self.plan, screen.marking(self.since)
         if plan.diagnosis is None:
             yield deciding(plan, mark)
-        yield Table("Areas", areas(plan), "areas")
+            yield Table("Areas", areas(plan), "areas")
         for gate in (*Gate, None):
             found = (*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN))
             yield Findings(found, f" {verdict.before(plan, gate)}", mark=mark)
-        yield Findings(self._others, " that block nothing", mark=mark)
+        yield Findings(verdict.blocking_nothing(plan), " that block nothing", mark=mark)
 
     def _suppressed(self, full: bool) -> Iterator[Line]:
         """All with reason and last day, or how many."""
@@ -109,14 +109,9 @@ class CheckReport(Report):
             yield Line(f"- {found.severity.value} {found.code.name}: {subject}: {found.message}")
             yield Line(f"until {by.until.isoformat()}: {by.reason} ({by.where})", 4, 0)
 
-    @property
-    def _others(self) -> tuple[Finding, ...]:
-        """What passes and is worth knowing, and what is too slight to count."""
-        return tuple(each for each in self.findings if each.status is Status.PASS or not self.plan.counts(each))
-
     def _besides(self) -> str:
         """With how much of that there is."""
-        found = () if self.plan.diagnosis is not None else self._others
+        found = () if self.plan.diagnosis is not None else verdict.blocking_nothing(self.plan)
         verb = "blocks" if len(found) == 1 else "block"
         more = f"{counted(len(found), 'more finding')} {verb} nothing. " if found else ""
         return f"Nothing is changed. {more}Everything: -o wide; for a program: -o json"
@@ -187,7 +182,7 @@ class CheckReport(Report):
             **PLAIN,
             "markdown": OwnFormat(markdown),
             "html": OwnFormat(page),
-            "junit": JUnit("check"),
+            "junit": JUnit(),
             "sarif": Sarif(details),
         }
     )

@@ -11,7 +11,7 @@ from kubectl_eksdoc.check.causes import RootCause
 from kubectl_eksdoc.check.checklist import steps
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.render.check.verdict import GateOf, because, gates, in_short
+from kubectl_eksdoc.render.check.verdict import GateOf, because, figures, gates, in_short
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
     Code,
@@ -204,7 +204,7 @@ class CheckResult(CommandResult):
     aws: Text | None
     """Why nothing of AWS is known; null: it is."""
     gates: tuple[_AtGate, ...]
-    """What counts (--fail-on) at each step."""
+    """How many causes wait to be fixed, or to be known, before each step."""
     causes: tuple[_Cause, ...]
     """What the findings that count come from: what the next step waits for first, then the worst."""
     checks: tuple[_Check, ...]
@@ -238,10 +238,9 @@ class CheckResult(CommandResult):
             way=checked.facts.way,
             aws=eks.why if isinstance(eks, Unknown) else None,
             gates=(
-                _AtGate.filled(
-                    gate=gate, fail=len(checked.of(gate, Status.FAIL)), unknown=len(checked.of(gate, Status.UNKNOWN))
-                )
+                _AtGate.filled(gate=gate, fail=fail, unknown=unknown)
                 for gate in Gate
+                for fail, unknown in (figures(each for each in checked.causes if each.gate is gate),)
             ),
             causes=(_Cause.of((checked, each)) for each in checked.causes),
             checks=checked.judged,

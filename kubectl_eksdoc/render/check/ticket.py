@@ -46,10 +46,11 @@ def _sections(plan: CheckPlan, most: int) -> Iterator[tuple[str, list[str]]]:
     yield "Likely causes", _diagnosis(plan, most)
     yield "Changed", _changes(plan, most)
     yield "What decides", _deciding(plan)
-    yield "Areas", markdown.ticket_table(areas(plan), "areas", most)
+    yield "Areas", markdown.ticket_table(areas(plan), "areas", most) if plan.diagnosis is None else []
     for gate in (*Gate, None):
         head = f"Findings {verdict.before(plan, gate)}"
         yield head, _findings((*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN)), most)
+    yield "Findings that block nothing", _findings(verdict.blocking_nothing(plan), most)
     yield "Suppressed", _suppressed(plan, most)
     yield "Upgrade steps", _checklist(plan)
 

@@ -9,9 +9,10 @@ from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
+from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, When
-from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section, hidden
+from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Mark, Row, Title, more, titled
 from kubectl_eksdoc.render.text import Look, Tone, counted, cut, joined, shown, wrap
 
@@ -115,6 +116,8 @@ def because(plan: CheckPlan, of: RootCause) -> str:
     """What is so; of another object than the cause is called by, which one."""
     if of.subject == AWS and isinstance(plan.facts.eks, Unknown):
         return f"{plan.facts.eks.why} ({counted(len(of.findings), 'answer')})"
+    if of.subject.kind == "Snapshot":
+        return f"it does not hold what these need: {listed([each.name for each in of.codes])}"
     first = of.first
     return first.message if first.subject == of.subject else f"{first.subject.kind} {first.subject}: {first.message}"
 
@@ -142,7 +145,8 @@ def verdict(plan: CheckPlan) -> Verdict:
         return Verdict("Not yet", f": {'; '.join(said)}.{also}", True)
     beside = at_gate(plan, None)
     if beside:
-        return Verdict("Nothing blocks a step", f"; {beside} more.{also}", False)
+        rest = f", but not all is as it should be: {beside}.{also}"
+        return Verdict("Nothing blocks a step", rest, False)
     if accepted:
         return Verdict("Nothing blocks a step", f";{also}", False)
     slight = sum(too_slight(plan, each) for each in plan.findings)
@@ -151,6 +155,11 @@ def verdict(plan: CheckPlan) -> Verdict:
         rest = f": {counted(slight, 'finding')} {verb} less severe."
         return Verdict(f"Nothing counts at --fail-on {plan.wish.fail_on.value}", rest, False)
     return Verdict("Nothing to do", ": all that was checked is as it should be.", False)
+
+
+def blocking_nothing(plan: CheckPlan) -> tuple[Finding, ...]:
+    """What passes and is worth knowing, and what is too slight to count."""
+    return tuple(each for each in plan.findings if each.status is Status.PASS or not plan.counts(each))
 
 
 def slight_at(plan: CheckPlan, gate: Gate) -> int:
@@ -266,16 +275,16 @@ def _name(of: RootCause, room: int, look: Look) -> str:
     return whole if len(whole) <= room else cut(shown(str(of.subject), look), room, look, middle=True)
 
 
-_MANIFESTS = frozenset({"api-in-manifest", "api-in-helm"})
+_AHEAD = frozenset({"api-in-manifest", "api-in-helm", "release-note"})
 _MOST_LATER = 6
 
 
 def later(plan: CheckPlan) -> Section:
-    """What manifests have that goes on no step of this way."""
-    told = (each for each in plan.findings if each.code.name in _MANIFESTS and each.status is Status.PASS)
+    """What goes or has to be replaced after this upgrade."""
+    told = (each for each in plan.findings if each.code.name in _AHEAD and each.status is Status.PASS)
     found = [f"! {each.subject.kind} {each.subject}: {each.message}" for each in told if each.severity is Severity.LOW]
-    title = Title("Later", ": deprecated now, and served up to the target")
-    return Lines(title, [*found[:_MOST_LATER], *hidden(len(found) - _MOST_LATER)])
+    title = Title("Later", ": works at the target, and is to be replaced")
+    return Lines(title, found[:_MOST_LATER], left_out=len(found) - _MOST_LATER)
 
 
 def of_aws(plan: CheckPlan) -> tuple[Finding, ...]:
@@ -351,7 +360,8 @@ def _figures(of: _Light) -> str:
         f"{of.slight} less severe" if of.slight and of.sign is _PASSED_OVER else "",
     )
     told = ", ".join(filter(None, parts))
-    return f" {told}" if told else ""
+    elsewhere = " (cause elsewhere)" if of.sign in (_SIGNS[Status.FAIL], _SIGNS[Status.UNKNOWN]) else ""
+    return f" {told}" if told else elsewhere
 
 
 def _lights(plan: CheckPlan) -> list[_Light]:
@@ -361,9 +371,8 @@ def _lights(plan: CheckPlan) -> list[_Light]:
 def _light(plan: CheckPlan, area: Area, judged: Sequence[JudgedFindings]) -> _Light:
     """Accepted unknowns are unknown all the same."""
     found = [each for one in judged for each in one.findings if plan.counts(each)]
-    statuses = {each.status for each in found}
     fails, unknown = counts(plan, found)
     slight = sum(too_slight(plan, each) for one in judged for each in one.findings)
-    status = next((each for each in (Status.FAIL, Status.UNKNOWN) if each in statuses), Status.PASS)
+    status = Status.worst(each.status for each in found)
     sign = _PASSED_OVER if status is Status.PASS and slight else _SIGNS[status]
     return _Light(area, len(judged), sign, fails, unknown, slight)

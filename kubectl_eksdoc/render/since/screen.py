@@ -10,7 +10,7 @@ from kubectl_eksdoc.baseline.changes import FindingChangeKind, FindingSince, Res
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.markdown import escape, folded
-from kubectl_eksdoc.render.report import Line, Lines, hidden
+from kubectl_eksdoc.render.report import Line, Lines
 from kubectl_eksdoc.render.tables import SIGNS, Mark, Title, unmarked
 from kubectl_eksdoc.render.text import Tone, age, between, joined, rfc3339
 
@@ -122,12 +122,14 @@ def section(
     if since is None:
         return None
     lines: list[Line | str] = [Line(text, 2, 0) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
+    left_out = 0
     for became in FindingChangeKind:
         found = since.of(became)
         kept = found if full or len(found) <= MOST + 1 else found[:MOST]
-        lines += (*map(_change, kept), *hidden(len(found) - len(kept)))
+        lines += map(_change, kept)
+        left_out += len(found) - len(kept)
     head, _, rest = title(since, observed).partition(" ")
-    return Lines(Title(head, f" {rest}"), lines)
+    return Lines(Title(head, f" {rest}"), lines, left_out=left_out)
 
 
 def _change(change: FindingSince) -> Line:

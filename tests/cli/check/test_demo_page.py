@@ -54,6 +54,28 @@ def test_one_api_is_one_cause_and_each_finding_has_one() -> None:
     assert f"Not yet: {len(before)} causes before the control plane's step" in told["verdict"]
 
 
+def test_the_document_counts_causes_before_each_step() -> None:
+    told = json.loads(run_cli("check", "--demo", "-o", "json").out)
+    for gate in told["gates"]:
+        found = [each["status"] for each in causes() if each["gate"] == gate["gate"]]
+        assert (gate["fail"], gate["unknown"]) == (found.count("fail"), found.count("unknown")), gate
+
+
+def test_no_area_has_a_sign_and_no_reason() -> None:
+    said = " ".join(page(100)).partition("AREAS: ")[2].partition("UPGRADE STEPS")[0]
+    assert "✗ container runtime (cause elsewhere) ·" in " ".join(said.split())
+
+
+def test_a_ticket_leaves_out_no_finding() -> None:
+    told = json.loads(run_cli("check", "--demo", "-o", "json").out)["findings"]
+    text = run_cli("check", "--demo", "-o", "markdown").out
+    head, _, others = text.partition("### Findings that block nothing\n")
+    pattern = r"^(?:<summary>|- )[✗?!] \w+ [a-z0-9-]+: "
+    passing = sum(each["status"] == "pass" or each["severity"] == "info" for each in told)
+    assert len(re.findall(pattern, others.partition("\n### ")[0], re.MULTILINE)) == passing > 0
+    assert len(re.findall(pattern, head, re.MULTILINE)) == len(told) - passing
+
+
 def test_the_areas_count_each_cause_once() -> None:
     said = " ".join(page(100)).partition("AREAS: ")[2].partition("UPGRADE STEPS")[0]
     fails, unknown = (sum(map(int, re.findall(pattern, said))) for pattern in (r"✗ \D+ (\d+)", r"(\d+) unknown"))

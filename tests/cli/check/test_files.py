@@ -46,6 +46,57 @@ def test_what_has_long_been_refused_is_as_bad_as_what_will_be(tmp_path: Path) ->
     assert (ran.code, found["severity"]) == (1, "high") and "not served since 1.25" in found["message"]
 
 
+def test_the_sentence_says_what_the_exit_code_says(tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text("apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata:\n  name: x\n")
+    ran = run_cli("check", "-f", str(tmp_path), *WAY)
+    assert ran.code == 1 and "Not yet: 1 cause before the control plane's step." in ran.out
+    assert "no step waits" not in ran.out and "blocks a step" not in ran.out
+
+
+CHART = """{{- range .Values.names }}
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1beta3
+kind: FlowSchema
+metadata:
+  name: {{ . }}
+{{- end }}
+"""
+LIST = """apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+- apiVersion: policy/v1beta1
+  kind: PodDisruptionBudget
+"""
+BROKEN = NEW + "---\n" + NEW + "  x: [\n"
+
+
+def test_kubectl_convert_is_proposed_for_no_file_that_it_cannot_read(tmp_path: Path) -> None:
+    for name, text in {"template.yaml": CHART, "half.yaml": LIST + "---\n{\n", "list.yaml": LIST}.items():
+        (tmp_path / name).write_text(text)
+    told = json.loads(run_cli("check", "-f", str(tmp_path), *WAY, "-o", "json").out)
+    remedies = [(each["subject"]["name"], remedy) for each in told["findings"] for remedy in each["remedy"]]
+    assert {Path(name).name for name, remedy in remedies if "kubectl convert" in str(remedy)} == {"list.yaml"}
+    assert {Path(name).name for name, remedy in remedies if "Write " in remedy["text"]} == {
+        *("template.yaml", "half.yaml", "list.yaml"),
+    }
+
+
+def test_a_line_that_only_decides_what_a_template_makes_is_no_unknown_part(tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text(CHART)
+    findings = json.loads(run_cli("check", "-f", str(tmp_path), *WAY, "-o", "json").out)["findings"]
+    assert [each["status"] for each in findings] == ["fail"]
+
+
+@pytest.mark.parametrize(("text", "line"), [(LIST, 6), (BROKEN, 10), (NEW + "---\n" + TEMPLATE, 7)])
+def test_sarif_leads_to_the_line(text: str, line: int, tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text(text)
+    told = json.loads(run_cli("check", "-f", str(tmp_path), *WAY, "-o", "sarif").out)
+    (result,) = told["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": line}
+
+
 @pytest.mark.parametrize("output", ["table", "wide", "junit", "sarif", "yaml", "html", "markdown"])
 def test_every_format_takes_them(output: str, tmp_path: Path) -> None:
     (tmp_path / "old.yaml").write_text(OLD)
@@ -82,3 +133,19 @@ def test_manifests_alone_load_nothing_of_clusters(tmp_path: Path) -> None:
     )
     loaded = set(ran.stdout.split())
     assert [each for each in of_clusters if f"kubectl_eksdoc.{each}" in loaded] == []
+
+
+def test_each_check_that_is_proposed_can_be_run(tmp_path: Path) -> None:
+    """Of what is not known of the target no file is the cause: it ended with exit code 2."""
+    (tmp_path / "it.yaml").write_text(OLD)
+    ran = run_cli("check", "-f", str(tmp_path), "--from", "1.33", "--target", "1.40", "-o", "json")
+    causes = json.loads(ran.out)["causes"]
+    assert {each["subject"]["kind"] for each in causes} == {"API", "Kubernetes"}
+    commands = [each["do"]["command"] for each in causes if "eksdoc check" in each["do"]["command"]]
+    assert commands and {run_cli(*each.split()[2:]).code for each in commands} == {1}
+
+
+def test_a_suite_of_manifests_has_no_unknown_host(tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text(OLD)
+    ran = run_cli("check", "-f", str(tmp_path), *WAY, "-o", "junit")
+    assert ' hostname="manifests">' in ran.out and "unknown" not in ran.out

@@ -78,6 +78,20 @@ def of_aws_alone(check: UpgradeCheck) -> bool:
     return asks and not check.kinds and check.area is not Area.SUPPORT and len(check.codes) == 1
 
 
+def test_what_the_dump_does_not_hold_is_one_cause(told: dict[str, Any]) -> None:
+    """And no check of the same dump is proposed for it."""
+    (cause,) = (each for each in told["causes"] if each["subject"]["kind"] == "Snapshot")
+    assert cause["subject"]["name"] == RICH and cause["status"] == "unknown"
+    assert {"webhook-down", "api-in-helm", "api-requested"} <= {each["code"] for each in cause["findings"]}
+    assert cause["do"]["command"] == "kubectl eksdoc snapshot cluster.eksdoc"
+    assert "it does not hold what these need: webhook-down, " in cause["because"]
+
+
+def test_of_several_nodes_it_is_told_in_the_plural(told: dict[str, Any]) -> None:
+    (found,) = (each for each in told["findings"] if each["code"] == "dns-notices-unheard")
+    assert found["message"].startswith("spot-0 and spot-1 are not drained when EC2 takes them back")
+
+
 def test_of_aws_nothing_is_known(told: dict[str, Any]) -> None:
     status = {each["codes"][0]: each["status"] for each in told["checks"] if len(each["codes"]) == 1}
     wanted = [check.codes[0].name for check in ALL if of_aws_alone(check)]

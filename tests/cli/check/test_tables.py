@@ -15,6 +15,7 @@ from tests.contracts.source import PACKAGE
 
 WIDGET = "apiVersion: example.com/v1beta1\nkind: Widget\nmetadata:\n  name: x\n"
 WAY = ("--from", "1.33", "--target", "1.34")
+UP, DOWN = ["3.5", "1.33", "1.36"], ["3.4", "1.36", "1.33"]
 TODAY = datetime(2026, 12, 1, tzinfo=timezone.utc)
 
 
@@ -75,10 +76,23 @@ def test_a_compatibility_row_of_ones_own_replaces_that_of_the_package(tmp_path: 
         ({"removed": []}, "no table"),
         ({"removed_apis": {}}, "it is no list"),
         ({"removed_apis": ["x"]}, "entry 1 is no object"),
-        ({"removed_apis": [{"api_version": "x/v1", "kind": "X"}]}, "is not as it must be"),
+        ({"removed_apis": [{"api_version": "x/v1", "kind": "X"}]}, "is not as it must be: it lacks removed"),
+        ({"removed_apis": [{"api_version": "x/v1", "kind": "X", "removed": 1.3}]}, "write a version in quotes"),
+        ({"removed_apis": [{"api_version": "x/v1", "kind": "X", "removed": "1.35"}] * 2}, "entry 2 is about the same"),
         ({"removed_apis": [{"api_version": "x/v1", "kind": "X", "removed": "soon"}]}, "'soon' is no version"),
         ({"custom_apis": [{"api_version": "x/v1", "wrong": 1, "software": "X"}]}, "has no field wrong"),
         ({"custom_apis": [{"api_version": "x/v1", "software": "X", "source": "me"}]}, "its source is no object"),
+        (
+            {"compatibility": [{"name": "Argo CD", "promise": "maybe", "rows": []}]},
+            "is none of supported, tested, none",
+        ),
+        (
+            {"compatibility": [{"name": "Argo CD", "promise": "tested", "rows": [["3.5"]]}]},
+            "has 1 values, not 3: since",
+        ),
+        ({"compatibility": [{"name": "Argo CD", "promise": "tested", "rows": []}]}, "has no rows"),
+        ({"compatibility": [{"name": "Argo CD", "promise": "tested", "rows": [DOWN]}]}, "or not in their order"),
+        ({"compatibility": [{"name": "Argo CD", "promise": "tested", "rows": [UP, DOWN[:1] + UP[1:]]}]}, "their order"),
         ({"compatibility": [{"name": "Nothing", "promise": "tested", "rows": []}]}, "no software that is recognised"),
     ],
 )

@@ -331,3 +331,8 @@ def test_an_area_is_not_green_for_what_does_not_count_alone() -> None:
     assert "nothing counts, but for --fail-on or a suppression alone" in html(of)
     short = of.render("table", LOOK)
     assert "○ nodes 1 less severe" in short
+
+
+def test_a_page_says_how_many_possible_causes_it_leaves_out() -> None:
+    many = [replace(STUCK, subject=Subject("PodDisruptionBudget", f"b{at}", "shop")) for at in range(203)]
+    assert "… and 3 more possible causes; all of them are in -o json." in html(stuck(*many))

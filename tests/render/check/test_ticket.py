@@ -41,7 +41,7 @@ def test_what_is_suppressed_is_told_with_its_end() -> None:
 def test_a_symptom_and_changes_come_first() -> None:
     text = view(wish=CheckWish(symptom=Symptom.DRAIN_STUCK, since=ago(60))).render("markdown", LOOK)
     assert "Nothing was found that explains drain-stuck." in text
-    assert "### Changed" in text
+    assert "### Changed" in text and "### Areas" not in text
     assert "- [ ]" not in text
 
 

@@ -193,7 +193,7 @@ def causes(plan: CheckPlan) -> Html:
         cards.append(folded(head, inside, open_=number == 1))
     where = [put(el("p", each.text), command(each.command)) for each in found.elsewhere]
     elsewhere = put(el("h3", "Where to look next"), el("div", *where, class_="card")) if where else ""
-    return lines([*cards, elsewhere])
+    return lines([*cards, more(len(found.suspects) - len(cards), "possible causes"), elsewhere])
 
 
 def changes(plan: CheckPlan) -> Html:
