@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
     from kubectl_eksdoc.imds_probe.plan import MetadataPlan
     from kubectl_eksdoc.imds_probe.read import ProbeScope
+    from kubectl_eksdoc.imds_probe.sources import EvidenceSource
     from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.findings import Code
     from kubectl_eksdoc.session.session import ClusterSession
@@ -167,11 +168,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     group.add_argument(
         "--evidence",
-        choices=("cloudwatch",),
-        default=None,
-        metavar="SOURCE",
-        help="cloudwatch: count the requests without a token (IMDSv1) of each instance in the last 14 days, of every "
-        "program, not of one pod; two metrics an instance, which AWS charges for (cloudwatch:GetMetricData)",
+        type=_evidence,
+        default=(),
+        metavar="SOURCES",
+        help="one or more of cloudwatch (requests without a token of each instance in 14 days; AWS charges for two "
+        "metrics an instance), cloudtrail (events with the node role, of at most 10 nodes) and iam (services that node "
+        "roles were last used for), with commas; none names a pod",
     )
     shared_options.add_accepted(group, _codes, "the metadata service")
     shared_options.add_since_to(parser)
@@ -208,6 +210,16 @@ def _intent(text: str) -> IntendedOptions:
 
 
 _MOST_OF_INTENT = 1000
+
+
+def _evidence(text: str) -> tuple[EvidenceSource, ...]:
+    from kubectl_eksdoc.imds_probe.sources import EvidenceSource
+
+    known = {each.value: each for each in EvidenceSource}
+    named = text.split(",")
+    if strange := [each for each in named if each not in known]:
+        raise argparse.ArgumentTypeError(f"{strange[0]!r} is no source of evidence; write one of {','.join(known)}")
+    return tuple(dict.fromkeys(known[each] for each in named))
 
 
 def _assumed(text: str) -> Assumed:
