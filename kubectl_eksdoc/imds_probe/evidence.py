@@ -95,7 +95,7 @@ def in_all(cluster: Subject, counted: Counted) -> Iterator[Finding]:
 def _untold(cluster: Subject, answers: Iterable[object], what: str) -> Iterator[Finding]:
     """One for each reason."""
     for why in dict.fromkeys(each for each in answers if isinstance(each, Unknown)):
-        again = Remedy("Ask again, or leave --evidence away.")
+        again = Remedy("Ask AWS again (a snapshot does not hold it), or leave --evidence away.")
         yield Finding.of(
             "imds-evidence-unknown",
             cluster,
@@ -208,7 +208,7 @@ def _services(uses: Iterable[RoleUse], now: datetime) -> str:
 
 def _ago(age: timedelta) -> str:
     if age < timedelta(days=1):
-        return "within a day"
+        return "less than a day ago"
     return f"{age.days} {'day' if age.days == 1 else 'days'} ago"
 
 

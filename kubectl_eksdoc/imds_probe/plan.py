@@ -215,9 +215,11 @@ def against(
     Raises:
         BaselineError: the earlier answer is of another cluster.
     """
-    then = Side(earlier.findings, read=earlier.read, needs=_NEEDS, scope=_scope(earlier.options), kin=KIN)
+    before = earlier.options
+    codes, scope = _looked_for(before), _scope(before)
+    then = Side(earlier.findings, codes=codes, read=earlier.read, needs=_NEEDS, scope=scope, kin=KIN)
     found = tuple(map(outline_of, plan.findings))
-    now = Side(found, codes=_KNOWN, read=read_of(cluster), needs=_NEEDS, scope=_scope(options), kin=KIN)
+    now = Side(found, codes=_looked_for(options), read=read_of(cluster), needs=_NEEDS, scope=_scope(options), kin=KIN)
     return since(earlier, cluster, then, now, options)
 
 
@@ -226,11 +228,28 @@ def as_earlier(of: SnapshotOrigin, cluster: Cluster, plan: MetadataPlan) -> Save
     return made_earlier(of, cluster, plan.findings)
 
 
+def _looked_for(options: Mapping[str, object]) -> frozenset[str]:
+    """The codes that may be found with these flags."""
+    evidence = set(str(options.get("evidence") or "").split(","))
+    only = {
+        ("imds-successor", "imds-next-differs"): not options.get("assume"),
+        ("imds-intent-missed",): options.get("intent"),
+        ("imds-v1-counted", "imds-v1-rejected"): "cloudwatch" in evidence,
+        ("imds-role-used",): evidence & {"cloudtrail", "iam"},
+        ("imds-evidence-unknown",): evidence - {""},
+    }
+    return _KNOWN - {code for codes, looked in only.items() if not looked for code in codes}
+
+
 def _scope(options: Mapping[str, object]) -> Scope | None:
     """What is chosen twice, by name and by group, is less than either, and as much only as itself."""
     pod, nodes, groups = options.get("pod"), _many(options.get(_NODES)), _many(options.get(_GROUPS))
+    workload, namespace = options.get("workload"), options.get("namespace") or ""
     if pod:
-        return frozenset({("Pod", f"{options.get('namespace') or ''}/{pod}")})
+        return frozenset({("Pod", f"{namespace}/{pod}")})
+    if workload:
+        kind, _, name = str(workload).partition("/")
+        return frozenset({(kind, f"{namespace}/{name}") if namespace else ("workload", str(workload))})
     if nodes and groups:
         return frozenset({("both", f"{sorted(nodes)} of {sorted(groups)}")})
     if nodes:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.amazon.metadata_service import POD
+from kubectl_eksdoc.amazon.metadata_service import HOST, POD
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
@@ -86,7 +86,9 @@ def answered(
     session = opening.opened(request, around, NEEDS)
     reach = opening.reach(request.source, request.options, session.cluster.identity.context)
     cluster = scope.of(session.cluster)
-    plan = plan_imds(session, request.hops, cluster, reach, request.assumed, request.intent, request.evidence)
+    at_host = request.workload is not None and all(pod.calls.host_network for pod in cluster.pods)
+    hops = HOST if at_host else request.hops
+    plan = plan_imds(session, hops, cluster, reach, request.assumed, request.intent, request.evidence)
     return session, plan
 
 
