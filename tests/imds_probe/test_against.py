@@ -28,8 +28,10 @@ def changes(options: dict[str, Any], now: dict[str, Any], *found: Finding, gone:
 
 
 def added(options: dict[str, Any], found: Finding) -> list[tuple[str, str]]:
-    earlier = SavedResult("x", CLUSTER.identity, CLUSTER.source, CLUSTER.observed_at, "1", options, read_of(CLUSTER), ())
-    return [(each.became.value, each.why) for each in against(earlier, CLUSTER, replace(PLAN, findings=(found,)), WHOLE).changes]
+    of = CLUSTER.identity, CLUSTER.source, CLUSTER.observed_at
+    earlier = SavedResult("x", *of, "1", options, read_of(CLUSTER), ())
+    told = against(earlier, CLUSTER, replace(PLAN, findings=(found,)), WHOLE)
+    return [(each.became.value, each.why) for each in told.changes]
 
 
 def unknown(code: Code, kind: str = "Cluster") -> Finding:
