@@ -93,8 +93,8 @@ def in_all(cluster: Subject, counted: Counted) -> Iterator[Finding]:
 
 
 def _untold(cluster: Subject, answers: Iterable[object], what: str) -> Iterator[Finding]:
-    """One for each reason."""
-    for why in dict.fromkeys(each for each in answers if isinstance(each, Unknown)):
+    """One for each right that is missing, and for each other reason."""
+    for why in {each.missing or each.why: each for each in answers if isinstance(each, Unknown)}.values():
         again = Remedy("Ask AWS again (a snapshot does not hold it), or leave --evidence away.")
         yield Finding.of(
             "imds-evidence-unknown",
@@ -212,8 +212,9 @@ def _ago(age: timedelta) -> str:
     return f"{age.days} {'day' if age.days == 1 else 'days'} ago"
 
 
-def role_used(cluster: Subject, facts: MetadataFacts, nodes: Set[str]) -> Iterator[Finding]:
-    """What each source that was asked told; `nodes`: of pods that may use the role."""
+def role_used(cluster: Subject, facts: MetadataFacts, nodes: Set[str], whole: bool) -> Iterator[Finding]:
+    """What each source that was asked told; `nodes`: of pods that may use the role; `whole`: what pods find is known of
+    all nodes."""
     now = facts.cluster.observed_at
     for source, by_node in facts.role_uses.items():
         name, _, confidence = _NAMES[source]
@@ -246,7 +247,7 @@ def role_used(cluster: Subject, facts: MetadataFacts, nodes: Set[str]) -> Iterat
                 of=len(told),
             )
         elif not by_node:
-            yield Finding.of("imds-role-used/nobody", cluster, source=name)
+            yield Finding.of("imds-role-used/nobody" if whole else "imds-role-used/unasked", cluster, source=name)
         yield from _untold(cluster, by_node.values(), f"what {name} has kept of the use of the node role")
 
 

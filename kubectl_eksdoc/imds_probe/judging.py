@@ -72,7 +72,8 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
         )
     yield from in_all(_cluster(facts), facts.v1_calls or {})
     doubtful = may_use_role((each for _, affected in groups for each in affected), facts) if facts.role_uses else {}
-    yield from role_used(_cluster(facts), facts, doubtful.keys())
+    whole = all(Reach.UNKNOWN not in (alike.here.reach, alike.later.reach) for alike, _ in groups)
+    yield from role_used(_cluster(facts), facts, doubtful.keys(), whole)
     yield from _unread(facts)
     for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
         yield Finding.of(

@@ -152,12 +152,15 @@ def _with_evidence(
     groups = plan_metadata(facts, hops).groups
     workloads = may_use_role((each for group in groups for each in group.affected), facts)
     instances = {node.name: ident for node in facts.cluster.nodes if (ident := instance_of(node))}
+    known = {node: instances[node] for node in sorted(workloads) if node in instances}
     found: dict[EvidenceSource, Mapping[str, RoleUses | Unknown]] = {}
     if EvidenceSource.CLOUDTRAIL in sources:
-        found[EvidenceSource.CLOUDTRAIL] = _events(session, {each: instances[each] for each in worth_asking(workloads)})
+        asked = worth_asking({node: workloads[node] for node in known})
+        found[EvidenceSource.CLOUDTRAIL] = _events(session, {node: known[node] for node in asked})
     if EvidenceSource.IAM in sources:
-        found[EvidenceSource.IAM] = _accessed(session, facts, {each: instances[each] for each in sorted(workloads)})
-    return replace(facts, role_uses=found)
+        found[EvidenceSource.IAM] = _accessed(session, facts, known)
+    lost = dict.fromkeys(workloads.keys() - known.keys(), Unknown("its instance is not known"))
+    return replace(facts, role_uses={source: {**lost, **told} for source, told in found.items()})
 
 
 def _events(session: ClusterSession, instances: Mapping[str, str]) -> Mapping[str, RoleUses | Unknown]:

@@ -125,7 +125,9 @@ def test_what_a_program_on_the_node_did_makes_its_pods_possible() -> None:
         "(CloudTrail; confidence: medium)"
     )
     used = found(plan)["imds-role-used"]
-    assert used.status is Status.UNKNOWN and "for s3 1 day ago on 1 of 2 checked nodes" in used.message
+    assert (
+        used.status is Status.UNKNOWN and "the role of 1 of 2 checked nodes was used for s3 1 day ago" in used.message
+    )
     assert used.evidence[0] == "n0: s3:ListBuckets (1) 1 day ago by boto3/1.2"
     assert "not which pod" in used.evidence[1] and "S3" in used.evidence[1]
 
@@ -141,7 +143,7 @@ OF_NODES = (
 def test_what_programs_of_the_node_do_is_no_evidence_of_a_pod(call: str) -> None:
     plan = planned({CLOUDTRAIL: {"n0": uses(call)}})
     assert set(effects(plan).values()) == {Effect.NO_KNOWN_NEED}
-    assert "by the node itself" in found(plan)["imds-role-used"].message
+    assert "shows no use of the role of 1 checked node" in found(plan)["imds-role-used"].message
 
 
 @pytest.mark.parametrize("call", ["ec2:AttachVolume", "ssm:GetParameter", "sts:AssumeRole", "route53:ListHostedZones"])
@@ -152,7 +154,7 @@ def test_what_no_program_of_the_node_does_is(call: str) -> None:
 @pytest.mark.parametrize("told", [uses(), uses("s3:ListBuckets", age=91 * DAY), uses("ec2:DescribeInstances")])
 def test_that_nothing_was_seen_is_no_pass(told: RoleUses) -> None:
     of = found(planned({CLOUDTRAIL: {"n0": told}}))["imds-role-used"]
-    assert of.status is Status.UNKNOWN and "no proof" in of.message and "1 checked node" in of.message
+    assert of.status is Status.UNKNOWN and "no proof" in of.message and "of 1 checked node in 90 days" in of.message
     assert any(each == "not asked about: other nodes with such pods (1)" for each in of.evidence)
 
 
@@ -189,10 +191,18 @@ def test_credentials_that_were_given_without_a_token_are_counted() -> None:
 
 
 def test_what_was_asked_for_and_not_told_is_said() -> None:
-    denied = Unknown("denied", "cloudtrail:LookupEvents")
-    plan = planned({CLOUDTRAIL: {"n0": denied, "n1": denied}})
+    denied = [Unknown(f"denied for {name}", "cloudtrail:LookupEvents") for name in ("n0", "n1")]
+    plan = planned({CLOUDTRAIL: dict(zip(("n0", "n1"), denied, strict=True))})
+    assert [each.code.name for each in plan.findings].count("imds-evidence-unknown") == 1
     assert found(plan)["imds-evidence-unknown"].missing == "cloudtrail:LookupEvents"
     assert "imds-role-used" not in found(plan)
+    blind = cloud("own template", options=None).facts()
+    (unasked,) = [
+        each
+        for each in plan_metadata(replace(blind, role_uses={CLOUDTRAIL: {}}), 2).findings
+        if each.code.name == "imds-role-used"
+    ]
+    assert unasked.status is Status.UNKNOWN and "is not known of all nodes" in unasked.message
     nobody = planned({CLOUDTRAIL: {}}, hops=2)
     assert (
         found(nobody)["imds-role-used"].status is Status.PASS

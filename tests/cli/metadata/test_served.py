@@ -111,8 +111,11 @@ def test_what_the_role_of_nodes_was_used_for(ann: Probing) -> None:
     ann.aws.forget_calls()
     told = document(ann, "--evidence", "cloudtrail,iam")
     found = {each["message"].split(":")[0]: each for each in told["findings"] if each["code"] == "imds-role-used"}
-    assert "for s3 2 days ago on 4 of 4 checked nodes" in found["CloudTrail"]["message"]
-    assert "for dynamodb 1 day ago on" in found["IAM"]["message"] and "confidence: low" in found["IAM"]["message"]
+    assert "the role of 4 of 4 checked nodes was used for s3 2 days ago" in found["CloudTrail"]["message"]
+    assert (
+        "checked nodes was used for dynamodb 1 day ago" in found["IAM"]["message"]
+        and "confidence: low" in found["IAM"]["message"]
+    )
     assert {name: ann.aws.count(name) for name in ROLE_CALLS} == dict(zip(ROLE_CALLS, (4, 1, 1, 2), strict=True))
     assert len(ann.aws.calls) == plain + 8
     for action in ROLE_CALLS:
