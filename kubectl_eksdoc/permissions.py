@@ -185,7 +185,7 @@ class WantedPermissions:
     def changes(self) -> bool:
         """Whether something can be changed with it, in the cluster or in AWS."""
         return any(each.permission.verb not in READING for each in self.needed) or any(
-            not each.action.partition(":")[2].startswith(_ASKING) for each in self.asked
+            not each.action.partition(":")[2].startswith(READING_ACTIONS) for each in self.asked
         )
 
     @property
@@ -203,7 +203,7 @@ class WantedPermissions:
 
 
 READING = ("get", "list", "watch")
-_ASKING = ("Describe", "Get", "List")
+READING_ACTIONS = ("Describe", "GenerateServiceLastAccessedDetails", "Get", "List", "Lookup")
 """How the names begin of the actions of IAM that only read (the service authorization reference, access level)."""
 
 

@@ -285,6 +285,7 @@ _QUEUE = ("sqs:queue", "sqs:{region}:{account}:*")
 _RULE = ("events:rule", "events:{region}:{account}:rule/*")
 _KEY = ("kms:key", "kms:{region}:{account}:key/*")
 _ROLE = ("iam:role", "iam::{account}:role/*")
+_INSTANCE_PROFILE = ("iam:instance-profile", "iam::{account}:instance-profile/*")
 _POLICY = ("iam:policy", "iam::{account}:policy/*")
 _POLICY_OF_AWS = ("iam:policy", "iam::aws:policy/*")
 
@@ -320,6 +321,8 @@ BY_ACTION: Mapping[str, _Types] = {
     "iam:ListRolePolicies": (_ROLE,),
     "iam:GetRolePolicy": (_ROLE,),
     "iam:ListAttachedRolePolicies": (_ROLE,),
+    "iam:GetInstanceProfile": (_INSTANCE_PROFILE,),
+    "iam:GenerateServiceLastAccessedDetails": (_ROLE,),
     "iam:GetPolicy": (_POLICY, _POLICY_OF_AWS),
     "iam:GetPolicyVersion": (_POLICY, _POLICY_OF_AWS),
 }

@@ -138,6 +138,7 @@ def _instance(said: Json) -> Instance:
         template=TemplateRef(template, version=version) if template and version else None,
         scaling_group=tags.get("aws:autoscaling:groupName", ""),
         launched=said.get("LaunchTime"),
+        profile=text(said.get("IamInstanceProfile") or {}, "Arn"),
     )
 
 

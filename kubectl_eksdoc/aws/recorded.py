@@ -245,7 +245,8 @@ _FIELDS: Mapping[AwsOperation, str] = {
     "stopServingVersion clientStats userAgent numberOfRequestsLast30Days lastRequestTime addonCompatibilityDetails "
     "name compatibleVersions resources kubernetesResourceUri arn",
     questions.INSIGHTS_REFRESH: "status message endedAt",
-    questions.INSTANCES: f"Reservations Instances InstanceId ImageId InstanceType Name LaunchTime Tags {_OPTIONS}",
+    questions.INSTANCES: f"Reservations Instances InstanceId ImageId InstanceType Name LaunchTime Tags "
+    f"IamInstanceProfile Arn {_OPTIONS}",
     questions.IMAGES: "Images ImageId Name ImdsSupport",
     questions.TEMPLATE_VERSIONS: "LaunchTemplateVersions LaunchTemplateId LaunchTemplateName VersionNumber "
     f"DefaultVersion LaunchTemplateData ImageId {_OPTIONS}",

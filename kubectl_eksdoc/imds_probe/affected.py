@@ -228,16 +228,16 @@ class JudgedPods:
             return self._broken(pod, program, inside.seen, inside.another)
         if not cut_off(self.here, self.later):
             return None
-        has_role = _has_role(pod, self.identities)
+        own_role = has_role(pod, self.identities)
         if program is None and never_asks(inside.started):
             return None
         if program is None:
-            return None if has_role or all(map(needs_nothing, pod.calls.images)) else self._unlikely(pod)
+            return None if own_role or all(map(needs_nothing, pod.calls.images)) else self._unlikely(pod)
         found = []
         for image, each in known.items():
             one = replace(inside, started=inside.started_as(image))
             if not never_asks(one.started):
-                found.append(self._of_program(pod, each, needs_of(each, pod, one.started, has_role), one))
+                found.append(self._of_program(pod, each, needs_of(each, pod, one.started, own_role), one))
         return min(filter(None, found), key=lambda each: WORST_FIRST[each.effect], default=None)
 
     def _recovered(self, pod: Pod, seen: MatchedLogLine) -> bool:
@@ -257,7 +257,7 @@ class JudgedPods:
         way_out = self._way_out(pod, program, seen)
         if not seen.said.asks:
             lacks += ", which it does not ask the service for"
-        own_role = seen.said.lacks == "credentials" and _has_role(pod, self.identities)
+        own_role = seen.said.lacks == "credentials" and has_role(pod, self.identities)
         effect = Effect.BROKEN if another is None else Effect.POSSIBLE
         return AffectedPod(pod, effect, lacks, where, way_out, source, seen.line, seen.said.asks, own_role)
 
@@ -326,7 +326,7 @@ def _listed(needs: Sequence[ImdsNeed]) -> str:
     return f"{', '.join(before)} and {last}" if before else last
 
 
-def _has_role(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
+def has_role(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
     """What is not known is no role."""
     return pod.calls.role is not RoleBy.NOBODY or _associated(pod, identities)
 

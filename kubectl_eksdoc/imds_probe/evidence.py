@@ -1,13 +1,22 @@
-"""What CloudWatch has counted says of requests without a token (IMDSv1): whether there are any, not whose they are."""
+"""What AWS has counted and kept says: of requests without a token (IMDSv1), and of requests with the role of a node. It
+says whether there are any, not whose they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from functools import cache
 
+from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, has_role
+from kubectl_eksdoc.imds_probe.sources import EvidenceSource, MetadataFacts
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.machines import V1_DAYS, V1Calls
+from kubectl_eksdoc.model.aws.machines import V1_DAYS, RoleUse, RoleUses, V1Calls
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
+from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.probes import owner_of
 
 _ENOUGH = 7
 """So many days must be counted on one of the nodes, before that nothing was counted says anything."""
@@ -80,12 +89,174 @@ def in_all(cluster: Subject, counted: Counted) -> Iterator[Finding]:
         )
     elif told:
         yield Finding.of("imds-v1-counted/none", cluster, of=len(counted), days=V1_DAYS)
-    for why in dict.fromkeys(each for each in counted.values() if isinstance(each, Unknown)):
-        again = Remedy("Ask again, or leave --evidence away.")
+    yield from _untold(cluster, counted.values(), "what CloudWatch has counted of requests without a token (IMDSv1)")
+
+
+def _untold(cluster: Subject, answers: Iterable[object], what: str) -> Iterator[Finding]:
+    """One for each right that is missing, and for each other reason."""
+    for why in {each.missing or each.why: each for each in answers if isinstance(each, Unknown)}.values():
+        again = Remedy("Ask AWS again (a snapshot does not hold it), or leave --evidence away.")
         yield Finding.of(
             "imds-evidence-unknown",
             cluster,
             remedy=(allow(why.missing),) if why.missing else (again,),
+            what=what,
             why=why.why,
-            lacking=why.missing or "what CloudWatch has counted",
+            lacking=why.missing or what,
         )
+
+
+# What the role of a node was used for. Whoever has credentials of the metadata service has these, so that a use shows
+# that some program of the node asks it; programs of the node itself do as well, and are known by what they ask.
+
+
+USE_DAYS = 90
+"""What was used before that is no evidence of the pods of today."""
+_MOST_NODES, _MOST_SERVICES = 10, 3
+_NAMES = {
+    EvidenceSource.CLOUDTRAIL: ("CloudTrail", "by which program", "medium"),
+    EvidenceSource.IAM: ("IAM", "on which node and by which program", "low"),
+}
+"""Of each source: its name, what it does not tell, and how sure it is that a pod may be why."""
+_LIMITS = {
+    EvidenceSource.CLOUDTRAIL: "CloudTrail: an event shows that a program on the node has credentials of the metadata "
+    "service, not which pod. Data events (objects of S3, items of DynamoDB), the last 15 minutes or so, other Regions, "
+    "and services whose events are in us-east-1 (IAM, Route 53) are not in it.",
+    EvidenceSource.IAM: "IAM: of all nodes with the role, also denied requests, whole services only; the last 4 hours "
+    "or so are not in it, nor services that no policy of the role names.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRoleCalls:
+    """Requests that `programs` of a node itself make with its role; `actions`: patterns."""
+
+    service: str
+    actions: tuple[str, ...]
+    programs: str
+    source: KnowledgeSource
+
+
+@cache
+def _own_calls() -> Mapping[str, NodeRoleCalls]:
+    return {each.service: each for each in records(NodeRoleCalls, "node_role_calls")}
+
+
+def beyond_node(uses: RoleUses, now: datetime) -> tuple[RoleUse, ...]:
+    """Those that no program of a node itself is known for, the latest first. Of a service as a whole nobody knows."""
+
+    def own(use: RoleUse) -> bool:
+        known = _own_calls().get(use.service)
+        return known is not None and (not use.action or any(fnmatchcase(use.action, each) for each in known.actions))
+
+    recent = (each for each in uses.uses if now - each.last <= timedelta(days=USE_DAYS) and not own(each))
+    return tuple(sorted(recent, key=lambda each: (now - each.last, each.service, each.action, each.agent)))
+
+
+def may_use_role(affected: Iterable[AffectedPod], facts: MetadataFacts) -> Mapping[str, Set[Subject]]:
+    """By node: the workloads that have no role of their own, and of which it is not known that they need one."""
+    found: dict[str, set[Subject]] = {}
+    for each in affected:
+        if each.effect in _DOUBTFUL and not has_role(each.pod, facts.told.identities):
+            found.setdefault(each.pod.node, set()).add(owner_of(each.pod))
+    return found
+
+
+_DOUBTFUL = (Effect.POSSIBLE, Effect.NO_KNOWN_NEED)
+
+
+def worth_asking(workloads: Mapping[str, Set[Subject]]) -> tuple[str, ...]:
+    """So few nodes that each workload has one, and no more than `_MOST_NODES`."""
+    left, chosen = {each for some in workloads.values() for each in some}, list[str]()
+    while left and len(chosen) < _MOST_NODES:
+        node = max(sorted(workloads), key=lambda name: len(workloads[name] & left))
+        chosen.append(node)
+        left -= workloads[node]
+    return tuple(chosen)
+
+
+def role_clauses(facts: MetadataFacts) -> Mapping[Subject, str]:
+    """By workload: that the role of the node of one of its pods was used; its other pods run the same program."""
+    found: dict[Subject, str] = {}
+    for source, by_node in facts.role_uses.items():
+        now, (name, unknown, confidence) = facts.cluster.observed_at, _NAMES[source]
+        used = {node: beyond_node(told, now) for node, told in by_node.items() if isinstance(told, RoleUses)}
+        for pod in facts.cluster.pods if any(used.values()) else ():
+            if uses := used.get(pod.node):
+                clause = f"the role of {pod.node} was used for {_services(uses, now)}, {unknown} is not known"
+                found.setdefault(owner_of(pod), f"{clause} ({name}; confidence: {confidence})")
+    return found
+
+
+def with_role_use(affected: AffectedPod, clauses: Mapping[Subject, str], facts: MetadataFacts) -> AffectedPod:
+    """That the role of its node was used makes it no more than possible that it was this pod."""
+    if affected.effect not in _DOUBTFUL or has_role(affected.pod, facts.told.identities):
+        return affected
+    clause = clauses.get(owner_of(affected.pod))
+    return replace(affected, effect=Effect.POSSIBLE, why=f"{affected.why}; {clause}") if clause else affected
+
+
+def _services(uses: Iterable[RoleUse], now: datetime) -> str:
+    """``s3 today, sqs 5 days ago``."""
+    latest: dict[str, RoleUse] = {}
+    for each in uses:
+        latest.setdefault(each.service, each)
+    named = [f"{each.service} {_ago(now - each.last)}" for each in latest.values()]
+    more = [f"{len(named) - _MOST_SERVICES} more"] if len(named) > _MOST_SERVICES else []
+    return ", ".join([*named[:_MOST_SERVICES], *more])
+
+
+def _ago(age: timedelta) -> str:
+    if age < timedelta(days=1):
+        return "less than a day ago"
+    return f"{age.days} {'day' if age.days == 1 else 'days'} ago"
+
+
+def role_used(cluster: Subject, facts: MetadataFacts, nodes: Set[str], whole: bool) -> Iterator[Finding]:
+    """What each source that was asked told; `nodes`: of pods that may use the role; `whole`: what pods find is known of
+    all nodes."""
+    now = facts.cluster.observed_at
+    for source, by_node in facts.role_uses.items():
+        name, _, confidence = _NAMES[source]
+        told = {node: each for node, each in sorted(by_node.items()) if isinstance(each, RoleUses)}
+        used = {node: uses for node, each in told.items() if (uses := beyond_node(each, now))}
+        more = len(nodes - by_node.keys())
+        limits = (_LIMITS[source], *([f"not asked about: other nodes with such pods ({more})"] if more else ()))
+        if used:
+            every = sorted((use for uses in used.values() for use in uses), key=lambda use: now - use.last)
+            lines = [f"{node}: {_in_full(uses, now)}" for node, uses in list(used.items())[:_NAMED]]
+            lines += [f"and {len(used) - _NAMED} more nodes"] if len(used) > _NAMED else []
+            yield Finding.of(
+                "imds-role-used/used",
+                cluster,
+                (*lines, *limits),
+                source=name,
+                services=_services(every, now),
+                used=len(used),
+                of=len(told),
+                confidence=confidence,
+            )
+        elif told:
+            since = max(each.since for each in told.values())
+            yield Finding.of(
+                "imds-role-used/none",
+                cluster,
+                limits,
+                source=name,
+                days=min((now - since).days, USE_DAYS),
+                of=len(told),
+            )
+        elif not by_node:
+            yield Finding.of("imds-role-used/nobody" if whole else "imds-role-used/unasked", cluster, source=name)
+        yield from _untold(cluster, by_node.values(), f"what {name} has kept of the use of the node role")
+
+
+def _in_full(uses: Iterable[RoleUse], now: datetime) -> str:
+    """The latest of each service: what was asked, and how often, and by whom, as it says itself."""
+    found = []
+    for each in list(uses)[:_NAMED]:
+        what = f"{each.service}:{each.action} ({each.count})" if each.action else each.service
+        by = f" by {each.agent}" if each.agent else ""
+        v1 = f", {each.v1} with credentials that were given without a token (IMDSv1)" if each.v1 else ""
+        found.append(f"{what} {_ago(now - each.last)}{by}{v1}")
+    return "; ".join(found)

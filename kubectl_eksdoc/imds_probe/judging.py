@@ -15,7 +15,7 @@ from kubectl_eksdoc.imds_probe.affected import (
     fails,
     unexplained,
 )
-from kubectl_eksdoc.imds_probe.evidence import Counted, answered, in_all, rejected
+from kubectl_eksdoc.imds_probe.evidence import Counted, answered, in_all, may_use_role, rejected, role_used
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
@@ -71,6 +71,9 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             lacking=identities.missing or "the Pod Identity associations",
         )
     yield from in_all(_cluster(facts), facts.v1_calls or {})
+    doubtful = may_use_role((each for _, affected in groups for each in affected), facts) if facts.role_uses else {}
+    whole = all(Reach.UNKNOWN not in (alike.here.reach, alike.later.reach) for alike, _ in groups)
+    yield from role_used(_cluster(facts), facts, doubtful.keys(), whole)
     yield from _unread(facts)
     for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
         yield Finding.of(

@@ -21,6 +21,7 @@ from kubectl_eksdoc.imds_probe.affected import (
     cut_off,
     fails,
 )
+from kubectl_eksdoc.imds_probe.evidence import role_clauses, with_role_use
 from kubectl_eksdoc.imds_probe.judging import judged, judged_whole, reasons, some, whose
 from kubectl_eksdoc.imds_probe.programs import program_of
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, counted_of, nodes_alike
@@ -92,7 +93,10 @@ def plan_metadata(facts: MetadataFacts, hops: int, reach: CommandTarget = Comman
     alike = nodes_alike(facts, hops)
     there = _by_group(alike, facts.cluster.pods)
     read_of = {_alike(pod): facts.inside[pod.key] for pod in facts.cluster.pods if pod.key in facts.inside}
-    groups = tuple(GroupPlan(each, _affected(each, there.get(at, ()), facts, read_of)) for at, each in enumerate(alike))
+    clauses = role_clauses(facts)
+    groups = tuple(
+        GroupPlan(each, _affected(each, there.get(at, ()), facts, read_of, clauses)) for at, each in enumerate(alike)
+    )
     assumed = facts.assumed is not None
     findings = [
         found
@@ -105,7 +109,7 @@ def plan_metadata(facts: MetadataFacts, hops: int, reach: CommandTarget = Comman
     for at, each in enumerate(alike):
         later = on_successor(each, facts, hops)
         if later is not None:
-            affected = _affected(replace(each, later=later), there.get(at, ()), facts, read_of)
+            affected = _affected(replace(each, later=later), there.get(at, ()), facts, read_of, clauses)
             findings += judged_successor(each.name, affected)
     found = tuple(reached(each, reach) for each in as_read(in_order(findings), facts.cluster.source))
     return MetadataPlan(facts, hops, tuple(sorted(groups, key=_affected_first)), found)
@@ -141,7 +145,11 @@ def _by_group(alike: Sequence[NodesAlike], pods: Iterable[Pod]) -> dict[int, lis
 
 
 def _affected(
-    alike: NodesAlike, pods: Sequence[Pod], facts: MetadataFacts, of_owner: Mapping[str, PodEvidence]
+    alike: NodesAlike,
+    pods: Sequence[Pod],
+    facts: MetadataFacts,
+    of_owner: Mapping[str, PodEvidence],
+    clauses: Mapping[Subject, str],
 ) -> tuple[AffectedPod, ...]:
     """What was read of one pod holds for those that its owner made like it."""
     has_one = alike.now.options is not None
@@ -160,7 +168,7 @@ def _affected(
         each = (on_host if pod.calls.host_network else judged).affected(pod, within)
         # where there never was a service, nobody who runs has lost one
         if each is not None and (has_one or each.effect in (Effect.BROKEN, Effect.WILL_BREAK)):
-            found.append(each)
+            found.append(with_role_use(each, clauses, facts))
     return tuple(sorted(found, key=lambda each: (WORST_FIRST[each.effect], each.pod.key)))
 
 
@@ -207,9 +215,11 @@ def against(
     Raises:
         BaselineError: the earlier answer is of another cluster.
     """
-    then = Side(earlier.findings, read=earlier.read, needs=_NEEDS, scope=_scope(earlier.options), kin=KIN)
+    before = earlier.options
+    codes, scope = _looked_for(before), _scope(before)
+    then = Side(earlier.findings, codes=codes, read=earlier.read, needs=_NEEDS, scope=scope, kin=KIN)
     found = tuple(map(outline_of, plan.findings))
-    now = Side(found, codes=_KNOWN, read=read_of(cluster), needs=_NEEDS, scope=_scope(options), kin=KIN)
+    now = Side(found, codes=_looked_for(options), read=read_of(cluster), needs=_NEEDS, scope=_scope(options), kin=KIN)
     return since(earlier, cluster, then, now, options)
 
 
@@ -218,11 +228,28 @@ def as_earlier(of: SnapshotOrigin, cluster: Cluster, plan: MetadataPlan) -> Save
     return made_earlier(of, cluster, plan.findings)
 
 
+def _looked_for(options: Mapping[str, object]) -> frozenset[str]:
+    """The codes that may be found with these flags."""
+    evidence = set(str(options.get("evidence") or "").split(","))
+    only = {
+        ("imds-successor", "imds-next-differs"): not options.get("assume"),
+        ("imds-intent-missed",): options.get("intent"),
+        ("imds-v1-counted", "imds-v1-rejected"): "cloudwatch" in evidence,
+        ("imds-role-used",): evidence & {"cloudtrail", "iam"},
+        ("imds-evidence-unknown",): evidence - {""},
+    }
+    return _KNOWN - {code for codes, looked in only.items() if not looked for code in codes}
+
+
 def _scope(options: Mapping[str, object]) -> Scope | None:
     """What is chosen twice, by name and by group, is less than either, and as much only as itself."""
     pod, nodes, groups = options.get("pod"), _many(options.get(_NODES)), _many(options.get(_GROUPS))
+    workload, namespace = options.get("workload"), options.get("namespace") or ""
     if pod:
-        return frozenset({("Pod", f"{options.get('namespace') or ''}/{pod}")})
+        return frozenset({("Pod", f"{namespace}/{pod}")})
+    if workload:
+        kind, _, name = str(workload).partition("/")
+        return frozenset({(kind, f"{namespace}/{name}") if namespace else ("workload", str(workload))})
     if nodes and groups:
         return frozenset({("both", f"{sorted(nodes)} of {sorted(groups)}")})
     if nodes:

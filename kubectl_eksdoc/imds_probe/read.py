@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.aws.machines import machines_told, nothing_told, v1_calls
-from kubectl_eksdoc.errors import AwsDenied, UsageError
+from kubectl_eksdoc.aws.node_roles import last_accessed, role_events
+from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError
 from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, choose, inside, logs_of
+from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
-from kubectl_eksdoc.imds_probe.sources import BY_PARAMETER, MetadataFacts, instance_of
+from kubectl_eksdoc.imds_probe.sources import BY_PARAMETER, EvidenceSource, MetadataFacts, instance_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
@@ -19,6 +21,7 @@ from kubectl_eksdoc.model.aws.machines import (
     MachineFacts,
     MachineKeys,
     NodeGroup,
+    RoleUses,
     ScalingGroup,
     TemplateVersion,
     V1Calls,
@@ -100,10 +103,10 @@ def plan_imds(
     reach: CommandTarget = CommandTarget(),
     assumed: Assumed | None = None,
     intent: IntendedOptions | None = None,
-    evidence: bool = False,
+    evidence: Collection[EvidenceSource] = (),
 ) -> MetadataPlan:
     """`cluster`: the part of it that is judged; a snapshot holds the answers to what was asked of AWS for all of it.
-    `reach` as `plan_metadata`. `evidence`: requests without a token are asked for.
+    `reach` as `plan_metadata`. `evidence`: what else AWS is asked for.
 
     Raises:
         AwsError: nothing can be asked at all.
@@ -114,9 +117,8 @@ def plan_imds(
     part = cluster or session.cluster
     asked = part if session.live else session.cluster
     facts = replace(metadata_facts(session, asked), cluster=part, assumed=assumed, intent=intent)
-    if evidence:
-        facts = replace(facts, v1_calls=_v1_calls(session, _instances(asked)))
-    return plan_metadata(with_pods(facts, hops, session.inside), hops, reach)
+    facts = with_pods(facts, hops, session.inside)
+    return plan_metadata(_with_evidence(session, facts, hops, evidence) if evidence else facts, hops, reach)
 
 
 def _by_tag(session: ClusterSession, name: str) -> IntendedOptions:
@@ -139,8 +141,59 @@ def vpc_of(session: ClusterSession) -> str:
     return "" if isinstance(session.eks, Unknown) else session.eks.vpc
 
 
+def _with_evidence(
+    session: ClusterSession, facts: MetadataFacts, hops: int, sources: Collection[EvidenceSource]
+) -> MetadataFacts:
+    """Of the role of nodes only where pods may use it, which the rest has to tell first."""
+    if EvidenceSource.CLOUDWATCH in sources:
+        facts = replace(facts, v1_calls=_v1_calls(session, _instances(facts.cluster)))
+    if not {EvidenceSource.CLOUDTRAIL, EvidenceSource.IAM} & {*sources}:
+        return facts
+    groups = plan_metadata(facts, hops).groups
+    workloads = may_use_role((each for group in groups for each in group.affected), facts)
+    instances = {node.name: ident for node in facts.cluster.nodes if (ident := instance_of(node))}
+    known = {node: instances[node] for node in sorted(workloads) if node in instances}
+    found: dict[EvidenceSource, Mapping[str, RoleUses | Unknown]] = {}
+    if EvidenceSource.CLOUDTRAIL in sources:
+        asked = worth_asking({node: workloads[node] for node in known})
+        found[EvidenceSource.CLOUDTRAIL] = _events(session, {node: known[node] for node in asked})
+    if EvidenceSource.IAM in sources:
+        found[EvidenceSource.IAM] = _accessed(session, facts, known)
+    lost = dict.fromkeys(workloads.keys() - known.keys(), Unknown("its instance is not known"))
+    return replace(facts, role_uses={source: {**lost, **told} for source, told in found.items()})
+
+
+def _events(session: ClusterSession, instances: Mapping[str, str]) -> Mapping[str, RoleUses | Unknown]:
+    """By node."""
+    found = session.ask(role_events, tuple(instances.values()), session.cluster.observed_at)
+    if isinstance(found, Unknown):
+        return dict.fromkeys(instances, found)
+    return {node: found[ident] for node, ident in instances.items()}
+
+
+_MOST_ROLES = 10
+
+
+def _accessed(
+    session: ClusterSession, facts: MetadataFacts, instances: Mapping[str, str]
+) -> Mapping[str, RoleUses | Unknown]:
+    """By node."""
+    told = {node: facts.told.instances.get(ident) for node, ident in instances.items()}
+    profiles = {node: each.profile for node, each in told.items() if isinstance(each, Instance) and each.profile}
+    asked = tuple(dict.fromkeys(profiles.values()))[:_MOST_ROLES]
+    found = session.ask(last_accessed, asked)
+    if isinstance(found, Unknown):
+        return dict.fromkeys(instances, found)
+    none = Unknown("the instance profile of its instance is not known")
+    most = Unknown(f"more than {_MOST_ROLES} roles were not asked about")
+    return {node: found.get(profiles[node], most) if node in profiles else none for node in instances}
+
+
 def _v1_calls(session: ClusterSession, instances: Sequence[str]) -> Mapping[str, V1Calls | Unknown]:
-    found = session.ask(v1_calls, instances, session.cluster.observed_at)
+    try:
+        found = session.ask(v1_calls, instances, session.cluster.observed_at)
+    except AwsError as error:  # the rest is known all the same
+        found = Unknown(error.message)
     return dict.fromkeys(instances, found) if isinstance(found, Unknown) else found
 
 

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import TypeVar
 
 from kubectl_eksdoc.amazon.metadata_service import (
@@ -32,6 +33,7 @@ from kubectl_eksdoc.model.aws.machines import (
     Instance,
     MachineFacts,
     MetadataOptions,
+    RoleUses,
     SaidOptions,
     ScalingGroup,
     TemplateRef,
@@ -45,11 +47,20 @@ from kubectl_eksdoc.model.nodes import NODE_POOL, Node, NodeOwner
 # What the metadata service of nodes is judged by.
 
 
+class EvidenceSource(str, Enum):
+    """What else AWS may be asked for, as --evidence takes it."""
+
+    CLOUDWATCH = "cloudwatch"
+    CLOUDTRAIL = "cloudtrail"
+    IAM = "iam"
+
+
 @dataclass(frozen=True, slots=True)
 class MetadataFacts:
     """`inside`: what was found in pods that were looked into, by ``namespace/name``; so many more were worth it that
     were `not_looked_into`. `assumed`: what the next nodes have, whatever makes them. `intent`: which options are
-    meant. `v1_calls`: by instance, where CloudWatch was asked; None where it was not."""
+    meant. `v1_calls`: by instance, where CloudWatch was asked; None where it was not. `role_uses`: what the node role
+    was used for, by node, of each source that was asked."""
 
     cluster: Cluster
     told: MachineFacts = MachineFacts()
@@ -58,6 +69,7 @@ class MetadataFacts:
     assumed: Assumed | None = None
     intent: IntendedOptions | None = None
     v1_calls: Mapping[str, V1Calls | Unknown] | None = None
+    role_uses: Mapping[EvidenceSource, Mapping[str, RoleUses | Unknown]] = field(default_factory=dict)
 
 
 K = TypeVar("K")

@@ -10,6 +10,7 @@ import pytest
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.imds_probe.read import ProbeScope, metadata_facts, plan_imds
+from kubectl_eksdoc.imds_probe.sources import EvidenceSource
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
@@ -18,6 +19,7 @@ from kubectl_eksdoc.model.aws.machines import (
     MachineKeys,
     MetadataOptions,
     NodeGroup,
+    RoleUses,
     SaidOptions,
     ScalingGroup,
     TemplateRef,
@@ -26,7 +28,7 @@ from kubectl_eksdoc.model.aws.machines import (
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node
 from kubectl_eksdoc.model.pods import Calls
-from tests.builders import a_cluster, a_node, a_pod
+from tests.builders import NOW, a_cluster, a_node, a_pod
 from tests.sessions import Answered, Nowhere
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
@@ -115,6 +117,23 @@ def test_now_and_next_of_each_way_to_make_a_node() -> None:
         "own": (Reach.CUT_OFF, Reach.REACHABLE),
         "old": (Reach.CUT_OFF, Reach.REACHABLE),
     }
+
+
+def test_a_node_whose_instance_is_not_known_is_not_asked_about_and_that_is_said() -> None:
+    """Its next node has no service, so that its pods may lose the role of the node; the others are asked about."""
+    of = cluster()
+    lost = replace(of.nodes[0], provider_id="")
+    account = Account()
+
+    def answer(asked: Any, *_: Any) -> Any:
+        return account.tell(asked) if isinstance(asked, MachineKeys) else dict.fromkeys(asked, RoleUses(NOW))
+
+    session = Answered(replace(of, nodes=(lost, *of.nodes[1:])), answer, Nowhere())
+    plan = plan_imds(session, evidence=(EvidenceSource.CLOUDTRAIL,))
+    told = plan.facts.role_uses[EvidenceSource.CLOUDTRAIL]
+    assert told == {"n0": Unknown("its instance is not known"), "n1": RoleUses(NOW)}, "the pods are of one workload"
+    messages = [each.message for each in plan.findings if each.code.name == "imds-evidence-unknown"]
+    assert len(messages) == 1 and "its instance is not known" in messages[0]
 
 
 UNKNOWN = Reach.UNKNOWN

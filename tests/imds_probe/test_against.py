@@ -18,13 +18,20 @@ CLUSTER = PLAN.facts.cluster
 GONE = FindingOutline("imds-pods-broken", Subject("Deployment", "gone", "shop"), Severity.HIGH, Status.FAIL, "2 pods")
 
 
-def changes(options: dict[str, Any], now: dict[str, Any], *found: Finding) -> list[str]:
-    """What becomes of `GONE`."""
+def changes(options: dict[str, Any], now: dict[str, Any], *found: Finding, gone: FindingOutline = GONE) -> list[str]:
+    """What becomes of `gone`."""
     earlier = SavedResult(
-        "x", CLUSTER.identity, CLUSTER.source, CLUSTER.observed_at, "1", options, read_of(CLUSTER), (GONE,)
+        "x", CLUSTER.identity, CLUSTER.source, CLUSTER.observed_at, "1", options, read_of(CLUSTER), (gone,)
     )
     told = against(earlier, CLUSTER, replace(PLAN, findings=found), now)
-    return [each.became.value for each in told.changes if each.before == GONE]
+    return [each.became.value for each in told.changes if each.before == gone]
+
+
+def added(options: dict[str, Any], found: Finding) -> list[tuple[str, str]]:
+    of = CLUSTER.identity, CLUSTER.source, CLUSTER.observed_at
+    earlier = SavedResult("x", *of, "1", options, read_of(CLUSTER), ())
+    told = against(earlier, CLUSTER, replace(PLAN, findings=(found,)), WHOLE)
+    return [(each.became.value, each.why) for each in told.changes]
 
 
 def unknown(code: Code, kind: str = "Cluster") -> Finding:
@@ -44,10 +51,38 @@ def unknown(code: Code, kind: str = "Cluster") -> Finding:
         ({"node": ["a"], "nodegroup": ["blue"]}, {"node": ["a"]}, "not-judged-this-time"),
         ({}, {"pod": "cart-1", "namespace": "shop"}, "not-judged-this-time"),
         ({"node": "a", "nodegroup": 7}, {}, "fixed"),
+        ({}, {"workload": "Deployment/cart", "namespace": "shop"}, "not-judged-this-time"),
+        ({}, {"workload": "Deployment/gone", "namespace": "shop"}, "fixed"),
+        ({}, {"workload": "Deployment/gone"}, "not-judged-this-time"),
+        ({"workload": "Deployment/gone"}, {"workload": "Deployment/gone"}, "fixed"),
     ],
 )
 def test_a_narrower_look_fixes_nothing(then: dict[str, Any], now: dict[str, Any], expected: str) -> None:
     assert changes(then, now) == [expected]
+
+
+WHOLE = {"assume": "", "intent": "hops=1", "evidence": "cloudwatch,cloudtrail,iam"}
+
+
+@pytest.mark.parametrize(
+    ("code", "lacks"),
+    [
+        ("imds-successor", {"assume": "hops=1"}),
+        ("imds-next-differs", {"assume": "hops=1"}),
+        ("imds-intent-missed", {"intent": ""}),
+        ("imds-v1-counted", {"evidence": "iam"}),
+        ("imds-v1-rejected", {"evidence": ""}),
+        ("imds-role-used", {"evidence": "cloudwatch"}),
+        ("imds-evidence-unknown", {"evidence": ""}),
+    ],
+)
+def test_what_only_a_flag_looks_for_is_not_fixed_without_it(code: str, lacks: dict[str, str]) -> None:
+    gone = replace(GONE, code=code)
+    assert changes(WHOLE, WHOLE, gone=gone) == ["fixed"]
+    assert changes(WHOLE, {**WHOLE, **lacks}, gone=gone) == ["not-judged-this-time"]
+    found = replace(unknown(Code.of(code)), status=Status.FAIL)
+    assert added(WHOLE, found) == [("new", "")]
+    assert added({**WHOLE, **lacks}, found) == [("new", "its check was not made")]
 
 
 @pytest.mark.parametrize(

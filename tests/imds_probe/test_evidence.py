@@ -1,15 +1,24 @@
-"""What CloudWatch has counted of requests without a token: what it proves, and what it does not."""
+"""What CloudWatch has counted of requests without a token, and what CloudTrail and IAM have kept of the role of nodes:
+what it proves, and what it does not."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
+from time import process_time
 
 import pytest
 
-from kubectl_eksdoc.imds_probe.plan import plan_metadata
+from kubectl_eksdoc.imds_probe.affected import Effect
+from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
+from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata
+from kubectl_eksdoc.imds_probe.sources import EvidenceSource
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.machines import MetadataOptions, SaidOptions, V1Calls
-from kubectl_eksdoc.model.findings import Finding, Status
+from kubectl_eksdoc.model.aws.machines import MetadataOptions, RoleUse, RoleUses, SaidOptions, V1Calls
+from kubectl_eksdoc.model.findings import Finding, Status, Subject
+from kubectl_eksdoc.model.pods import Calls, Pod, RoleBy
+from tests.builders import NOW, a_pod
 from tests.imds_probe.fixes.nodes_of_all_kinds import cloud, ident
 
 LONG = V1Calls(0, None, 14)
@@ -57,3 +66,167 @@ def test_what_was_asked_for_is_answered() -> None:
     denied = told(LONG, Unknown("denied", "cloudwatch:GetMetricData"))
     assert denied["imds-evidence-unknown"].missing == "cloudwatch:GetMetricData"
     assert "figures of 1 of 2 instances" in denied["imds-v1-counted"].message
+
+
+# What the role of nodes was used for.
+
+DAY = timedelta(days=1)
+CLOUDTRAIL, IAM = EvidenceSource.CLOUDTRAIL, EvidenceSource.IAM
+
+
+def uses(*of: str, age: timedelta = DAY, **more: int) -> RoleUses:
+    """``s3:ListBuckets``, or a service alone, as IAM tells it."""
+    found = (each.partition(":") for each in of)
+    made = (RoleUse(service, NOW - age, action, "boto3/1.2" if action else "", **more) for service, _, action in found)
+    return RoleUses(NOW - 90 * DAY, tuple(made))
+
+
+def an_app(name: str, node: str = "n0", role: RoleBy = RoleBy.NOBODY) -> Pod:
+    return a_pod(name, node=node, calls=Calls(images=("own/app:1",), role=role), owner=f"ReplicaSet/{name}-1")
+
+
+def planned(
+    role_uses: Mapping[EvidenceSource, Mapping[str, RoleUses | Unknown]], pods: Sequence[Pod] = (), hops: int = 1
+) -> MetadataPlan:
+    """Of two nodes of one group, with a pod each of which nothing is known."""
+    world = cloud("own template", "own template", options=MetadataOptions("required", hops))
+    world.pods = pods or [an_app(f"p{at}", node=f"n{at}") for at in range(2)]
+    facts = world.facts()
+    told = replace(facts.told, identities=frozenset())
+    return plan_metadata(replace(facts, told=told, role_uses=role_uses), 2)
+
+
+def found(plan: MetadataPlan) -> dict[str, Finding]:
+    return {each.code.name: each for each in plan.findings}
+
+
+def effects(plan: MetadataPlan) -> dict[str, Effect]:
+    return {each.pod.name: each.effect for group in plan.groups for each in group.affected}
+
+
+def why(plan: MetadataPlan, pod: str) -> str:
+    possible = [
+        each for each in plan.findings if each.code.name == "imds-pods-possible" and each.status is Status.UNKNOWN
+    ]
+    (line,) = [line for each in possible for line in each.evidence if pod in line]
+    return line
+
+
+def test_what_a_program_on_the_node_did_makes_its_pods_possible() -> None:
+    """Without evidence they have no known need; the pod of the other node keeps that."""
+    assert set(effects(planned({})).values()) == {Effect.NO_KNOWN_NEED}
+    plan = planned(
+        {CLOUDTRAIL: {"n0": uses("s3:ListBuckets", "ec2:DescribeInstances"), "n1": uses("ecr:BatchGetImage")}}
+    )
+    assert effects(plan) == {"p0": Effect.POSSIBLE, "p1": Effect.NO_KNOWN_NEED}
+    line = why(plan, "p0")
+    assert line.endswith(
+        "it has no role of its own; the role of n0 was used for s3 1 day ago, by which program is not known "
+        "(CloudTrail; confidence: medium)"
+    )
+    used = found(plan)["imds-role-used"]
+    assert (
+        used.status is Status.UNKNOWN and "the role of 1 of 2 checked nodes was used for s3 1 day ago" in used.message
+    )
+    assert used.evidence[0] == "n0: s3:ListBuckets (1) 1 day ago by boto3/1.2"
+    assert "not which pod" in used.evidence[1] and "S3" in used.evidence[1]
+
+
+OF_NODES = (
+    *("ec2:DescribeInstances", "ec2:AttachNetworkInterface", "eks:DescribeCluster", "ecr:GetAuthorizationToken"),
+    *("sts:GetCallerIdentity", "eks-auth:AssumeRoleForPodIdentity", "ssm:UpdateInstanceInformation"),
+    *("ssmmessages:OpenControlChannel", "ec2messages:GetMessages"),
+)
+
+
+@pytest.mark.parametrize("call", OF_NODES)
+def test_what_programs_of_the_node_do_is_no_evidence_of_a_pod(call: str) -> None:
+    plan = planned({CLOUDTRAIL: {"n0": uses(call)}})
+    assert set(effects(plan).values()) == {Effect.NO_KNOWN_NEED}
+    assert "shows no use of the role of 1 checked node" in found(plan)["imds-role-used"].message
+
+
+@pytest.mark.parametrize("call", ["ec2:AttachVolume", "ssm:GetParameter", "sts:AssumeRole", "route53:ListHostedZones"])
+def test_what_no_program_of_the_node_does_is(call: str) -> None:
+    assert effects(planned({CLOUDTRAIL: {"n0": uses(call)}}))["p0"] is Effect.POSSIBLE
+
+
+@pytest.mark.parametrize("told", [uses(), uses("s3:ListBuckets", age=91 * DAY), uses("ec2:DescribeInstances")])
+def test_that_nothing_was_seen_is_no_pass(told: RoleUses) -> None:
+    of = found(planned({CLOUDTRAIL: {"n0": told}}))["imds-role-used"]
+    assert of.status is Status.UNKNOWN and "no proof" in of.message and "of 1 checked node in 90 days" in of.message
+    assert any(each == "not asked about: other nodes with such pods (1)" for each in of.evidence)
+
+
+def test_a_role_of_its_own_is_not_that_of_the_node() -> None:
+    pods = [an_app("irsa", role=RoleBy.IRSA), an_app("none")]
+    assert effects(planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}}, pods)) == {"none": Effect.POSSIBLE}
+
+
+def test_what_holds_for_one_replica_holds_for_the_others() -> None:
+    """They run the same program: a workload is not said to be without a known need beside that."""
+    pods = [replace(an_app("web", node=f"n{at}"), name=f"web-{at}") for at in range(2)]
+    assert set(effects(planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}}, pods)).values()) == {Effect.POSSIBLE}
+
+
+def test_iam_knows_services_and_roles_and_no_node() -> None:
+    """Of a service that the node itself asks, it is silent on pods. CloudTrail, which knows the node, is named."""
+    plan = planned({IAM: {"n0": uses("ec2", "ssm", "sts"), "n1": uses("ec2")}})
+    assert set(effects(plan).values()) == {Effect.NO_KNOWN_NEED}
+    plan = planned({IAM: {"n0": uses("s3", "sqs", "sns", "kms"), "n1": uses("s3")}})
+    assert set(effects(plan).values()) == {Effect.POSSIBLE}
+    line = why(plan, "p0")
+    assert "the role of n0 was used for kms 1 day ago, s3 1 day ago, sns 1 day ago, 1 more, on which" in line
+    assert "(IAM; confidence: low)" in line
+    both = planned({CLOUDTRAIL: {"n0": uses("sqs:ListQueues")}, IAM: {"n0": uses("s3")}})
+    assert "for sqs" in why(both, "p0")
+
+
+def test_credentials_that_were_given_without_a_token_are_counted() -> None:
+    plan = planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets", count=3, v1=2)}})
+    assert (
+        "(3) 1 day ago by boto3/1.2, 2 with credentials that were given without"
+        in found(plan)["imds-role-used"].evidence[0]
+    )
+
+
+def test_what_was_asked_for_and_not_told_is_said() -> None:
+    denied = [Unknown(f"denied for {name}", "cloudtrail:LookupEvents") for name in ("n0", "n1")]
+    plan = planned({CLOUDTRAIL: dict(zip(("n0", "n1"), denied, strict=True))})
+    assert [each.code.name for each in plan.findings].count("imds-evidence-unknown") == 1
+    assert found(plan)["imds-evidence-unknown"].missing == "cloudtrail:LookupEvents"
+    assert "imds-role-used" not in found(plan)
+    blind = cloud("own template", options=None).facts()
+    (unasked,) = [
+        each
+        for each in plan_metadata(replace(blind, role_uses={CLOUDTRAIL: {}}), 2).findings
+        if each.code.name == "imds-role-used"
+    ]
+    assert unasked.status is Status.UNKNOWN and "is not known of all nodes" in unasked.message
+    nobody = planned({CLOUDTRAIL: {}}, hops=2)
+    assert (
+        found(nobody)["imds-role-used"].status is Status.PASS
+        and "was not asked" in found(nobody)["imds-role-used"].message
+    )
+
+
+def test_each_workload_has_a_node_that_is_asked_about_and_at_most_ten_are() -> None:
+    web, job, db = (Subject("Deployment", name, "shop") for name in ("web", "job", "db"))
+    assert worth_asking({"n0": {web}, "n1": {web, job}, "n2": {db}, "n3": {db}}) == ("n1", "n2")
+    many = {f"n{at:02}": {Subject("Deployment", f"w{at}", "shop")} for at in range(30)}
+    assert worth_asking(many) == tuple(f"n{at:02}" for at in range(10)) and worth_asking({}) == ()
+
+
+@pytest.mark.long
+def test_a_thousand_nodes_with_thirty_thousand_pods_take_three_seconds() -> None:
+    """Of CPU, all of it twice: which nodes are worth asking about is known from a first plan."""
+    world = cloud(*["own template"] * 1000, options=MetadataOptions("required", 2))
+    world.pods = [replace(an_app(f"w{at % 3000}", node=f"n{at % 1000}"), name=f"p{at}") for at in range(30_000)]
+    facts = replace(world.facts(), told=replace(world.facts().told, identities=frozenset()))
+    begun = process_time()
+    groups = plan_metadata(facts, 2).groups
+    asked = worth_asking(may_use_role((each for group in groups for each in group.affected), facts))
+    told = {CLOUDTRAIL: dict.fromkeys(asked, uses("s3:ListBuckets")), IAM: dict.fromkeys(asked, uses("s3"))}
+    plan = plan_metadata(replace(facts, role_uses=told), 2)
+    assert process_time() - begun <= 3 and len(asked) == 10
+    assert {each.status for each in plan.findings if each.code.name == "imds-role-used"} == {Status.UNKNOWN}

@@ -82,6 +82,11 @@ def test_who_never_had_a_service_is_not_counted_among_those_that_lost_it() -> No
     assert said.startswith("Pods on 1 of 2 nodes cannot reach the instance metadata service, 1 has none;")
 
 
+def test_a_hop_limit_of_1_is_recommended_and_a_disabled_endpoint_is_not() -> None:
+    assert "a hop limit of 1 is what AWS recommends" in in_short(plan_metadata(cloud("managed").facts(), 2))
+    assert "recommends" not in in_short(plan_metadata(cloud("managed", options=OFF).facts(), 2))
+
+
 LATELY, LONG_AGO = ago(60), ago(3600)
 
 

@@ -21,6 +21,7 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import CustomApi, ManualConvers
 from kubectl_eksdoc.amazon.upgrades.software import Software
 from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
+from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.programs import LogLine, Program
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, made, records, sections
@@ -43,6 +44,7 @@ SUBJECTS = {
     "addon_manifests": Subject(AddonManifest, ("addon", "version")),
     "amis": Subject(Amis, ("family",)),
     "metadata_log_lines": Subject(LogLine, ("text",)),
+    "node_role_calls": Subject(NodeRoleCalls, ("service",)),
     "calendar": Subject(CalendarRow, ("version",)),
     "custom_apis": Subject(CustomApi, ("api_version", "kinds")),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),

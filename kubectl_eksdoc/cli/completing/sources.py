@@ -138,7 +138,13 @@ FLAGS: Mapping[str, Follows] = {
     "--to": OpenWords({"latest": "the newest version for this cluster"}),
     "--coredns-version": NoOffer("written by hand, as 1.13.1"),
     "--set": OpenWords({"lameduck=": "how long a CoreDNS that ends still answers"}),
-    "--evidence": OpenWords({"cloudwatch": "requests without a token, of 14 days"}),
+    "--evidence": OpenWords(
+        {
+            "cloudwatch": "requests without a token, of 14 days",
+            "cloudtrail": "events with the role of nodes, of 90 days",
+            "iam": "when the role of nodes was used last",
+        }
+    ),
     "--intent": OpenWords({"hops=1": "hop limit 1", "hops=1,tokens=required": "hop limit 1, and IMDSv2 only"}),
     "--assume": OpenWords(
         {"hops=1,tokens=required": "hop limit 1, and IMDSv2 only", "ami=AL2023": "an AL2023 AMI instead of AL2"}

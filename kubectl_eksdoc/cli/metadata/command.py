@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.amazon.metadata_service import POD
+from kubectl_eksdoc.amazon.metadata_service import HOST, POD
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
     from kubectl_eksdoc.imds_probe.plan import MetadataPlan
     from kubectl_eksdoc.imds_probe.read import ProbeScope
+    from kubectl_eksdoc.imds_probe.sources import EvidenceSource
     from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.findings import Code
     from kubectl_eksdoc.session.session import ClusterSession
@@ -85,7 +86,9 @@ def answered(
     session = opening.opened(request, around, NEEDS)
     reach = opening.reach(request.source, request.options, session.cluster.identity.context)
     cluster = scope.of(session.cluster)
-    plan = plan_imds(session, request.hops, cluster, reach, request.assumed, request.intent, request.evidence)
+    at_host = request.workload is not None and all(pod.calls.host_network for pod in cluster.pods)
+    hops = HOST if at_host else request.hops
+    plan = plan_imds(session, hops, cluster, reach, request.assumed, request.intent, request.evidence)
     return session, plan
 
 
@@ -167,11 +170,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     group.add_argument(
         "--evidence",
-        choices=("cloudwatch",),
-        default=None,
-        metavar="SOURCE",
-        help="cloudwatch: count the requests without a token (IMDSv1) of each instance in the last 14 days, of every "
-        "program, not of one pod; two metrics an instance, which AWS charges for (cloudwatch:GetMetricData)",
+        type=_evidence,
+        default=(),
+        metavar="SOURCES",
+        help="one or more of cloudwatch (requests without a token of each instance in 14 days; AWS charges for two "
+        "metrics an instance), cloudtrail (events with the node role, of at most 10 nodes) and iam (services that node "
+        "roles were last used for), with commas; none names a pod",
     )
     shared_options.add_accepted(group, _codes, "the metadata service")
     shared_options.add_since_to(parser)
@@ -208,6 +212,16 @@ def _intent(text: str) -> IntendedOptions:
 
 
 _MOST_OF_INTENT = 1000
+
+
+def _evidence(text: str) -> tuple[EvidenceSource, ...]:
+    from kubectl_eksdoc.imds_probe.sources import EvidenceSource
+
+    known = {each.value: each for each in EvidenceSource}
+    named = text.split(",")
+    if strange := [each for each in named if each not in known]:
+        raise argparse.ArgumentTypeError(f"{strange[0]!r} is no source of evidence; write one of {','.join(known)}")
+    return tuple(dict.fromkeys(known[each] for each in named))
 
 
 def _assumed(text: str) -> Assumed:

@@ -18,6 +18,7 @@ from kubectl_eksdoc.session.sources import SourceChoice, namespace_of
 if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions
     from kubectl_eksdoc.imds_probe.read import ProbeScope
+    from kubectl_eksdoc.imds_probe.sources import EvidenceSource
     from kubectl_eksdoc.session.session import ClusterSession
 
 
@@ -33,7 +34,7 @@ _WORKLOADS = {
 class ImdsProbeRequest:
     """`pod` is a name, "" for all; `workload` a kind and a name; `nodes` and `groups` narrow it down to some.
     `accepted`: finding codes that may be unknown. `earlier`: a file of an earlier answer, "" for none. `assumed`: of
-    the next nodes; `intent`: what is meant of all. `evidence`: CloudWatch is asked."""
+    the next nodes; `intent`: what is meant of all. `evidence`: what else AWS is asked for."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -46,7 +47,7 @@ class ImdsProbeRequest:
     assumed: Assumed | None = None
     workload: tuple[str, str] | None = None
     intent: IntendedOptions | None = None
-    evidence: bool = False
+    evidence: tuple[EvidenceSource, ...] = ()
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> ImdsProbeRequest:
@@ -75,7 +76,7 @@ class ImdsProbeRequest:
             args.assume,
             workloads[0] if workloads else None,
             args.intent,
-            args.evidence is not None,
+            args.evidence,
         )
 
     @property
@@ -90,7 +91,7 @@ class ImdsProbeRequest:
             "accept-unknown": list(self.accepted),
             "assume": str(self.assumed or ""),
             "intent": str(self.intent or ""),
-            "evidence": "cloudwatch" if self.evidence else "",
+            "evidence": ",".join(each.value for each in self.evidence),
             "since": self.earlier,
         }
         if self.pod or self.workload:

@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.spelling import maybe
-from kubectl_eksdoc.permissions import IamAction, NeededRight, WantedPermissions, together
+from kubectl_eksdoc.permissions import READING_ACTIONS, IamAction, NeededRight, WantedPermissions, together
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.parser import Parser
@@ -235,7 +235,6 @@ def _listed(names: Iterable[str]) -> str:
 
 _COMPLETION = "completion"
 _READING_VERBS = ("get", "list", "watch")
-_READING_ACTIONS = ("Describe", "Get", "List", "Lookup")
 
 
 def reading() -> tuple[Invocation, ...]:
@@ -282,7 +281,7 @@ def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection
         IamAction(action, (lost.OF[question],), (typed,))
         for question in _of_aws(command, name)
         for action in question.actions
-        if not command.only_reads or action.partition(":")[2].startswith(_READING_ACTIONS)
+        if not command.only_reads or action.partition(":")[2].startswith(READING_ACTIONS)
     )
     return together([WantedPermissions((typed,), needed, actions)])
 
@@ -305,8 +304,10 @@ def _of_aws(command: Invocation, name: str) -> tuple[AwsOperation, ...]:
 
         besides = rights.ASKED_OF_AWS.get(name, ()) if name in rights.BESIDES else ()
         return (*registered.asked(needs_of(chosen_from(command.args))), *besides)
-    others = [each for fix, those in asked.OF_FIX.items() if fix != getattr(command.args, "fix", "") for each in those]
-    return tuple(each for each in found if each not in others) if getattr(command.args, "fix", "") else found
+    fix, sources = getattr(command.args, "fix", ""), getattr(command.args, "evidence", ())
+    chosen = [(asked.OF_FIX, (fix,))] if fix else [(asked.OF_EVIDENCE, sources)] if sources else []
+    others = {each for of, named in chosen for name, those in of.items() if name not in named for each in those}
+    return tuple(each for each in found if each not in others)
 
 
 def _chooses(command: Invocation) -> bool:

@@ -54,6 +54,13 @@ OF_FIX: Mapping[str, tuple[AwsOperation, ...]] = {
 }
 """What one fix of ``imds-probe --apply`` asks, and no other does."""
 
+OF_EVIDENCE: Mapping[str, tuple[AwsOperation, ...]] = {
+    "cloudwatch": (questions.METRICS,),
+    "cloudtrail": (questions.EVENTS,),
+    "iam": (questions.INSTANCE_PROFILE, questions.ACCESS_REPORT, questions.LAST_ACCESSED),
+}
+"""What is asked for one source of ``imds-probe --evidence``, and for no other."""
+
 BY_COMMAND: Mapping[str, tuple[AwsOperation, ...]] = {
     "completion": (questions.CALLER, questions.CLUSTER, questions.ADDONS),
     "addon-diff": (
@@ -93,7 +100,7 @@ BY_COMMAND: Mapping[str, tuple[AwsOperation, ...]] = {
     **dict.fromkeys(WISHES, _OF_COREDNS),
     "coredns-lameduck --apply": (*_OF_COREDNS, questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
     "interruption": _OF_INTERRUPTION,
-    "imds-probe --evidence": (questions.METRICS,),
+    "imds-probe --evidence": tuple(question for each in OF_EVIDENCE.values() for question in each),
     "imds-probe --active": (questions.CALLER, questions.CLUSTER, questions.INSTANCES),
     "imds-probe --apply": tuple(question for each in OF_FIX.values() for question in each),
 }
@@ -111,6 +118,8 @@ _OF_ROLE = "what the role of Karpenter may do is unknown"
 _OF_KEY = "where the queue has a KMS key: whether EventBridge may use it is unknown"
 _OF_IDENTITY = "the role of a Karpenter whose service account names none is unknown"
 _OF_INSIGHTS = "what EKS itself says about the upgrade is unknown"
+_ROLE_USE = "what the role of nodes was used for is unknown"
+_LAST_ACCESSED = f"`--evidence iam`: {_ROLE_USE}"
 _NEXT = "what the next node of a managed node group will have is unknown"
 
 OF: Mapping[AwsOperation, str] = {
@@ -141,6 +150,10 @@ OF: Mapping[AwsOperation, str] = {
     questions.QUOTA: "how many more instances the account may have is unknown",
     questions.METRICS: "failed deliveries, use of quotas, fetches from the queue, and requests without a token, are "
     "unknown",
+    questions.EVENTS: f"`--evidence cloudtrail`: {_ROLE_USE}",
+    questions.INSTANCE_PROFILE: _LAST_ACCESSED,
+    questions.ACCESS_REPORT: _LAST_ACCESSED,
+    questions.LAST_ACCESSED: _LAST_ACCESSED,
     questions.TARGET_HEALTH: "the health of the affected targets is unknown",
     questions.SPOT_REQUESTS: "a notice is known by Events of the cluster only",
     questions.QUEUE_URL: "whether there is a queue is unknown",

@@ -69,7 +69,8 @@ class TemplateRef:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """`template` and `scaling_group` are those its tags name, None and "" where there are none."""
+    """`template` and `scaling_group` are those its tags name, None and "" where there are none; `profile`: the ARN of
+    its instance profile."""
 
     id: str
     image: str = ""
@@ -79,6 +80,7 @@ class Instance:
     template: TemplateRef | None = None
     scaling_group: str = ""
     launched: datetime | None = None
+    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,28 @@ class V1Calls:
     answered: int | None = None
     rejected: int | None = None
     days: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUse:
+    """Requests to a service with the role of a node, also those that were denied. `action` and `agent` (the program, as
+    it calls itself) are "" where only the service is known. `v1`: with credentials that the metadata service gave
+    without a token."""
+
+    service: str
+    last: datetime
+    action: str = ""
+    agent: str = ""
+    count: int = 1
+    v1: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUses:
+    """`since`: so far back they were read."""
+
+    since: datetime
+    uses: tuple[RoleUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)

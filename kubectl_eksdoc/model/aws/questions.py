@@ -79,6 +79,12 @@ POLICY_VERSION = AwsOperation("iam", "GetPolicyVersion")
 ROLE_POLICIES = AwsOperation("iam", "ListRolePolicies", "PolicyNames")
 ROLE_POLICY = AwsOperation("iam", "GetRolePolicy")
 METRICS = AwsOperation("cloudwatch", "GetMetricData", "MetricDataResults")
+EVENTS = AwsOperation("cloudtrail", "LookupEvents")
+"""A page at a time: it answers two requests a second."""
+INSTANCE_PROFILE = AwsOperation("iam", "GetInstanceProfile")
+ACCESS_REPORT = AwsOperation("iam", "GenerateServiceLastAccessedDetails")
+"""IAM makes a report, and changes nothing."""
+LAST_ACCESSED = AwsOperation("iam", "GetServiceLastAccessedDetails")
 
 REFRESH_INSIGHTS = AwsOperation("eks", "StartInsightsRefresh")
 """It changes nothing in the cluster; nobody asks it but who was told to."""
@@ -124,6 +130,10 @@ ALL: tuple[AwsOperation, ...] = (
     ROLE_POLICIES,
     ROLE_POLICY,
     METRICS,
+    EVENTS,
+    INSTANCE_PROFILE,
+    ACCESS_REPORT,
+    LAST_ACCESSED,
     INSIGHTS,
     INSIGHT,
     INSIGHTS_REFRESH,

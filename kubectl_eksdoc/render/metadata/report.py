@@ -90,9 +90,10 @@ def _unaffected(plan: MetadataPlan) -> str:
         missed = [each for each in plan.findings if each.code.name == "imds-intent-missed"]
         met = "not all nodes have" if missed else "no node is known to have other options than"
         return f"no pod is known to be affected, and {met} what is meant ({plan.facts.intent})"
-    recommended = ", which is what AWS recommends for pods with roles of their own"
-    cut = any(group.alike.here.reach is Reach.CUT_OFF and group.alike.now.options is not None for group in plan.groups)
-    return f"no pod is known to be affected{recommended if cut else ''}"
+    recommended = " (a hop limit of 1 is what AWS recommends for pods with roles of their own)"
+    cut = [group.alike.now.options for group in plan.groups if group.alike.here.reach is Reach.CUT_OFF]
+    by_hops = any(isinstance(options, MetadataOptions) and options.endpoint for options in cut)
+    return f"no pod is known to be affected{recommended if by_hops else ''}"
 
 
 def sentence(group: GroupPlan) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.aws.world import (
     instance_metadata,
     nodegroups,
     quotas,
+    role_uses,
     stacks,
     templates_and_images,
     words,
@@ -44,7 +46,7 @@ def _mend() -> None:
     """Complete and mend moto, once per process: done twice, what wraps its methods would wrap itself."""
     stacks.mend()
     eks_calls.register()
-    for mended in (nodegroups, instance_metadata, templates_and_images, callers, event_delivery, quotas):
+    for mended in (nodegroups, instance_metadata, templates_and_images, callers, event_delivery, quotas, role_uses):
         mended.mend()
     # A key is of RSA, whatever it is for: a tenth of a second each, and nothing here is signed with one. And for each
     # cluster and node group, botocore's list of all endpoints is read, to see whether its role is of a partition.
@@ -168,6 +170,18 @@ class World:
         from moto.cloudwatch.models import cloudwatch_backends
 
         cloudwatch_backends[ACCOUNT][region].metric_data.clear()
+
+    def happened(self, *events: dict[str, Any], region: str = REGION) -> None:
+        """What CloudTrail has kept, as `role_uses.event` makes it."""
+        from moto.cloudtrail.models import cloudtrail_backends
+
+        role_uses.happened(cloudtrail_backends[ACCOUNT][region], *events)
+
+    def accessed(self, role: str, services: dict[str, datetime | None], looks: int = 0, fails: str = "") -> None:
+        """IAM's report on that role: when each service was last used. It is in progress for so many `looks`."""
+        from moto.iam.models import iam_backends
+
+        role_uses.accessed(iam_backends[ACCOUNT]["aws"], role, services, looks, fails)
 
     def publish_image(
         self, name: str, imds_support: str | None = None, description: str = "", region: str = REGION

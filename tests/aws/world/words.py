@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_JSON = ("eks", "events", "ssm", "eventbridge")
+_JSON = ("eks", "events", "ssm", "eventbridge", "cloudtrail")
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ def throttled(call: Call) -> Refusal:
         "sqs": Refusal("RequestThrottled", 403, "Request is throttled."),
         "events": Refusal("ThrottlingException", 400, "Rate exceeded"),
         "ssm": Refusal("ThrottlingException", 400, "Rate exceeded"),
+        "cloudtrail": Refusal("ThrottlingException", 400, "Rate exceeded"),
     }.get(call.service, Refusal("Throttling", 400, "Rate exceeded"))
 
 
@@ -76,6 +77,8 @@ def denied(call: Call) -> Refusal:
         return Refusal("UnauthorizedOperation", 403, f"You are not authorized to perform this operation. {says} {why}")
     if call.service == "eks":
         return Refusal("AccessDeniedException", 403, f"{says} on resource: {_eks(call)}")
+    if call.service == "cloudtrail":  # of no resource
+        return Refusal("AccessDeniedException", 400, f"{says} {why}")
     if call.service in _JSON:
         return Refusal("AccessDeniedException", 400, f"{says} on resource: {_json(call)} {why}")
     if call.service == "sqs":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
@@ -27,8 +28,12 @@ OLD_OWN = {"HttpTokens": "optional", "HttpPutResponseHopLimit": 2}
 
 def nodes_are_instances(api: Api, aws: World) -> None:
     """Group green is of AL2 and EKS's own template; blue has one of its owner's, which was changed after its nodes were
-    made, and so was one instance by hand."""
-    ec2, eks = aws.client("ec2"), aws.client("eks")
+    made, and so was one instance by hand. All have the same role."""
+    ec2, eks, iam = aws.client("ec2"), aws.client("eks"), aws.client("iam")
+    iam.create_role(RoleName="any", AssumeRolePolicyDocument="{}")
+    iam.create_instance_profile(InstanceProfileName="nodes")
+    iam.add_role_to_instance_profile(InstanceProfileName="nodes", RoleName="any")
+    aws.accessed(ROLE, {"ec2": datetime.now(timezone.utc), "s3": None})
     made = ec2.create_launch_template(
         LaunchTemplateName="own", LaunchTemplateData={"InstanceType": "m5.large", "MetadataOptions": EKS_OWN}
     )
@@ -47,7 +52,8 @@ def nodes_are_instances(api: Api, aws: World) -> None:
     image = aws.publish_image("an older AMI")
     for name in api.now(named):
         asked: dict[str, Any] = OLD_OWN if name.startswith("new") else EKS_OWN
-        ran = ec2.run_instances(MinCount=1, MaxCount=1, ImageId=image, MetadataOptions=asked)
+        profile = {"IamInstanceProfile": {"Name": "nodes"}, "MetadataOptions": asked}
+        ran = ec2.run_instances(MinCount=1, MaxCount=1, ImageId=image, **profile)
         _provided(api, name, ran["Instances"][0]["InstanceId"])
     aws.forget_calls()
 

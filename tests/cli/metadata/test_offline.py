@@ -105,6 +105,14 @@ def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(folder: P
     assert {each["now"]["verdict"] for name, each in found.items() if name} == {"unknown"}
 
 
+def test_a_workload_with_the_network_of_its_host_is_one_hop_away() -> None:
+    """As one of its pods is: nodes with a hop limit of 1 answer it."""
+    found = document("--demo", "ds/aws-node", "-n", "kube-system")
+    assert found["hops"] == 1 and {each["now"]["verdict"] for each in found["groups"]} == {"reachable"}
+    assert found["verdict"].startswith("Pods on 0 of 14 nodes cannot reach")
+    assert document("--demo", "deploy/coredns", "-n", "kube-system")["hops"] == 2
+
+
 def test_who_would_be_affected_is_named_on_the_page() -> None:
     ran = run_cli("imds-probe", "--demo", "--assume", "hops=1")
     said = " ".join(ran.out.split())

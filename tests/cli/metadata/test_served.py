@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,8 @@ from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.session import SessionRequest, open_session
 from kubectl_eksdoc.session.sources import SourceChoice
 from tests.aws.test_live import access, prod
-from tests.cli.metadata.probed import Probing, nodes_are_instances
+from tests.aws.world.role_uses import event
+from tests.cli.metadata.probed import ROLE, Probing, nodes_are_instances
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
@@ -93,6 +94,55 @@ def test_requests_without_a_token_are_counted(ann: Probing) -> None:
     ann.aws.deny("cloudwatch:GetMetricData")
     denied = {each["code"]: each for each in document(ann, "--evidence", "cloudwatch")["findings"]}
     assert denied["imds-evidence-unknown"]["missing"] == "cloudwatch:GetMetricData"
+
+
+@pytest.mark.long
+def test_what_the_role_of_nodes_was_used_for(ann: Probing) -> None:
+    """Nodes are asked about until each workload has one, one page each; IAM is asked once for the one role."""
+    now = datetime.now(timezone.utc)
+    for each in ann.aws.client("ec2").describe_instances()["Reservations"]:
+        ident = each["Instances"][0]["InstanceId"]
+        ann.aws.happened(event(now - timedelta(days=2), ident, "s3:ListBuckets"))
+        ann.aws.happened(event(now - timedelta(hours=2), ident, "ec2:DescribeInstances"))
+    ann.aws.accessed(ROLE, {"ec2": now, "dynamodb": now - timedelta(days=1)}, looks=1)
+    ann.aws.forget_calls()
+    assert not any("role of" in each["message"] and "used" in each["message"] for each in document(ann)["findings"])
+    plain = len(ann.aws.calls)
+    ann.aws.forget_calls()
+    told = document(ann, "--evidence", "cloudtrail,iam")
+    found = {each["message"].split(":")[0]: each for each in told["findings"] if each["code"] == "imds-role-used"}
+    assert "the role of 4 of 4 checked nodes was used for s3 2 days ago" in found["CloudTrail"]["message"]
+    assert (
+        "checked nodes was used for dynamodb 1 day ago" in found["IAM"]["message"]
+        and "confidence: low" in found["IAM"]["message"]
+    )
+    assert {name: ann.aws.count(name) for name in ROLE_CALLS} == dict(zip(ROLE_CALLS, (4, 1, 1, 2), strict=True))
+    assert len(ann.aws.calls) == plain + 8
+    for action in ROLE_CALLS:
+        ann.aws.deny(action)
+        denied = document(ann, "--evidence", "cloudtrail" if "cloudtrail" in action else "iam")
+        assert action in {each.get("missing") for each in denied["findings"]}, action
+        assert verdicts(denied) == WHOLE
+        ann.aws.allow()
+
+
+ROLE_CALLS = (
+    "cloudtrail:LookupEvents",
+    "iam:GetInstanceProfile",
+    "iam:GenerateServiceLastAccessedDetails",
+    "iam:GetServiceLastAccessedDetails",
+)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("source", ["cloudwatch", "cloudtrail", "iam"])
+def test_evidence_that_cannot_be_reached_takes_nothing_else_with_it(source: str, ann: Probing) -> None:
+    """As where a private network has no endpoint for that service."""
+    ann.aws.hang_up(f"{source}:*")
+    ran = ann.run("--evidence", source, "-o", "json")
+    found = json.loads(ran.out)
+    assert ran.code in (1, 5) and verdicts(found) == WHOLE
+    assert "imds-evidence-unknown" in {each["code"] for each in found["findings"]}
 
 
 LOST = {

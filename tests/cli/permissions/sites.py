@@ -132,7 +132,7 @@ LINES = (
     Line("imds-probe", "imds-probe -o json", "instances"),
     Line(
         "imds-probe --evidence",
-        "imds-probe --evidence cloudwatch -o json",
+        "imds-probe --evidence cloudwatch,cloudtrail,iam -o json",
         "instances",
         like="imds-probe",
     ),
