@@ -150,6 +150,7 @@ class Finding:
                 When(each.get("when", now)),
             )
             for each in record.get("remedies", ())
+            if values.get(each.get("if"), True) and not values.get(each.get("unless"))
         )
         message, missing = filled(record["message"], (), values), filled(record.get("missing", ""), (), values)
         code = Code.of(text.partition("/")[0])

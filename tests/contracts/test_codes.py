@@ -79,7 +79,9 @@ def fields(record: Mapping[str, Any]) -> Iterator[str]:
     remedies = record.get("remedies", [])
     parts = [record["message"], record.get("missing", "")]
     for part in (*parts, *(each.get(key, "") for each in remedies for key in ("text", "command"))):
-        yield from (field for _, field, _, _ in Formatter().parse(part) if field)
+        for _, field, inside, _ in Formatter().parse(part):
+            yield from (field, *fields({"message": inside})) if field else ()
+    yield from (each[key] for each in remedies for key in ("if", "unless") if key in each)
 
 
 @pytest.mark.parametrize(
@@ -98,3 +100,8 @@ def test_faults_are_seen(call: str, fault: str) -> None:
     assert isinstance(node, ast.Call)
     found = list(faults("here", node, {"a": {"severity": "low", "message": "{count} of them"}}))
     assert (fault in found[0]) if fault else found == []
+
+
+def test_a_value_inside_another_and_one_that_a_remedy_depends_on_are_values() -> None:
+    record = {"message": "{a:x {b}|}", "remedies": [{"text": "y", "if": "c"}, {"text": "z", "unless": "d"}]}
+    assert sorted(fields(record)) == ["a", "b", "c", "d"]
