@@ -66,15 +66,13 @@ def _of_cluster(facts: CheckFacts) -> Iterator[Finding]:
     enough = {each.zone for each in known if (each.free or 0) >= FREE_ADDRESSES}
     scarce = [each for each in known if (each.free or 0) < FREE_ADDRESSES]
     if len(known) == len(found) and len(enough) < ZONES:
-        yield Finding(
-            code,
-            Severity.HIGH,
-            Status.FAIL,
+        yield Finding.of(
+            "subnet-addresses/zones",
             cluster_of(facts),
-            f"{number(len(enough), 'zone')} with {FREE_ADDRESSES} free addresses in a subnet of the cluster, and the"
-            f" control plane's update needs them in {ZONES}",
             (*map(_free, known), sourced("without them it fails: InsufficientFreeAddresses, IpNotAvailable", _FREE)),
-            (Remedy("Free addresses there, or give the cluster other subnets (aws eks update-cluster-config)."),),
+            enough=len(enough),
+            free=FREE_ADDRESSES,
+            zones=ZONES,
         )
     else:
         yield from (_scarce(facts, each) for each in scarce)
@@ -82,7 +80,7 @@ def _of_cluster(facts: CheckFacts) -> Iterator[Finding]:
 
 def _scarce(facts: CheckFacts, each: Subnet) -> Finding:
     return Finding.of(
-        "subnet-addresses",
+        "subnet-addresses/scarce",
         Subject("Subnet", each.id),
         (_free(each), sourced("up to five free addresses in the cluster's subnets", _FREE)),
         free=each.free,
@@ -360,15 +358,14 @@ def _nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
         return
     for group, most in sized:
         if most > quota.value:
-            yield Finding(
-                code,
-                Severity.HIGH,
-                Status.FAIL,
+            yield Finding.of(
+                "quota-nodes-per-group",
                 subject(group.name),
-                f"it has {group.size} nodes, its update adds up to {most - (group.size or 0)}, and a node group may"
-                f" have {_plain(quota.value)}",
                 (which.code,),
-                (_raise(facts, which, most), *_minimal()),
+                remedy=(_raise(facts, which, most), *_minimal()),
+                size=group.size,
+                added=most - (group.size or 0),
+                most=_plain(quota.value),
             )
 
 

@@ -306,14 +306,8 @@ def judge_requests(facts: CheckFacts) -> Iterator[Finding]:
     for request, removed in found:
         yield _asked(facts, request, removed)
     if goes and not found and not told.unread:
-        message = f"the API server that answered has had no request for an API that goes up to {in_words(way.target)}"
-        yield Finding(
-            Code.of("api-requested"),
-            Severity.INFO,
-            Status.PASS,
-            cluster_of(facts),
-            message,
-            (CAVEAT, str(CAVEAT_SOURCE)),
+        yield Finding.of(
+            "api-requested/none", cluster_of(facts), (CAVEAT, str(CAVEAT_SOURCE)), target=in_words(way.target)
         )
 
 
@@ -341,7 +335,7 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
     evidence = (says, "it has no client names, and counts only since this API server started")
     name = ".".join(filter(None, (f"{request.resource}{sub}", request.version, request.group)))
     return Finding.of(
-        "api-requested",
+        "api-requested/asked",
         Subject("API", name),
         (*evidence, *(sources(row) if row is not None else ())),
         severity=Severity.HIGH if row is None else severity(row, Severity.HIGH),

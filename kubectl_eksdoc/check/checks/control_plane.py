@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import clusters as told
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.model.findings import Code, Finding, Severity
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -47,19 +47,13 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
         why = Unknown("EKS does not tell its status")
         yield unknown(Code.of("cluster-health"), cluster_of(facts), "whether the cluster is well", why, Severity.HIGH)
         return
-    yield Finding(
-        Code.of("cluster-health"),
-        Severity.MEDIUM if eks.status == _UPDATING and not eks.issues else Severity.HIGH,
-        Status.FAIL,
+    yield Finding.of(
+        "cluster-health",
         cluster_of(facts),
-        unwell(eks.status, (_ACTIVE,), eks.issues),
         tuple(map(issue, eks.issues)),
-        (
-            Remedy(
-                "Fix what it names, and wait until it is ACTIVE.",
-                aws(facts, "eks", "describe-cluster", "--name", eks.name, "--query", "cluster.[status,health]"),
-            ),
-        ),
+        severity=Severity.MEDIUM if eks.status == _UPDATING and not eks.issues else Severity.HIGH,
+        unwell=unwell(eks.status, (_ACTIVE,), eks.issues),
+        command=aws(facts, "eks", "describe-cluster", "--name", eks.name, "--query", "cluster.[status,health]"),
     )
 
 
@@ -152,7 +146,7 @@ def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Find
     )
     onward = [f"the upgrade to {in_words(each)} ends it: it goes back by one minor" for each in facts.way.steps[:1]]
     return Finding.of(
-        "rollback-window",
+        "rollback-window/open",
         cluster_of(facts),
         (
             *(f"in its way now: {each}" for each in against),
@@ -197,22 +191,10 @@ def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]
     back = in_words(_before(facts))
     if not _something_follows(facts):
         if newer:
-            message = f"nodes were upgraded: downgrade them before a rollback to {back}"
-            yield Finding(Code.of("rollback-window"), Severity.INFO, Status.PASS, cluster_of(facts), message, against)
+            yield Finding.of("rollback-window/newer-nodes", cluster_of(facts), against, back=back)
         return
-    yield Finding(
-        Code.of("rollback-window"),
-        Severity.LOW,
-        Status.FAIL if against else Status.PASS,
-        cluster_of(facts),
-        f"upgrading nodes or add-ons beyond {back} makes a rollback impossible until they are downgraded",
-        against,
-        (
-            Remedy(
-                "Let the control plane run for some days before its nodes and add-ons follow, as long as you may want "
-                "to go back; whether nodes can go back is doubtful.",
-            ),
-        ),
+    yield Finding.of(
+        "rollback-window/blocked" if against else "rollback-window/advice", cluster_of(facts), against, back=back
     )
 
 
@@ -265,11 +247,6 @@ SOON_DAYS = 90
 CLOSE_DAYS = 30
 
 
-_ONWARD = (
-    Remedy("Upgrade to a version with standard support; each step has its own line in the way.", when=When.LATER),
-)
-
-
 def _support(facts: CheckFacts) -> Support | Unknown:
     return support(facts.way.now, facts.cluster.observed_at, facts.aws.versions)
 
@@ -283,23 +260,20 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
     if found.phase is not SupportPhase.STANDARD or days is None or days > SOON_DAYS:
         return
     ending = next_ending(found, _policy(facts))
-    severity = Severity.HIGH if days <= CLOSE_DAYS else Severity.MEDIUM
-    told = f"standard support of {_now(facts)} ends on {_on(found.standard_ends)}, in {number(days, 'day')}"
     if isinstance(ending, Unknown):
-        yield Finding(
-            Code.of("support-ends"),
-            severity,
-            Status.FAIL,
-            cluster_of(facts),
-            told,
-            (*_whence(found), ending.why),
-            _ONWARD,
-        )
-        return
-    billed = f", about ${EXTRA_A_MONTH:.0f} a month more" if ending.what is SupportEnd.EXTENDED_BILLING else ""
-    message = f"{told}; then {ending.what.value}{billed}"
-    yield Finding(
-        Code.of("support-ends"), severity, Status.FAIL, cluster_of(facts), message, _evidence(found, ending), _ONWARD
+        then, evidence = "", (*_whence(found), ending.why)
+    else:
+        billed = f", about ${EXTRA_A_MONTH:.0f} a month more" if ending.what is SupportEnd.EXTENDED_BILLING else ""
+        then, evidence = f"; then {ending.what.value}{billed}", _evidence(found, ending)
+    yield Finding.of(
+        "support-ends",
+        cluster_of(facts),
+        evidence,
+        severity=Severity.HIGH if days <= CLOSE_DAYS else Severity.MEDIUM,
+        now=_now(facts),
+        ends=_on(found.standard_ends),
+        days=days,
+        then=then,
     )
 
 
@@ -318,7 +292,6 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
         "support-extended",
         cluster_of(facts),
         (*_whence(found), "billed by versionStatus, whatever the cluster's upgrade policy says"),
-        remedy=_ONWARD,
         now=_now(facts),
         cost=cost,
         left=left,

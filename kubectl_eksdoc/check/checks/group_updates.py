@@ -25,7 +25,7 @@ from kubectl_eksdoc.model.aws.clusters import TemplateVersions
 from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.pods import Pod
@@ -236,15 +236,14 @@ def _al2(facts: CheckFacts) -> Iterator[Finding]:
     for each in made(facts):
         if each.family is AmiFamily.AL2:
             none = fit.fit is Fit.TOO_OLD
-            yield Finding(
-                Code.of("ami-al2"),
-                Severity.HIGH if none else Severity.MEDIUM,
-                Status.FAIL,
+            yield Finding.of(
+                "ami-al2",
                 each.subject,
-                f"{_count(each)} Amazon Linux 2, "
-                + (f"which has no AMI for {in_words(facts.way.target)}" if none else fit.why),
                 (*_who(each), sourced(fit.why, fit.source or amis.AL2.source), amis_end()),
-                (_way(facts, each),),
+                severity=Severity.HIGH if none else Severity.MEDIUM,
+                remedy=(_way(facts, each),),
+                count=_count(each),
+                why=f"which has no AMI for {in_words(facts.way.target)}" if none else fit.why,
             )
 
 

@@ -28,7 +28,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.quantities import Version
@@ -84,16 +84,13 @@ def _concerned(note: KnownReleaseNote, there: _There) -> Finding | None:
     blind = len(judged) < len(note.concerns)
     if not seen and not blind:
         return None
-    subject = Subject("ReleaseNote", f"{in_words(note.version)} {note.id}")
-    return Finding(
-        Code.of("release-note"),
-        Severity.MEDIUM if seen else Severity.INFO,
-        Status.FAIL if seen else Status.UNKNOWN,
-        subject,
-        f"when {note.when.value}: {note.what}",
+    return Finding.of(
+        "release-note/concerns" if seen else "release-note/unknown",
+        Subject("ReleaseNote", f"{in_words(note.version)} {note.id}"),
         (*seen[:3], *(_whom(each) for each in note.concerns if each not in judged), str(note.source)),
-        (Remedy(note.do),),
-        "" if seen else "what only its owners know, or what is not read here",
+        when=note.when.value,
+        what=note.what,
+        do=note.do,
     )
 
 

@@ -137,15 +137,12 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
         if addon.status in _WELL and not addon.issues:
             continue
         bad = addon.status in _FAILED or bool(addon.issues)
-        yield Finding(
-            Code.of("check-addon-health"),
-            Severity.HIGH if bad else Severity.MEDIUM,
-            Status.FAIL if bad else Status.UNKNOWN,
+        yield Finding.of(
+            "check-addon-health/failed" if bad else "check-addon-health/unknown",
             _addon(addon),
-            f"EKS says that it is {addon.status or 'in no known state'}",
             tuple(map(issue, addon.issues)),
-            (Remedy("Fix it before the upgrade; what was done to it last:", _past(addon)),),
-            "" if bad else "the state of the add-on",
+            status=addon.status or "in no known state",
+            command=_past(addon),
         )
 
 
@@ -247,10 +244,7 @@ def _unknown(facts: CheckFacts) -> Iterator[Finding]:
             why = Unknown(found.why)
             yield unknown(Code.of("program-unknown"), each.subject, f"whether {_what(each)} fits {in_words(step)}", why)
         if found.place is UpdatePosition.NO_PROMISE:
-            message = f"its makers promise nothing about {in_words(step)}: {found.why}"
-            yield Finding(
-                Code.of("program-unknown"), Severity.INFO, Status.PASS, each.subject, message, _sources(each, found)
-            )
+            yield Finding.of("program-unknown", each.subject, _sources(each, found), step=in_words(step), why=found.why)
 
 
 def _what(each: RunningVersion) -> str:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
 
@@ -107,21 +107,11 @@ def _fargate(facts: CheckFacts) -> Iterator[Finding]:
     pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished and not pod.of_daemon_set]
     for pod in pods:
         node = old[pod.node]
-        known = node.kubelet is not None
-        yield Finding(
-            Code.of("fargate-restart"),
-            Severity.LOW,
-            Status.FAIL if known else Status.UNKNOWN,
+        yield Finding.of(
+            "fargate-restart/unknown" if node.kubelet is None else "fargate-restart/old",
             Subject("Pod", pod.name, pod.namespace),
-            f"its Fargate node has {node.kubelet_text or 'an unknown version'} until the pod is restarted",
             (f"node {node.name}",),
-            (
-                Remedy(
-                    "Restart its owner after the control plane's step; a rollout keeps to its own maxUnavailable, and"
-                    " no budget holds it back."
-                ),
-            ),
-            "" if known else "the version of its kubelet",
+            version=node.kubelet_text or "an unknown version",
         )
 
 
@@ -143,14 +133,12 @@ def _proxy(facts: CheckFacts, each: RunningVersion, kubelets: Mapping[str, Versi
     if wrong:
         step = wrong[0]
         now = step.version == facts.way.now
-        yield Finding(
-            Code.of("kube-proxy-skew"),
-            Severity.HIGH,
-            Status.FAIL,
+        yield Finding.of(
+            "kube-proxy-skew/control-plane",
             subject,
-            f"{'now' if now else f'once the control plane has {in_words(step.version)}'}: {step.verdict.why}",
             (f"image {each.image}",),
-            (Remedy("Update the add-on kube-proxy after each step of the control plane, before the next one."),),
+            when="now" if now else f"once the control plane has {in_words(step.version)}",
+            why=step.verdict.why,
         )
     apart = {
         node: verdict.why
@@ -159,7 +147,9 @@ def _proxy(facts: CheckFacts, each: RunningVersion, kubelets: Mapping[str, Versi
     }
     if apart:
         node, why = next(iter(sorted(apart.items())))
-        yield Finding.of("kube-proxy-skew", subject, (f"node {node}",), counted=counted([*apart]), why=why)
+        yield Finding.of(
+            "kube-proxy-skew/beside-kubelet", subject, (f"node {node}",), counted=counted([*apart]), why=why
+        )
 
 
 def _bad(fit: Fit) -> bool:

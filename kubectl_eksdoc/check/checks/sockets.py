@@ -327,22 +327,14 @@ def _versions(facts: CheckFacts) -> Iterator[Finding]:
 
 def _too_old(facts: CheckFacts, group: NodeGroupNodes, old: list[tuple[Node, SourcedVerdict]]) -> Finding:
     nodes, verdict = [node for node, _ in old], old[0][1]
-    replaced = group.owner in _BRING_THEIR_OWN
-    target = in_words(facts.way.target)
-    return Finding(
-        Code.of("runtime-version"),
-        Severity.INFO if replaced else Severity.MEDIUM,
-        Status.PASS if replaced else Status.FAIL,
+    return Finding.of(
+        "runtime-version/replaced" if group.owner in _BRING_THEIR_OWN else "runtime-version/own",
         group.subject,
-        f"{len(nodes)} of {len(group.nodes)} nodes have a containerd that is too old for {target}: {verdict.why}",
         (named(nodes), *(str(source) for source in (verdict.source,) if source is not None)),
-        (
-            Remedy(
-                "Nothing, if their AMI is one of EKS: the new nodes bring theirs. An AMI of your own needs a new one."
-            )
-            if replaced
-            else Remedy(f"Give them an AMI of {target}, or upgrade their containerd before their kubelet."),
-        ),
+        old=len(nodes),
+        nodes=len(group.nodes),
+        target=in_words(facts.way.target),
+        why=verdict.why,
     )
 
 

@@ -19,7 +19,7 @@ from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl, shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.quantities import in_words
 from kubectl_eksdoc.model.workloads import Workload
@@ -154,7 +154,7 @@ def _age(pod: Pod, now: datetime) -> timedelta:
 def _not_yet(subject: Subject, pods: Sequence[Pod]) -> Finding:
     """A workload of which no pod is Ready, and none is old enough to say that it will not be."""
     return Finding.of(
-        "pods-bouncing",
+        "pods-bouncing/none-ready-yet",
         subject,
         (f"pods: {listed(sorted(pod.name for pod in pods))}",),
         pods_count=len(pods),
@@ -167,21 +167,16 @@ def _finding(subject: Subject, found: dict[str, str], pods: Sequence[Pod]) -> Fi
     unready = sum(not pod.ready for pod in pods if pod.name in found)
     severity = Severity.HIGH if unready == len(pods) else Severity.MEDIUM if unready else Severity.LOW
     how = "not Ready" if unready == len(found) else "restarting" if not unready else "not Ready, or restarting"
-    why = Counter(found.values())
-    first = next(iter(found))
-    return Finding(
-        Code.of("pods-bouncing"),
-        severity,
-        Status.FAIL,
+    return Finding.of(
+        "pods-bouncing/unsteady",
         subject,
-        f"{len(found)} of {len(pods)} pods {'is' if len(found) == 1 else 'are'} {how}: {', '.join(sorted(why))}",
         (f"pods: {listed(sorted(found))}",),
-        (
-            Remedy(
-                "See what its events and its log name, and fix that.",
-                kubectl("describe", "pod", first, subject.namespace),
-            ),
-        ),
+        severity=severity,
+        count=len(found),
+        pods=len(pods),
+        how=how,
+        why=", ".join(sorted({*found.values()})),
+        command=kubectl("describe", "pod", next(iter(found)), subject.namespace),
     )
 
 
