@@ -16,7 +16,6 @@ from kubectl_eksdoc.amazon.upgrades.calendar import (
     support,
 )
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.group_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
 from kubectl_eksdoc.check.checks.noted import named
@@ -27,7 +26,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import clusters as told
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.findings import Code, Finding, Severity
+from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -39,13 +38,13 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
     eks = facts.eks
     if isinstance(eks, Unknown):
         what = "whether the cluster is well"
-        yield unknown(Code.of("cluster-health"), cluster_of(facts), what, eks, Severity.HIGH)
+        yield unknown("cluster-health", cluster_of(facts), what, eks, Severity.HIGH)
         return
     if not eks.issues and eks.status == _ACTIVE:
         return
     if not eks.status and not eks.issues:
         why = Unknown("EKS does not tell its status")
-        yield unknown(Code.of("cluster-health"), cluster_of(facts), "whether the cluster is well", why, Severity.HIGH)
+        yield unknown("cluster-health", cluster_of(facts), "whether the cluster is well", why, Severity.HIGH)
         return
     yield Finding.of(
         "cluster-health",
@@ -60,11 +59,11 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
 def _updates(facts: CheckFacts) -> Iterator[Finding]:
     history = facts.aws.cluster_updates
     if isinstance(history, Unknown):
-        yield unknown(Code.of("cluster-update"), cluster_of(facts), "whether an update is under way", history)
+        yield unknown("cluster-update", cluster_of(facts), "whether an update is under way", history)
         return
     found = standing(history)
     if found.unknown is not None:
-        yield unknown(Code.of("cluster-update"), cluster_of(facts), "how one of the latest updates went", found.unknown)
+        yield unknown("cluster-update", cluster_of(facts), "how one of the latest updates went", found.unknown)
     for each in found.under_way:
         yield _under_way(facts, each)
     if found.failed is not None:
@@ -99,14 +98,14 @@ def _rollback(facts: CheckFacts) -> Iterator[Finding]:
     upgrade = _last_upgrade(facts, history)
     if isinstance(upgrade, Unknown):
         what = "whether the last upgrade can be taken back"
-        yield unknown(Code.of("rollback-window"), cluster_of(facts), what, upgrade, Severity.LOW)
+        yield unknown("rollback-window", cluster_of(facts), what, upgrade, Severity.LOW)
         return
     if upgrade is None or upgrade.begun is None:
         return
     left = path.rollback_left(facts.cluster.observed_at, upgrade.begun)
     if isinstance(left, Unknown):
         what = "how long the last upgrade can be taken back"
-        yield unknown(Code.of("rollback-window"), cluster_of(facts), what, left, Severity.LOW)
+        yield unknown("rollback-window", cluster_of(facts), what, left, Severity.LOW)
     elif left:
         newer = _newer(facts)
         against = tuple(_in_the_way_back(facts, newer))
@@ -185,9 +184,7 @@ def _rollback_insights(facts: CheckFacts) -> Iterator[str]:
 def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]) -> Iterator[Finding]:
     """`newer` than the version to go back to; Fargate is not supported at all. Where there is none of either, it is an
     advice: nothing is wrong with a cluster that was upgraded yesterday."""
-    yield from unread(
-        facts, Code.of("rollback-window"), "which nodes block a rollback of the control plane", kinds.NODES
-    )
+    yield from unread(facts, "rollback-window", "which nodes block a rollback of the control plane", kinds.NODES)
     back = in_words(_before(facts))
     if not _something_follows(facts):
         if newer:
@@ -220,22 +217,9 @@ def _something_follows(facts: CheckFacts) -> bool:
 
 
 CHECKS = (
-    UpgradeCheck((Code.of("cluster-health"),), Area.CONTROL_PLANE, Gate.BEFORE_CONTROL_PLANE, _health),
-    UpgradeCheck(
-        (Code.of("cluster-update"),),
-        Area.CONTROL_PLANE,
-        Gate.BEFORE_CONTROL_PLANE,
-        _updates,
-        needs=(CheckNeed.CLUSTER_UPDATES,),
-    ),
-    UpgradeCheck(
-        (Code.of("rollback-window"),),
-        Area.CONTROL_PLANE,
-        None,
-        _rollback,
-        (kinds.NODES,),
-        (CheckNeed.CLUSTER_UPDATES, CheckNeed.INSIGHTS),
-    ),
+    UpgradeCheck.of("cluster-health", _health),
+    UpgradeCheck.of("cluster-update", _updates),
+    UpgradeCheck.of("rollback-window", _rollback),
 )
 
 
@@ -254,7 +238,7 @@ def _support(facts: CheckFacts) -> Support | Unknown:
 def _ends(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        yield unknown(Code.of("support-ends"), cluster_of(facts), f"how long {_now(facts)} is supported", found)
+        yield unknown("support-ends", cluster_of(facts), f"how long {_now(facts)} is supported", found)
         return
     days = found.standard_days
     if found.phase is not SupportPhase.STANDARD or days is None or days > SOON_DAYS:
@@ -281,7 +265,7 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
         what = f"whether {_now(facts)} is in extended support"
-        yield unknown(Code.of("support-extended"), cluster_of(facts), what, found)
+        yield unknown("support-extended", cluster_of(facts), what, found)
         return
     if found.phase is not SupportPhase.EXTENDED:
         return
@@ -301,13 +285,13 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
 def _over(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        yield unknown(Code.of("support-over"), cluster_of(facts), "what EKS does when support ends", found)
+        yield unknown("support-over", cluster_of(facts), "what EKS does when support ends", found)
         return
     ending = next_ending(found, _policy(facts))
     if isinstance(ending, Unknown):
         ending = facts.eks if isinstance(facts.eks, Unknown) else ending
         if found.phase is SupportPhase.EXTENDED:
-            yield unknown(Code.of("support-over"), cluster_of(facts), "what EKS does when support ends", ending)
+            yield unknown("support-over", cluster_of(facts), "what EKS does when support ends", ending)
         return
     if ending.what is not SupportEnd.AUTO_UPGRADE:
         return
@@ -333,7 +317,7 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
         return
     subject = cluster_of(facts)
     if isinstance(offered, Unknown):
-        yield unknown(Code.of("target-version"), subject, f"whether EKS offers {in_words(target)}", offered)
+        yield unknown("target-version", subject, f"whether EKS offers {in_words(target)}", offered)
     elif not facts.offers(target):
         newest = max((each.version for each in offered), key=_sorted, default="")
         yield Finding.of(
@@ -344,7 +328,7 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
             command=aws(facts, "eks", "describe-cluster-versions"),
         )
     for beyond in filter(None, (removed_apis.unread(target), amis.unread(target))):
-        yield unknown(Code.of("target-version"), subject, f"what else {in_words(target)} changes", beyond)
+        yield unknown("target-version", subject, f"what else {in_words(target)} changes", beyond)
 
 
 def _sorted(text: str) -> Version:
@@ -377,8 +361,8 @@ def _whence(found: Support) -> tuple[str, ...]:
 _WANTED = (CheckNeed.VERSIONS,)
 
 SUPPORT_CHECKS = (
-    UpgradeCheck((Code.of("support-ends"),), Area.SUPPORT, None, _ends, needs=_WANTED),
-    UpgradeCheck((Code.of("support-extended"),), Area.SUPPORT, None, _extended, needs=_WANTED),
-    UpgradeCheck((Code.of("support-over"),), Area.SUPPORT, None, _over, needs=_WANTED),
-    UpgradeCheck((Code.of("target-version"),), Area.SUPPORT, Gate.BEFORE_CONTROL_PLANE, _target, needs=_WANTED),
+    UpgradeCheck.of("support-ends", _ends),
+    UpgradeCheck.of("support-extended", _extended),
+    UpgradeCheck.of("support-over", _over),
+    UpgradeCheck.of("target-version", _target),
 )

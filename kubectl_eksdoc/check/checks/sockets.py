@@ -20,7 +20,6 @@ from kubectl_eksdoc.amazon.upgrades.sockets import (
     reached,
 )
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups, named
 from kubectl_eksdoc.check.checks.running import owners
@@ -76,7 +75,7 @@ def _sockets(facts: CheckFacts) -> Iterator[Finding]:
     what = "who reaches a socket of a container runtime"
     docker = docker_on(facts)
     how_bad = Severity.HIGH if docker is Docker.ENDS else Severity.LOW
-    yield from unread(facts, Code.of("runtime-socket"), what, *Code.of("runtime-socket").needs, severity=how_bad)
+    yield from unread(facts, "runtime-socket", what, *Code.of("runtime-socket").needs, severity=how_bad)
     for subject, use in sorted(_uses(facts.cluster).items(), key=lambda each: (each[0].kind, str(each[0]))):
         yield _finding(facts, subject, use, docker)
 
@@ -281,9 +280,7 @@ _ENDS = {
 
 
 def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(
-        facts, Code.of("runtime-docker"), "which nodes run Docker", kinds.NODES, severity=Severity.CRITICAL
-    )
+    yield from unread(facts, "runtime-docker", "which nodes run Docker", kinds.NODES, severity=Severity.CRITICAL)
     if facts.way.target < DOCKERSHIM_ENDS:
         return
     for group in groups(facts.cluster.nodes):
@@ -309,7 +306,7 @@ _BRING_THEIR_OWN = (NodeOwner.MANAGED, NodeOwner.KARPENTER, NodeOwner.AUTO_MODE,
 
 
 def _versions(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, Code.of("runtime-version"), "which containerd the nodes have", kinds.NODES)
+    yield from unread(facts, "runtime-version", "which containerd the nodes have", kinds.NODES)
     for group in groups(facts.cluster.nodes):
         by_fit: dict[Fit, list[tuple[Node, SourcedVerdict]]] = defaultdict(list)
         for node in group.nodes:
@@ -320,9 +317,7 @@ def _versions(facts: CheckFacts) -> Iterator[Finding]:
             yield _too_old(facts, group, old)
         if strange := by_fit[Fit.UNKNOWN]:
             told = Unknown(f"{named([node for node, _ in strange])}: {strange[0][1].why}")
-            yield unknown(
-                Code.of("runtime-version"), group.subject, "whether its container runtime will do", told, Severity.LOW
-            )
+            yield unknown("runtime-version", group.subject, "whether its container runtime will do", told, Severity.LOW)
 
 
 def _too_old(facts: CheckFacts, group: NodeGroupNodes, old: list[tuple[Node, SourcedVerdict]]) -> Finding:
@@ -339,13 +334,7 @@ def _too_old(facts: CheckFacts, group: NodeGroupNodes, old: list[tuple[Node, Sou
 
 
 CHECKS = (
-    UpgradeCheck(
-        (Code.of("runtime-socket"),), Area.RUNTIME, Gate.BEFORE_NODES, _sockets, Code.of("runtime-socket").needs
-    ),
-    UpgradeCheck(
-        (Code.of("runtime-docker"),), Area.RUNTIME, Gate.BEFORE_NODES, _docker_nodes, Code.of("runtime-docker").needs
-    ),
-    UpgradeCheck(
-        (Code.of("runtime-version"),), Area.RUNTIME, Gate.BEFORE_NODES, _versions, Code.of("runtime-version").needs
-    ),
+    UpgradeCheck.of("runtime-socket", _sockets),
+    UpgradeCheck.of("runtime-docker", _docker_nodes),
+    UpgradeCheck.of("runtime-version", _versions),
 )

@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
@@ -20,7 +19,7 @@ from kubectl_eksdoc.model.api_objects import ApiService, Callee, Definition
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_turn, kubectl, saved, shell
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
+from kubectl_eksdoc.model.findings import Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.network import Service, Webhook, WebhookRule
 from kubectl_eksdoc.model.selectors import EVERYTHING, Labels
@@ -142,9 +141,9 @@ def _whom(cluster: Cluster) -> _Whom:
 
 def _down(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether webhooks have a ready backend"
-    yield from unread(facts, Code.of("webhook-down"), what, *_CONFIGURATIONS, severity=Severity.HIGH)
+    yield from unread(facts, "webhook-down", what, *_CONFIGURATIONS, severity=Severity.HIGH)
     if any(hook.service for hook in facts.cluster.webhooks):
-        yield from unread(facts, Code.of("webhook-down"), what, *KINDS, severity=Severity.HIGH)
+        yield from unread(facts, "webhook-down", what, *KINDS, severity=Severity.HIGH)
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
         first = hooks[0]
@@ -152,16 +151,12 @@ def _down(facts: CheckFacts) -> Iterator[Finding]:
             continue  # EKS's own, on the machine of the API server: nobody here runs it
         if not first.service:
             told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be checked from here")
-            yield unknown(
-                Code.of("webhook-down"), _subject(first), "whether it has a ready backend", told, Severity.INFO
-            )
+            yield unknown("webhook-down", _subject(first), "whether it has a ready backend", told, Severity.INFO)
             continue
         why = behind.why_down(first.namespace, first.service)
         if isinstance(why, Unknown):
             if not behind.blind:
-                yield unknown(
-                    Code.of("webhook-down"), _subject(first), "whether it has a ready backend", why, Severity.LOW
-                )
+                yield unknown("webhook-down", _subject(first), "whether it has a ready backend", why, Severity.LOW)
         elif why is not None:
             yield _unanswered(hooks, whom, why)
 
@@ -207,9 +202,9 @@ def _unanswered(hooks: list[Webhook], whom: _Whom, why: str) -> Finding:
 
 def _catching(facts: CheckFacts) -> Iterator[Finding]:
     what = "which webhooks an upgrade cannot do without"
-    yield from unread(facts, Code.of("webhook-catches-all"), what, *_CONFIGURATIONS, kinds.NAMESPACES)
+    yield from unread(facts, "webhook-catches-all", what, *_CONFIGURATIONS, kinds.NAMESPACES)
     if any(hook.object_selector != EVERYTHING for hook in facts.cluster.webhooks):
-        yield from unread(facts, Code.of("webhook-catches-all"), what, kinds.NODES, kinds.PODS)
+        yield from unread(facts, "webhook-catches-all", what, kinds.NODES, kinds.PODS)
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
         if hooks[0].fails_closed and not hooks[0].url.startswith(_ITSELF):
@@ -263,16 +258,8 @@ def _subject(hook: Webhook) -> Subject:
 
 
 CHECKS = (
-    UpgradeCheck(
-        (Code.of("webhook-down"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _down, Code.of("webhook-down").needs
-    ),
-    UpgradeCheck(
-        (Code.of("webhook-catches-all"),),
-        Area.EXTENSIONS,
-        Gate.BEFORE_CONTROL_PLANE,
-        _catching,
-        Code.of("webhook-catches-all").needs,
-    ),
+    UpgradeCheck.of("webhook-down", _down),
+    UpgradeCheck.of("webhook-catches-all", _catching),
 )
 
 
@@ -291,14 +278,14 @@ _DISCOVERY = (
 
 def _groups(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether every group of the API has a server that answers"
-    yield from unread(facts, Code.of("apiservice-down"), what, kinds.API_SERVICES)
+    yield from unread(facts, "apiservice-down", what, kinds.API_SERVICES)
     for each in facts.cluster.api_services:
         subject = Subject("APIService", each.name)
         if each.available == "False":
             yield _unavailable(each, subject)
         elif each.available != "True":
             told = Unknown(f"its condition Available is {each.available or 'not there'}")
-            yield unknown(Code.of("apiservice-down"), subject, "whether its server answers", told)
+            yield unknown("apiservice-down", subject, "whether its server answers", told)
 
 
 def _unavailable(each: ApiService, subject: Subject) -> Finding:
@@ -319,23 +306,23 @@ def _unavailable(each: ApiService, subject: Subject) -> Finding:
 
 def _conversions(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether custom resources can be converted"
-    yield from unread(facts, Code.of("crd-conversion"), what, kinds.DEFINITIONS)
+    yield from unread(facts, "crd-conversion", what, kinds.DEFINITIONS)
     called = [(each, each.converter) for each in facts.cluster.definitions if each.converter is not None]
     if any(converter.service for _, converter in called):
-        yield from unread(facts, Code.of("crd-conversion"), what, *KINDS)
+        yield from unread(facts, "crd-conversion", what, *KINDS)
     behind = backends(facts.cluster)
     for each, converter in called:
         if not converter.service:
             where = converter.url or "no backend"
             told = Unknown(f"its webhook is at {where}, which cannot be checked from here")
             yield unknown(
-                Code.of("crd-conversion"), _extensions_subject(each), "whether it can be converted", told, Severity.INFO
+                "crd-conversion", _extensions_subject(each), "whether it can be converted", told, Severity.INFO
             )
             continue
         why = behind.why_down(converter.namespace, converter.service)
         if isinstance(why, Unknown):
             if not behind.blind:
-                yield unknown(Code.of("crd-conversion"), _extensions_subject(each), "whether it can be converted", why)
+                yield unknown("crd-conversion", _extensions_subject(each), "whether it can be converted", why)
         elif why is not None:
             yield _unconverted(each, converter, why)
 
@@ -358,7 +345,7 @@ def _unconverted(each: Definition, converter: Callee, why: str) -> Finding:
 
 def _stored(facts: CheckFacts) -> Iterator[Finding]:
     what = "in which versions custom resources lie"
-    yield from unread(facts, Code.of("crd-stored-version"), what, kinds.DEFINITIONS, severity=Severity.LOW)
+    yield from unread(facts, "crd-stored-version", what, kinds.DEFINITIONS, severity=Severity.LOW)
     for each in facts.cluster.definitions:
         known = {version.name: version for version in each.versions}
         ends = {name: _how_it_ends(each, name) for name in each.stored}
@@ -390,25 +377,7 @@ def _extensions_subject(each: Definition) -> Subject:
 
 
 EXTENSION_CHECKS = (
-    UpgradeCheck(
-        (Code.of("apiservice-down"),),
-        Area.EXTENSIONS,
-        Gate.BEFORE_CONTROL_PLANE,
-        _groups,
-        Code.of("apiservice-down").needs,
-    ),
-    UpgradeCheck(
-        (Code.of("crd-conversion"),),
-        Area.EXTENSIONS,
-        Gate.BEFORE_CONTROL_PLANE,
-        _conversions,
-        Code.of("crd-conversion").needs,
-    ),
-    UpgradeCheck(
-        (Code.of("crd-stored-version"),),
-        Area.EXTENSIONS,
-        Gate.BEFORE_CONTROL_PLANE,
-        _stored,
-        Code.of("crd-stored-version").needs,
-    ),
+    UpgradeCheck.of("apiservice-down", _groups),
+    UpgradeCheck.of("crd-conversion", _conversions),
+    UpgradeCheck.of("crd-stored-version", _stored),
 )
