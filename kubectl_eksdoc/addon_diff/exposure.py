@@ -14,7 +14,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model.api_objects import at, named
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import SchemaViolation, shown
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.pods import Asks, Pod
 from kubectl_eksdoc.model.quantities import parse
 
@@ -213,9 +213,7 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
             lacking=facts.offered.missing or facts.offered.why,
         )
     elif not facts.offered:
-        message = f"EKS does not offer {target} for Kubernetes {kubernetes}"
-        listed = Remedy("name a version that EKS offers: aws eks describe-addon-versions lists them")
-        yield Finding(Code.of("addon-version-unfit"), Severity.HIGH, Status.FAIL, addon, message, (), (listed,))
+        yield Finding.of("addon-version-unfit/not-offered", addon, target=target, kubernetes=kubernetes)
     old, new = parse(facts.now.version), parse(target)
     if old is not None and new is not None and new < old:
         yield Finding.of("addon-version-unfit/older", addon, target=target, version=facts.now.version)
@@ -233,15 +231,13 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
 def by_minors(facts: AddonFacts) -> Iterator[Finding]:
     """That it goes over several minors at once: AWS recommends one at a time, and refuses nothing."""
     if len(facts.steps) > 1:
-        yield Finding(
-            Code.of("addon-version-unfit"),
-            Severity.INFO,
-            Status.PASS,
+        yield Finding.of(
+            "addon-version-unfit/several-minors",
             Subject("Addon", facts.addon.name),
-            f"AWS recommends to update {facts.addon.name} one minor version at a time: "
-            + " → ".join((facts.addon.version, *facts.steps)),
             ("EKS user guide, update the Amazon VPC CNI add-on: a recommendation",),
-            (Remedy(f"check each step separately, the first one with --to {facts.steps[0]}"),),
+            addon=facts.addon.name,
+            steps=" → ".join((facts.addon.version, *facts.steps)),
+            first=facts.steps[0],
         )
 
 

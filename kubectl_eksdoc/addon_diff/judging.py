@@ -98,11 +98,16 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
     if change.witness is Witness.NEAREST:
         code, status = Code.of("addon-field-unknown"), Status.UNKNOWN
     told = (*why, *_evidence(change, mode))
-    yield _finding(code, severity, status, change, _told(change, mode), told, _remedies(facts, change, fate))
+    message, remedies = _told(change, mode), _remedies(facts, change, fate)
+    missing = "what EKS applies to this field" if status is Status.UNKNOWN else ""
+    yield Finding(code, severity, status, _subject(change.field.of), message, told, remedies, missing)
     if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:
-        message = f"EKS does not own {calls(change.field)} today, and takes it over with {facts.target.version}"
-        yield _finding(
-            Code.of("addon-ownership-grows"), Severity.MEDIUM, Status.FAIL, change, message, (), (KEEP, DECLARE)
+        yield Finding.of(
+            "addon-ownership-grows",
+            _subject(change.field.of),
+            remedy=(KEEP, DECLARE),
+            field=calls(change.field),
+            version=facts.target.version,
         )
 
 
@@ -114,22 +119,10 @@ def _on_purpose(
     effect = effect_of(change.field)
     if effect is None or effect.users is not Users.BRANCH_PODS or severity is Severity.LOW:
         return
-    message = f"{calls(change.field)} is set to {value_of(change.by_mode[mode].value)} by the values of the call"
-    remedies = (Remedy("leave it as it is while it is used"),)
-    yield _finding(Code.of("addon-field-reset"), severity, Status.FAIL, change, message, why, remedies)
-
-
-def _finding(
-    code: Code,
-    severity: Severity,
-    status: Status,
-    change: FieldChange,
-    message: str,
-    evidence: tuple[str, ...],
-    remedies: tuple[Remedy, ...],
-) -> Finding:
-    missing = "what EKS applies to this field" if status is Status.UNKNOWN else ""
-    return Finding(code, severity, status, _subject(change.field.of), message, evidence, remedies, missing)
+    field, value = calls(change.field), value_of(change.by_mode[mode].value)
+    yield Finding.of(
+        "addon-field-reset/by-values", _subject(change.field.of), why, severity=severity, field=field, value=value
+    )
 
 
 KEEP = Remedy("give the configuration values proposed here, in the same call that sets the version")

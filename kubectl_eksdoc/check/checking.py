@@ -9,7 +9,7 @@ from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import NotHeld, Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.model.missing_rights import allow
 
@@ -65,23 +65,29 @@ class UpgradeCheck:
     kinds: tuple[Resource, ...] = ()
     needs: tuple[CheckNeed, ...] = ()
 
+    @staticmethod
+    def of(code: CodeName, judge: Judge, *kinds: Resource) -> UpgradeCheck:
+        """As the record of its code has it. `kinds`: lists of which what is missing may be known all the same."""
+        found = Code.of(code)
+        gate, lists = Gate(found.gate) if found.gate else None, tuple(dict.fromkeys((*found.needs, *kinds)))
+        return UpgradeCheck((found,), Area(found.area), gate, judge, lists, tuple(map(CheckNeed, found.asks)))
+
 
 def cluster_of(facts: CheckFacts) -> Subject:
     """The whole cluster as a subject."""
     return Subject("Cluster", facts.name or facts.cluster.identity.name)
 
 
-def unknown(code: Code, subject: Subject, what: str, why: Unknown, severity: Severity = Severity.MEDIUM) -> Finding:
+def unknown(code: CodeName, subject: Subject, what: str, why: Unknown, severity: Severity = Severity.MEDIUM) -> Finding:
     """`what` is not known, a clause as ``which add-ons there are``. `severity`: how bad it may be."""
     remedy = (allow(why.missing),) if why.missing else ()
     message = f"{what} is not known: {why}"
-    return Finding(
-        code, severity, Status.UNKNOWN, subject, message, (), remedy, why.missing or what.rstrip(","), lacks=(why,)
-    )
+    missing = why.missing or what.rstrip(",")
+    return Finding(Code.of(code), severity, Status.UNKNOWN, subject, message, (), remedy, missing, lacks=(why,))
 
 
 def unread(
-    facts: CheckFacts, code: Code, what: str, *resources: Resource, severity: Severity = Severity.MEDIUM
+    facts: CheckFacts, code: CodeName, what: str, *resources: Resource, severity: Severity = Severity.MEDIUM
 ) -> Iterator[Finding]:
     """One finding where some of `resources` were not read completely, none where all were."""
     missing = facts.cluster.unread(*resources)
@@ -93,8 +99,8 @@ def unread(
     remedy = (allow(lacking),) if rights else ()
     message = f"{what} is not known: {why}"
     lacks = tuple((NotHeld if read.state is ReadState.NOT_HELD else Unknown)(_unread_for(read)) for read in missing)
-    of = cluster_of(facts)
-    yield Finding(code, severity, Status.UNKNOWN, of, message, remedy=remedy, missing=lacking, lacks=lacks)
+    where = cluster_of(facts)
+    yield Finding(Code.of(code), severity, Status.UNKNOWN, where, message, remedy=remedy, missing=lacking, lacks=lacks)
 
 
 def _unread_for(read: KindRead) -> str:

@@ -326,9 +326,7 @@ def _addons(session: ClusterSession, way: UpgradePath, told: UpgradeFacts) -> Su
             findings = (each for each in plan.findings if each not in steps)
             found += [*findings, *(at_later_version(plan.facts.objects, side.values, later) if later else ())]
     what = "what its update would change"
-    lost = (
-        unknown(Code.of("check-addons"), Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items()
-    )
+    lost = (unknown("check-addons", Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items())
     return (*found, *lost)
 
 

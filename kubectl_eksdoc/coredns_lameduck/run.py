@@ -14,7 +14,7 @@ from enum import Enum
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import CorefileRefusal, Directive
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.findings import Finding, Subject, in_order
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.permissions import opt_in_of
 from kubectl_eksdoc.model.pods import Pod
@@ -220,9 +220,6 @@ class Verified:
 # What it means that pods have taken the new Corefile up, or have not.
 
 
-RESTART = "kubectl rollout restart deployment/coredns -n kube-system"
-_WATCH = "kubectl rollout status deployment/coredns -n kube-system"
-_LOGS = "kubectl logs -n kube-system -l k8s-app=kube-dns --tail 50 --prefix"
 _DEPLOYMENT = Subject("Deployment", "coredns", "kube-system")
 
 
@@ -242,8 +239,6 @@ def _restart() -> Finding:
         "dns-change-not-taken-up/restart",
         _DEPLOYMENT,
         ("pods that leave in that rollout still wait as long as the old Corefile says",),
-        restart=RESTART,
-        watch=_WATCH,
     )
 
 
@@ -252,7 +247,6 @@ def _made_anew() -> Finding:
         "dns-change-not-taken-up/made-anew",
         _DEPLOYMENT,
         ("a pod that starts reads the Corefile that its node knows then",),
-        restart=RESTART,
     )
 
 
@@ -260,24 +254,26 @@ def _of_pod(stand: PodVerification) -> Finding:
     namespace, _, name = stand.pod.partition("/")
     subject = Subject("Pod", name, namespace)
     where = (f"on {stand.node}",) if stand.node else ()
-    look = Remedy("see what it says", f"kubectl logs -n {namespace} {name} -c coredns --tail 50")
     if stand.taken is Taken.REFUSED:
-        said = f"it has refused the new Corefile and keeps the old one: {stand.why}"
-        back = Remedy("restore the previous Corefile: a pod that starts with this one crashes")
-        return Finding(
-            Code.of("dns-change-not-taken-up"), Severity.CRITICAL, Status.FAIL, subject, said, where, (back, look)
+        return Finding.of(
+            "dns-change-not-taken-up/refused", subject, where, why=stand.why, namespace=namespace, name=name
         )
     if stand.taken is Taken.NOT_YET:
-        said = f"it has not taken the new Corefile up yet: {stand.why}"
-        return Finding(Code.of("dns-change-not-taken-up"), Severity.MEDIUM, Status.FAIL, subject, said, where, (look,))
-    missing = ", ".join(stand.missing) or "what it runs"
-    said = f"it is not known whether it runs the new Corefile: {stand.why}"
-    opted = (allow(each) for each in stand.missing if opt_in_of(each))
-    return Finding(
-        Code.of("dns-change-not-taken-up"), Severity.HIGH, Status.UNKNOWN, subject, said, where, (look, *opted), missing
+        return Finding.of(
+            "dns-change-not-taken-up/not-yet", subject, where, why=stand.why, namespace=namespace, name=name
+        )
+    return Finding.of(
+        "dns-change-not-taken-up/pod-unknown",
+        subject,
+        where,
+        remedy=tuple(allow(each) for each in stand.missing if opt_in_of(each)),
+        why=stand.why,
+        namespace=namespace,
+        name=name,
+        lacking=", ".join(stand.missing) or "what it runs",
     )
 
 
 def _of_all(verified: Verified) -> Iterator[Finding]:
     if verified.unread:
-        yield Finding.of("dns-change-not-taken-up/of-all", _DEPLOYMENT, unread=verified.unread, logs=_LOGS)
+        yield Finding.of("dns-change-not-taken-up/of-all", _DEPLOYMENT, unread=verified.unread)

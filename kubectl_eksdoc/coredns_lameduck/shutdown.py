@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, addresses, judged, lameduck_s
 from kubectl_eksdoc.model.coredns import Corefile, CorefileRefusal, Propagation
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.quantities import Version
 
@@ -220,7 +220,7 @@ def _refused(path: str, version: Version, found: JudgedCorefile) -> Iterator[Fin
         )
     if found.doubts and not found.refusals:
         yield Finding.of(
-            "dns-corefile-unknown", Subject(FILE, path), found.doubts[1:], version=version, doubts=found.doubts[0]
+            "dns-corefile-unknown/file", Subject(FILE, path), found.doubts[1:], version=version, doubts=found.doubts[0]
         )
 
 
@@ -233,16 +233,14 @@ def _ending(path: str, corefile: Corefile, length: float | None, found: JudgedCo
         yield Finding.of("dns-lameduck-unknown/ending", Subject(FILE, path), at)
         return
     allowed = budget(Shutdown(DEFAULT_GRACE_S, lameduck_s=length), 0)
+    subject, advised_s = Subject(FILE, path), allowed.advised_s
     if allowed.too_short:
-        message = f"lameduck is less than {FASTEST_S} s: CoreDNS stops answering before any node sends elsewhere"
-        code, severity = Code.of("dns-lameduck-short"), Severity.HIGH
-    elif allowed.too_long:
-        message = f"lameduck does not fit what EKS gives CoreDNS: {arithmetic(length, allowed.shutdown)}"
-        code, severity = Code.of("dns-lameduck-long"), Severity.HIGH
-    elif allowed.tight:
-        message = f"lameduck breaks the margin until SIGKILL: {arithmetic(length, allowed.shutdown)}"
-        code, severity = Code.of("dns-lameduck-long"), Severity.MEDIUM
-    else:
-        return
-    remedy = (Remedy(f"Write lameduck {allowed.advised_s}s, in health of the first server block."),)
-    yield Finding(code, severity, Status.FAIL, Subject(FILE, path), message, at, remedy)
+        yield Finding.of("dns-lameduck-short/file", subject, at, fastest_s=FASTEST_S, advised_s=advised_s)
+    elif allowed.too_long or allowed.tight:
+        yield Finding.of(
+            "dns-lameduck-long/file-killed" if allowed.too_long else "dns-lameduck-long/file-margin",
+            subject,
+            at,
+            sums=arithmetic(length, allowed.shutdown),
+            advised_s=advised_s,
+        )

@@ -282,6 +282,10 @@ class InterruptionFacts:
     events: tuple[SpotEvent, ...] | Unknown = ()
 
     @property
+    def subject(self) -> Subject:
+        return Subject("Cluster", self.place.cluster or self.cluster.identity.name)
+
+    @property
     def queue_arn(self) -> str:
         """Of the queue, be it there or not; "" where nobody knows where it would be."""
         from_aws = getattr(self.told.queue, "arn", "")

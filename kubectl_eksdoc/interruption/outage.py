@@ -113,7 +113,7 @@ def judged(facts: InterruptionFacts, outage: InterruptionOutage, again: Sequence
         read = facts.cluster.read_of(kinds.BUDGETS)
         yield Finding.of(
             "interruption-outage/budgets-unread",
-            Subject("Cluster", facts.place.cluster or facts.cluster.identity.name),
+            facts.subject,
             full_name=read.resource.full_name,
         )
 
@@ -125,31 +125,23 @@ def _now(facts: InterruptionFacts, outage: InterruptionOutage) -> Iterator[Findi
     for node in (*outage.interrupted, *others):
         pods = [pod.key for pod in node.dying]
         alone = outage.handled is False and node not in others
-        yield Finding(
-            Code.of("interruption-now"),
-            Severity.CRITICAL if alone or node.critical else Severity.HIGH,
-            Status.FAIL,
+        yield Finding.of(
+            "interruption-now/taken-back",
             Subject("Node", node.name),
-            f"it is being taken back now: {'; '.join(node.heard)}{_left(facts, node)}; {len(pods)} pods end with it"
-            + ("" if alone else " unless they are drained in time"),
             (*pods[:5], *((f"and {len(pods) - 5} more",) if len(pods) > 5 else ())),
-            (
-                Remedy(
-                    "Drain it at once, with little grace: whatever is left is gone anyway.",
-                    shell(
-                        *("kubectl", "drain", node.name, "--ignore-daemonsets", "--delete-emptydir-data", "--force"),
-                        *("--grace-period=30", "--timeout=90s"),
-                    ),
-                ),
-            ),
+            severity=Severity.CRITICAL if alone or node.critical else Severity.HIGH,
+            notices=f"{'; '.join(node.heard)}{_left(facts, node)}",
+            pods=len(pods),
+            alone=alone,
+            node=node.name,
         )
     notices = facts.told.notices
     if isinstance(notices, Unknown) and any(is_spot(node) and instance_of(node) for node in facts.cluster.nodes):
         yield Finding.of(
-            "interruption-now",
-            Subject("Cluster", facts.place.cluster or facts.cluster.identity.name),
+            "interruption-now/unknown",
+            facts.subject,
             (f"nor from Events of the cluster: {facts.events.why}",) if isinstance(facts.events, Unknown) else (),
-            remedy=(Remedy(f"Allow {notices.missing}."),) if notices.missing else (),
+            right=notices.missing,
             notices_why=notices,
             lacking=notices.missing or "the state of the Spot requests",
         )
@@ -207,10 +199,6 @@ def _off_spot(facts: InterruptionFacts, again: Sequence[str]) -> Remedy:
     return Remedy(f"{first}Place CoreDNS on on-demand nodes; in which order, and with which commands:", command)
 
 
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
-
-
 def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
@@ -226,26 +214,15 @@ def _others(outage: InterruptionOutage, losers: Sequence[AtRisk]) -> Finding:
     whole = [each for each in losers if each.all_at_once]
     known = outage.handled is False
     some = f", {len(whole)} of them with every ready replica on one node" if whole else ""
-    count = f"{len(losers)} workload{'' if len(losers) == 1 else 's'}"
     evidence = [f"{each.subject.kind} {each.subject}: {each.at_once} of {each.ready} on {each.node}" for each in losers]
-    return Finding(
-        Code.of("interruption-outage"),
-        Severity.CRITICAL if whole and any(each.critical for each in whole) else Severity.HIGH,
-        Status.FAIL if known else Status.UNKNOWN,
+    return Finding.of(
+        "interruption-outage/others" if known else "interruption-outage/others-unknown",
         Subject("Spot nodes", ", ".join(sorted({each.node for each in losers}))),
-        f"{count} lose{'s' if len(losers) == 1 else ''} pods without a drain{some}"
-        if known
-        else f"whether {count} would lose pods without a drain is not known{some}",
         (*evidence[:_MOST], *((f"and {len(evidence) - _MOST} more",) if len(evidence) > _MOST else ())),
-        (
-            Remedy(
-                "Fix the links: then Karpenter drains the node, and makes a new one at the notice."
-                if known
-                else "Find out what is not known of the links: if all of them hold, Karpenter drains the node."
-            ),
-        ),
-        missing="" if known else "whether anybody drains them",
+        severity=Severity.CRITICAL if whole and any(each.critical for each in whole) else Severity.HIGH,
         root_cause=EVENTS if known else None,
+        count=len(losers),
+        some=some,
     )
 
 
@@ -254,29 +231,15 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
     own = [each for owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in spot_nodes(facts, owner)]
     left = [each.name for each in own if each.name not in drained]
     if left:
-        yield _unknown(
-            facts,
-            Severity.MEDIUM,
-            f"{len(left)} Spot node{_s(len(left))} that neither Karpenter nor EKS made: whether a controller drains "
-            "them is not known",
-            left,
-            "Run the AWS Node Termination Handler there, as a DaemonSet or with a queue, and see that it does.",
-            "which controller drains these nodes",
-        )
+        yield Finding.of("interruption-outage/other-spot", facts.subject, tuple(left[:_MOST]), count=len(left))
     unlabelled = sorted(
         node.name
         for node in facts.cluster.nodes
         if not node.capacity_type and node.owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED)
     )
     if unlabelled:
-        yield _unknown(
-            facts,
-            Severity.LOW,
-            f"whether {len(unlabelled)} node{_s(len(unlabelled))} {_are(len(unlabelled))} Spot is not known: no label "
-            "of a capacity type",
-            unlabelled,
-            "Label them: node.kubernetes.io/lifecycle=spot, or karpenter.sh/capacity-type=on-demand.",
-            "the capacity type of these nodes",
+        yield Finding.of(
+            "interruption-outage/unlabelled", facts.subject, tuple(unlabelled[:_MOST]), count=len(unlabelled)
         )
     by_eks = (
         (NodeOwner.MANAGED, "managed node groups: EKS drains them itself, as far as two minutes allow"),
@@ -288,21 +251,10 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
     for owner, text in by_eks:
         nodes = spot_nodes(facts, owner)
         if nodes or (owner is NodeOwner.AUTO_MODE and facts.place.auto_mode):
-            count = f"{len(nodes) or 'no'} Spot node{_s(len(nodes))}"
             yield Finding.of(
                 "interruption-by-eks",
-                Subject("Cluster", facts.place.cluster or facts.cluster.identity.name),
+                facts.subject,
                 tuple(each.name for each in nodes),
-                count=count,
+                count=len(nodes) or "no",
                 text=text,
             )
-
-
-def _unknown(
-    facts: InterruptionFacts, severity: Severity, message: str, nodes: Sequence[str], remedy: str, missing: str
-) -> Finding:
-    subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.name)
-    evidence = tuple(nodes[:_MOST])
-    return Finding(
-        Code.of("interruption-outage"), severity, Status.UNKNOWN, subject, message, evidence, (Remedy(remedy),), missing
-    )

@@ -267,12 +267,11 @@ def _severity(several: Sequence[Link], spot: bool) -> Severity:
 
 
 def _of_install(facts: InterruptionFacts, foreseen: InterruptionOutage) -> Iterator[Finding]:
-    subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.name)
     if isinstance(facts.install, Unknown):
         missing_right = facts.install.missing
         yield Finding.of(
             "interruption-karpenter/unknown",
-            subject,
+            facts.subject,
             severity=Severity.HIGH if foreseen.nodes else Severity.MEDIUM,
             remedy=(allow(missing_right),) if missing_right else (),
             install_why=facts.install,
@@ -283,14 +282,14 @@ def _of_install(facts: InterruptionFacts, foreseen: InterruptionOutage) -> Itera
         if nodes:
             yield Finding.of(
                 "interruption-karpenter/none",
-                subject,
+                facts.subject,
                 tuple(nodes[:5]),
                 severity=Severity.CRITICAL if foreseen.nodes else Severity.HIGH,
                 nodes_count=len(nodes),
                 command=shell("kubectl", "get", "deployments", "-A", "-l", "app.kubernetes.io/name=karpenter"),
             )
         elif facts.cluster.unread(kinds.DEPLOYMENTS):
-            yield Finding.of("interruption-karpenter/deployment-unknown", subject)
+            yield Finding.of("interruption-karpenter/deployment-unknown", facts.subject)
     for other in facts.others:
         yield Finding.of(
             "interruption-karpenter/second", Subject("Deployment", other.partition("/")[2], other.partition("/")[0])

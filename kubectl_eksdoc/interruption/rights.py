@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Status, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.nodes import NodeOwner
@@ -243,14 +243,15 @@ def handler_findings(cluster: Cluster, there: tuple[Handler, ...], karpenter_dra
                 command=kubectl("get", each.kind.lower(), each.name, each.namespace, "-o", "yaml"),
             )
             continue
-        text = (
-            f"it drains {len(each.on)} Spot nodes of Karpenter as long as Karpenter does not; remove it once that does"
-            if each.by_node and each.on
-            else "it does not run on Spot nodes of Karpenter"
-            if each.by_node
-            else "it reads a queue of its own, and drains the instances that are tagged for it"
-        )
-        yield Finding(Code.of("interruption-node-termination-handler"), Severity.INFO, Status.PASS, subject, text)
+        if each.by_node and each.on:
+            yield Finding.of("interruption-node-termination-handler/waits", subject, on_count=len(each.on))
+        else:
+            yield Finding.of(
+                "interruption-node-termination-handler/not-on-spot"
+                if each.by_node
+                else "interruption-node-termination-handler/own-queue",
+                subject,
+            )
     unread = cluster.unread(kinds.DAEMON_SETS)
     if unread and not there:
         yield Finding.of(

@@ -16,6 +16,9 @@ from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.knowledge import file
 
+CodeName = str
+"""Of a record; a test looks up those that stand in the package."""
+
 # Finding codes: a record each in `knowledge/findings.json`, from which documentation and schemas are made.
 
 
@@ -24,13 +27,16 @@ class Code:
     """A question that was judged; the finding's status says how it was answered.
 
     `name` is what ``--accept-unknown`` takes; `about` is one or two sentences for the documentation; without the lists
-    of `needs` the answer is unknown.
+    of `needs` the answer is unknown. `area`, `gate` and `asks` are of the upgrade check that finds it.
     """
 
     name: str
     title: str
     about: str
     needs: tuple[Resource, ...] = ()
+    area: str = ""
+    gate: str = ""
+    asks: tuple[str, ...] = ()
 
     @staticmethod
     def of(name: str) -> Code:
@@ -53,7 +59,8 @@ def _by_area() -> Mapping[str, tuple[Code, ...]]:
 
     def made(record: Mapping[str, Any]) -> Code:
         needs = tuple(resources[name] for name in record.get("needs", ()))
-        return Code(record["code"], record["title"], record["about"], needs)
+        check = record.get("area", ""), record.get("gate", ""), tuple(record.get("asks", ()))
+        return Code(record["code"], record["title"], record["about"], needs, *check)
 
     return {area: tuple(map(made, records)) for area, records in file("findings")["areas"].items()}
 
@@ -169,6 +176,7 @@ class Finding:
                 When(each.get("when", now)),
             )
             for each in record.get("remedies", ())
+            if values.get(each.get("if"), True) and not values.get(each.get("unless"))
         )
         message, missing = filled(record["message"], (), values), filled(record.get("missing", ""), (), values)
         code = Code.of(text.partition("/")[0])

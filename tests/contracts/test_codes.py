@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from string import Formatter
@@ -19,22 +20,35 @@ OTHERS = {"severity", "remedy", "root_cause"}
 
 
 @cache
+def functions_and_calls() -> tuple[tuple[str, ast.FunctionDef | ast.Call], ...]:
+    """Of the package, with where they stand."""
+    return tuple(
+        (f"{name(path)} line {node.lineno}", node)
+        for path in files(PACKAGE)
+        if path != MAKER and re.search(r"CodeName|Code\.of|Finding\.of|unknown\(|unread\(|UpgradeCheck", text(path))
+        for node in ast.walk(ast.parse(text(path)))
+        if isinstance(node, (ast.FunctionDef, ast.Call))
+    )
+
+
 def calls(function: str) -> tuple[tuple[str, ast.Call], ...]:
-    """Of that name, with where they stand."""
-    found = []
-    for path in files(PACKAGE):
-        if f"{function}(" in text(path) and path != MAKER:
-            for node in ast.walk(ast.parse(text(path))):
-                if isinstance(node, ast.Call) and ast.unparse(node.func) == function:
-                    found.append((f"{name(path)} line {node.lineno}", node))
-    return tuple(found)
+    return tuple(
+        (at, node)
+        for at, node in functions_and_calls()
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == function
+    )
 
 
 def named(call: ast.Call) -> tuple[str, ...]:
-    """What it asks for: one, or one of two by a condition."""
-    (first, *_) = call.args
-    parts = (first.body, first.orelse) if isinstance(first, ast.IfExp) else (first,)
-    return tuple(each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    """What it asks for: one, or one of some by conditions."""
+    return tuple(_named(call.args[0]))
+
+
+def _named(first: ast.expr) -> Iterator[str]:
+    if isinstance(first, ast.IfExp):
+        yield from (name for part in (first.body, first.orelse) for name in _named(part))
+    elif isinstance(first, ast.Constant) and isinstance(first.value, str):
+        yield first.value
 
 
 @cache
@@ -50,9 +64,32 @@ def texts() -> dict[str, Mapping[str, Any]]:
     return {f"{code}/{case}" if case else code: each for code, case, each in every}
 
 
+def takers() -> Mapping[str, int]:
+    """Functions that take the name of a code, with where it stands among what they are given."""
+    found = {}
+    for _, node in functions_and_calls():
+        if isinstance(node, ast.FunctionDef):
+            kinds = [ast.unparse(each.annotation) if each.annotation else "" for each in node.args.args]
+            if "CodeName" in kinds:
+                found["UpgradeCheck.of" if node.name == "of" else node.name] = kinds.index("CodeName")
+    return found
+
+
+def given() -> Iterator[tuple[str, str]]:
+    """Names of codes that functions of `check` are given, with where; by name those of ``partial(judge, code="x")``."""
+    for taker, index in (*takers().items(), ("partial", -1)):
+        for at, call in calls(taker):
+            named = [each.value for each in call.keywords if each.arg == "code"]
+            for value in (*call.args[index : index + 1], *named) if index >= 0 else named:
+                if isinstance(value, ast.Constant) and isinstance(value.value, str) and "/check/" in at:
+                    yield at, value.value
+
+
 def test_each_code_has_a_record_and_each_record_a_rule() -> None:
-    assert [at for at, call in calls("Code.of") if not named(call)] == [], "a code stands as it is"
-    asked = {code for _, call in calls("Code.of") for code in named(call)}
+    passed_on = [at for at, call in calls("Code.of") if not named(call) and ast.unparse(call.args[0]) != "code"]
+    assert passed_on == [], "a code stands as it is, or is given to a function that takes its name"
+    assert [(at, code) for at, code in given() if code not in records()] == []
+    asked = {code for _, call in calls("Code.of") for code in named(call)} | {code for _, code in given()}
     filled = {text.partition("/")[0] for _, call in calls("Finding.of") for text in named(call)}
     assert sorted(asked - records().keys()) == []
     assert sorted(records().keys() - asked - filled) == []
@@ -79,7 +116,9 @@ def fields(record: Mapping[str, Any]) -> Iterator[str]:
     remedies = record.get("remedies", [])
     parts = [record["message"], record.get("missing", "")]
     for part in (*parts, *(each.get(key, "") for each in remedies for key in ("text", "command"))):
-        yield from (field for _, field, _, _ in Formatter().parse(part) if field)
+        for _, field, inside, _ in Formatter().parse(part):
+            yield from (field, *fields({"message": inside})) if field else ()
+    yield from (each[key] for each in remedies for key in ("if", "unless") if key in each)
 
 
 @pytest.mark.parametrize(
@@ -98,3 +137,8 @@ def test_faults_are_seen(call: str, fault: str) -> None:
     assert isinstance(node, ast.Call)
     found = list(faults("here", node, {"a": {"severity": "low", "message": "{count} of them"}}))
     assert (fault in found[0]) if fault else found == []
+
+
+def test_a_value_inside_another_and_one_that_a_remedy_depends_on_are_values() -> None:
+    record = {"message": "{a:x {b}|}", "remedies": [{"text": "y", "if": "c"}, {"text": "z", "unless": "d"}]}
+    assert sorted(fields(record)) == ["a", "b", "c", "d"]

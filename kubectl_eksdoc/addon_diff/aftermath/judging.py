@@ -25,7 +25,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
 
 _TOLD = 6
 """So many fields are named in one sentence."""
@@ -53,25 +53,20 @@ def _of_update(found: UpdateReview) -> Iterator[Finding]:
     update, history, name = found.facts.update, found.facts.history, found.facts.now.addon.name
     addon = Subject("Addon", name)
     if isinstance(update, Unknown):
-        message = f"which update of {name} was the latest, and what it was asked to do, is not known"
-        yield _unknown(Code.of("addon-update-untold"), addon, message, (update.why,), update.missing or update.why)
+        lacking = update.missing or update.why
+        yield Finding.of("addon-update-untold/unknown", addon, (update.why,), addon=name, lacking=lacking)
         return
     if isinstance(update, Absent):
-        message = f"EKS tells of no update of {name}: there is none to look back on"
-        yield Finding(Code.of("addon-update-untold"), Severity.INFO, Status.PASS, addon, message, (update.said,))
+        yield Finding.of("addon-update-untold/none", addon, (update.said,), addon=name)
         return
     if update.begun is None:
-        message = f"EKS does not say when update {update.id} began"
-        yield _unknown(Code.of("addon-update-untold"), addon, message, (), "when the update began")
+        yield Finding.of("addon-update-untold/begun", addon, update=update.id)
         return
     if update.status == "InProgress":
-        message = f"update {update.id} is still under way: it may change more than it has so far"
-        yield _unknown(Code.of("addon-update-untold"), addon, message, (), "how the update ends")
+        yield Finding.of("addon-update-untold/under-way", addon, update=update.id)
     if isinstance(history, UpdateHistory) and history.unseen and _may_be_older(update, history, found):
-        message = f"EKS lists {history.unseen} more updates of {name} in no promised order: one may be later"
-        yield _unknown(
-            Code.of("addon-update-untold"), addon, message, ("only the first few were asked for",), "the other updates"
-        )
+        asked = ("only the first few were asked for",)
+        yield Finding.of("addon-update-untold/more", addon, asked, count=history.unseen, addon=name)
 
 
 def _may_be_older(update: EksAddonUpdate, history: UpdateHistory, found: UpdateReview) -> bool:
@@ -98,29 +93,30 @@ def _of_template(each: Templated) -> Iterator[Finding]:
     if isinstance(step, UnknownRevision):
         evidence = [f"it may have been {_pair(*pair)}" for pair in step.candidates]
         evidence += [f"{name} cannot be understood" for name in each.unreadable]
-        message = f"what the update changed in the pod template of {each.of} is not known: {step.why}"
-        missing = step.missing or "which revision was in force when the update began"
-        yield _unknown(Code.of("addon-change-untold"), _subject(each.of), message, tuple(evidence), missing)
+        yield Finding.of(
+            "addon-change-untold/template",
+            _subject(each.of),
+            tuple(evidence),
+            of=each.of,
+            why=step.why,
+            lacking=step.missing or "which revision was in force when the update began",
+        )
         return
     unclear = [change for change in each.changes if change.because.cause is Cause.UNKNOWN]
     if unclear:
-        message = f"the update changed {_listed([change.field for change in unclear])}, and it is not known who wanted "
-        message += f"{'it' if len(unclear) == 1 else 'them'} as before"
-        told = tuple(_change(change) for change in unclear)
-        yield _unknown(Code.of("addon-change-untold"), _subject(each.of), message, told, "who had set these fields")
+        yield Finding.of(
+            "addon-change-untold/who",
+            _subject(each.of),
+            tuple(map(_change, unclear)),
+            fields=_listed([change.field for change in unclear]),
+            count=len(unclear),
+        )
     if each.cannot:
-        message = f"no patch gives {_listed(each.cannot)} back without changing something else"
-        missing = "a patch"
-        yield _unknown(Code.of("addon-change-untold"), _subject(each.of), message, (), missing)
+        yield Finding.of("addon-change-untold/no-patch", _subject(each.of), fields=_listed(each.cannot))
 
 
 def _pair(before: int, after: int) -> str:
     return f"revision {before}, and nothing changed" if before == after else f"from revision {before} to {after}"
-
-
-_PATCH = Remedy("send the patch that is shown here: it gives back what was lost, and nothing else")
-_VALUES = Remedy("give the configuration values that are shown here, so that the next update keeps it", when=When.LATER)
-_BY_HAND = Remedy("no configuration value that is known here keeps it: check it after every update", when=When.LATER)
 
 
 def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
@@ -130,14 +126,22 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
     keep = _keeps(found, change.field)
     evidence = (*why, str(change.field), f"how it is known: {change.because.why}", _sure(change))
     before, after = (value_of(value, change.field) for value in (change.before, change.after))
-    message = f"the update took {calls(change.field)} from {before} to {after}"
-    later = (_VALUES,) if keep else (_BY_HAND,) if at_risk else ()
+    took = f"{calls(change.field)} from {before} to {after}"
+    subject, by_hand = _subject(change.field.of), at_risk and not keep
     if change.state is State.GONE:
-        stays = (
-            "" if same_value(change.live, change.after) else f", and it is {value_of(change.live, change.field)} now"
+        yield Finding.of(
+            "addon-field-lost/gone",
+            subject,
+            evidence,
+            severity=severity,
+            took=took,
+            stays=""
+            if same_value(change.live, change.after)
+            else f", and it is {value_of(change.live, change.field)} now",
+            patched=_is_patched(found, change.field),
+            keep=keep,
+            by_hand=by_hand,
         )
-        patch = (_PATCH,) if _is_patched(found, change.field) else ()
-        yield _fails(Code.of("addon-field-lost"), severity, change, f"{message}{stays}", evidence, (*patch, *later))
         return
     who = " and ".join(change.owners) or "nobody"
     now = (
@@ -146,40 +150,28 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
         else f"it is {value_of(change.live, change.field)} now, by {who}"
     )
     if at_risk:
-        text = f"{message}; {now}, and nothing keeps it: the next update with OVERWRITE takes it again"
-        yield _fails(
-            Code.of("addon-loss-repeats"),
-            max(severity, Severity.MEDIUM, key=lambda each: each.rank),
-            change,
-            text,
-            evidence,
-            later,
+        milder = max(severity, Severity.MEDIUM, key=lambda each: each.rank)
+        yield Finding.of(
+            "addon-loss-repeats", subject, evidence, severity=milder, took=took, now=now, keep=keep, by_hand=by_hand
         )
     else:
-        yield Finding.of("addon-field-lost", _subject(change.field.of), evidence, message=message, now=now)
+        yield Finding.of("addon-field-lost/back", subject, evidence, took=took, now=now)
 
 
 def _of_earlier(found: UpdateReview, past: EarlierUpdate) -> Finding:
     name = found.facts.now.addon.name
     judged_each = [exposed(found.facts.now, _as_foretold(each), (), Mode.OVERWRITE)[0] for each in past.missed]
     fields = [each.field for each in past.missed]
-    message = f"an earlier update, {past.update.id}, took {_listed(fields)}, and {_is_or_are(fields)} not back"
-    evidence = tuple(f"{_change(each)} ({_sure(each)})" for each in past.missed)
-    command = f"kubectl eksdoc addon-diff {name} --after --update {past.update.id}"
-    severity = min(judged_each, key=lambda each: each.rank)
-    return Finding(
-        Code.of("addon-field-lost"),
-        severity,
-        Status.FAIL,
+    return Finding.of(
+        "addon-field-lost/earlier",
         Subject("Addon", name),
-        message,
-        evidence,
-        (Remedy("look back on that one for its patch", command),),
+        tuple(f"{_change(each)} ({_sure(each)})" for each in past.missed),
+        severity=min(judged_each, key=lambda each: each.rank),
+        update=past.update.id,
+        fields=_listed(fields),
+        count=len(fields),
+        addon=name,
     )
-
-
-def _is_or_are(fields: list[AddonField]) -> str:
-    return "it is" if len(fields) == 1 else "they are"
 
 
 def _sure(change: ChangedField) -> str:
@@ -208,20 +200,15 @@ def _of_unrecorded(found: UpdateReview, kept: UnrecordedFields) -> Finding:
     ]
     worst = [effect.worst for each in kept.fields if (effect := effect_of(each)) is not None]
     outside = " outside its pod template" if kept.of.kind in kinds.HISTORY_OF else ""
-    message = (
-        f"EKS wrote {kept.of}{outside} with the update or since ({kept.when}), and the API does not keep the previous "
-        f"value: {_listed(kept.fields)}"
-    )
-    severity = Severity.HIGH if Severity.CRITICAL in worst else Severity.LOW
-    remedy = Remedy("compare it with what you keep of it yourself; whatever was lost, set it by configuration values")
-    return _unknown(
-        Code.of("addon-change-untold"),
+    return Finding.of(
+        "addon-change-untold/unrecorded",
         _subject(kept.of),
-        message,
         tuple(texts),
-        "the previous value",
-        severity,
-        (remedy,),
+        severity=Severity.HIGH if Severity.CRITICAL in worst else Severity.LOW,
+        of=kept.of,
+        outside=outside,
+        when=kept.when,
+        fields=_listed(kept.fields),
     )
 
 
@@ -229,42 +216,20 @@ def _of_pods(rule: Recreating) -> Iterator[Finding]:
     subject = _subject(rule.field.of)
     source = (f"{rule.says} ({rule.source}; confidence: {rule.sure.value})" if rule.source else rule.says,)
     if isinstance(rule.pods, Unknown):
-        message = f"whether pods must be recreated for {calls(rule.field)} is not known"
         evidence = source if rule.pods.why in source else (*source, rule.pods.why)
-        yield _unknown(
-            Code.of("addon-pods-to-recreate"), subject, message, evidence, rule.pods.missing or rule.pods.why
-        )
+        lacking = rule.pods.missing or rule.pods.why
+        field = calls(rule.field)
+        yield Finding.of("addon-pods-to-recreate/unknown", subject, evidence, field=field, lacking=lacking)
     elif rule.pods:
         some = ", ".join(rule.pods[:_TOLD]) + (f" and {len(rule.pods) - _TOLD} more" if len(rule.pods) > _TOLD else "")
-        what = "this pod" if len(rule.pods) == 1 else f"these {len(rule.pods)} pods"
-        message = f"recreate {what} when {calls(rule.field)} is back: {some}"
-        remedy = Remedy("delete them one by one, as their budgets allow: kubectl drain and evictions respect those")
-        yield Finding(
-            Code.of("addon-pods-to-recreate"), Severity.HIGH, Status.FAIL, subject, message, source, (remedy,)
+        yield Finding.of(
+            "addon-pods-to-recreate/recreate",
+            subject,
+            source,
+            count=len(rule.pods),
+            field=calls(rule.field),
+            pods=some,
         )
-
-
-def _fails(
-    code: Code,
-    severity: Severity,
-    change: ChangedField,
-    message: str,
-    evidence: tuple[str, ...],
-    remedies: tuple[Remedy, ...],
-) -> Finding:
-    return Finding(code, severity, Status.FAIL, _subject(change.field.of), message, evidence, remedies)
-
-
-def _unknown(
-    code: Code,
-    subject: Subject,
-    message: str,
-    evidence: tuple[str, ...],
-    missing: str,
-    severity: Severity = Severity.MEDIUM,
-    remedies: tuple[Remedy, ...] = (),
-) -> Finding:
-    return Finding(code, severity, Status.UNKNOWN, subject, message, evidence, remedies, missing)
 
 
 def _change(change: ChangedField) -> str:

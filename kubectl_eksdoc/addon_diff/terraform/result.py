@@ -11,7 +11,7 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, DeclaredAddon, Generation, Kind
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import EksCluster
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, in_order
 from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, TerraformPlan
 
 
@@ -146,51 +146,32 @@ def whole(
 ) -> Iterator[Finding]:
     """In no order. `here` are the requests that are judged, `elsewhere` those for other clusters; `addon`: the only one
     that is looked at."""
+    subject = Subject("TerraformPlan", plan.file)
     if plan.failed:
-        yield _open(
-            plan,
-            "planning ended with errors: more may change than the plan says",
-            "a plan without errors",
-            Remedy("fix what terraform plan reports, and plan again"),
-        )
+        yield Finding.of("addon-terraform-unknown/errors", subject)
     for address in plan.deferred:
-        yield _open(
-            plan,
-            f"{address} is left to a later plan: the effect on that add-on is unknown",
-            f"the plan of {address}",
-            Remedy("judge the plan that comes after this one as well"),
-        )
+        yield Finding.of("addon-terraform-unknown/deferred", subject, address=address)
     for address in plan.unread:
-        yield _open(
-            plan,
-            f"{address} changes an add-on by another resource than aws_eks_addon: the effect on it is unknown",
-            f"what {address} asks for",
-            Remedy("check that update separately: kubectl eksdoc addon-diff ADDON --to VERSION"),
-        )
+        yield Finding.of("addon-terraform-unknown/other-resource", subject, address=address)
     for upgrade in plan.upgrades if here else ():
         if upgrade.cluster == cluster.name and (not upgrade.arn or _is_of(upgrade.arn, cluster)):
-            then = f"Kubernetes {upgrade.after or 'of another version'}"
-            yield _open(
-                plan,
-                f"the plan takes {cluster.name} from Kubernetes {upgrade.before} to {then} as well: which versions of "
-                f"add-ons EKS offers for that is not known, and they are judged by {cluster.version}",
-                f"the versions of add-ons for {then}",
-                Remedy("upgrade the cluster by a plan of its own, and judge the plan of the add-ons after it"),
+            yield Finding.of(
+                "addon-terraform-unknown/upgrade",
+                subject,
+                cluster=cluster.name,
+                before=upgrade.before,
+                then=f"Kubernetes {upgrade.after or 'of another version'}",
+                version=cluster.version,
             )
     if addon and not any(_names(each, addon) for each in plan.addons):
-        yield _open(
-            plan,
-            f"the plan has no add-on {addon}, changed or not: nothing is known of it",
-            f"a resource of {addon}",
-            Remedy("name one of those that the plan has, or none for all of them"),
-        )
+        yield Finding.of("addon-terraform-unknown/no-addon", subject, addon=addon)
     if elsewhere and not here:
-        names = ", ".join(sorted({str(each.cluster) for each in elsewhere}))
-        yield _open(
-            plan,
-            f"nothing of the plan is of {cluster.name} in {cluster.region}, which was read: it is of {names}",
-            "the cluster of the plan",
-            Remedy("read the cluster that the plan is of: --context, or --snapshot"),
+        yield Finding.of(
+            "addon-terraform-unknown/other-cluster",
+            subject,
+            cluster=cluster.name,
+            region=cluster.region,
+            names=", ".join(sorted({str(each.cluster) for each in elsewhere})),
         )
     yield from _twice(plan, cluster, here)
 
@@ -199,20 +180,6 @@ def _names(resource: AddonResource, addon: str) -> bool:
     """It is of that add-on, or may be."""
     sides = [each for each in (resource.before, resource.after) if each is not None]
     return any(each.addon == addon or isinstance(each.addon, Unknown) for each in sides)
-
-
-def _open(plan: TerraformPlan, message: str, missing: str, remedy: Remedy) -> Finding:
-    subject = Subject("TerraformPlan", plan.file)
-    return Finding(
-        Code.of("addon-terraform-unknown"),
-        Severity.HIGH,
-        Status.UNKNOWN,
-        subject,
-        message,
-        (),
-        (remedy,),
-        missing=missing,
-    )
 
 
 def _twice(plan: TerraformPlan, cluster: EksCluster, here: Sequence[AddonRequest]) -> Iterator[Finding]:

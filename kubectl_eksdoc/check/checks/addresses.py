@@ -11,7 +11,6 @@ from functools import partial
 from kubectl_eksdoc.amazon.group_updates import surge, unavailable
 from kubectl_eksdoc.amazon.upgrades.addon_needs import is_standard
 from kubectl_eksdoc.amazon.upgrades.path import FREE_ADDRESSES
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import groups_unknown, node_groups, nodes_of, subject
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
@@ -20,8 +19,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws import machines as told
 from kubectl_eksdoc.model.aws.machines import NodeGroup, Quota, QuotaOf, Subnet
-from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import Node
 
@@ -52,7 +50,7 @@ def subnet(facts: CheckFacts, ident: str) -> Subnet | Unknown:
 def _of_cluster(facts: CheckFacts) -> Iterator[Finding]:
     if not facts.way.steps:
         return
-    eks, code = facts.eks, Code.of("subnet-addresses")
+    eks, code = facts.eks, "subnet-addresses"
     if isinstance(eks, Unknown):
         yield unknown(code, cluster_of(facts), "which subnets the control plane has", eks)
         return
@@ -66,15 +64,13 @@ def _of_cluster(facts: CheckFacts) -> Iterator[Finding]:
     enough = {each.zone for each in known if (each.free or 0) >= FREE_ADDRESSES}
     scarce = [each for each in known if (each.free or 0) < FREE_ADDRESSES]
     if len(known) == len(found) and len(enough) < ZONES:
-        yield Finding(
-            code,
-            Severity.HIGH,
-            Status.FAIL,
+        yield Finding.of(
+            "subnet-addresses/zones",
             cluster_of(facts),
-            f"{number(len(enough), 'zone')} with {FREE_ADDRESSES} free addresses in a subnet of the cluster, and the"
-            f" control plane's update needs them in {ZONES}",
             (*map(_free, known), sourced("without them it fails: InsufficientFreeAddresses, IpNotAvailable", _FREE)),
-            (Remedy("Free addresses there, or give the cluster other subnets (aws eks update-cluster-config)."),),
+            enough=len(enough),
+            free=FREE_ADDRESSES,
+            zones=ZONES,
         )
     else:
         yield from (_scarce(facts, each) for each in scarce)
@@ -82,7 +78,7 @@ def _of_cluster(facts: CheckFacts) -> Iterator[Finding]:
 
 def _scarce(facts: CheckFacts, each: Subnet) -> Finding:
     return Finding.of(
-        "subnet-addresses",
+        "subnet-addresses/scarce",
         Subject("Subnet", each.id),
         (_free(each), sourced("up to five free addresses in the cluster's subnets", _FREE)),
         free=each.free,
@@ -96,7 +92,7 @@ def _free(each: Subnet) -> str:
     return f"{each.id} in {each.zone or 'an unknown zone'}: {each.free} free of {each.block or 'an unknown block'}"
 
 
-def _untold(code: Code, found: Mapping[str, Subnet | Unknown]) -> Iterator[Finding]:
+def _untold(code: CodeName, found: Mapping[str, Subnet | Unknown]) -> Iterator[Finding]:
     """One finding for all that may not be described for the same reason."""
     whys: dict[Unknown, list[str]] = defaultdict(list)
     for ident, each in found.items():
@@ -107,7 +103,7 @@ def _untold(code: Code, found: Mapping[str, Subnet | Unknown]) -> Iterator[Findi
 
 
 def _of_groups(facts: CheckFacts) -> Iterator[Finding]:
-    code = Code.of("subnet-addresses-nodes")
+    code = "subnet-addresses-nodes"
     yield from groups_unknown(facts, code, "which subnets it has", Severity.LOW)
     untold: dict[str, Subnet | Unknown] = {}
     for group in node_groups(facts):
@@ -180,21 +176,8 @@ def _pods_a_node(facts: CheckFacts, group: NodeGroup) -> int | None:
 
 
 CHECKS = (
-    UpgradeCheck(
-        (Code.of("subnet-addresses"),),
-        Area.CAPACITY,
-        Gate.BEFORE_CONTROL_PLANE,
-        _of_cluster,
-        needs=(CheckNeed.SUBNETS,),
-    ),
-    UpgradeCheck(
-        (Code.of("subnet-addresses-nodes"),),
-        Area.CAPACITY,
-        Gate.BEFORE_NODES,
-        _of_groups,
-        (kinds.NODES, kinds.PODS),
-        (CheckNeed.SUBNETS, CheckNeed.NODE_GROUPS),
-    ),
+    UpgradeCheck.of("subnet-addresses", _of_cluster),
+    UpgradeCheck.of("subnet-addresses-nodes", _of_groups),
 )
 
 
@@ -264,7 +247,7 @@ def _standard(group: NodeGroup, capacity: str) -> bool:
     return group.capacity in (capacity, "") and (not types or any(map(is_standard, types)))
 
 
-def _vcpus(facts: CheckFacts, code: Code, which: QuotaOf, capacity: str) -> Iterator[Finding]:
+def _vcpus(facts: CheckFacts, code: CodeName, which: QuotaOf, capacity: str) -> Iterator[Finding]:
     ours = [each for each in node_groups(facts) if _standard(each, capacity)]
     here = _cpus_here(facts, capacity == "SPOT")
     yield from _judged(facts, code, which, ours, _cpus_needed, here, Severity.LOW)
@@ -274,12 +257,12 @@ def _storage(facts: CheckFacts) -> Iterator[Finding]:
     """Nothing counts what is in use: the disks of the groups' nodes are a part of it."""
     disks = sum((each.size or 0) * (each.disk or 0) for each in node_groups(facts)) / _GIB_IN_TIB
     groups = list(node_groups(facts))
-    yield from _judged(facts, Code.of("quota-gp3-storage"), told.GP3, groups, _disk_needed, disks, Severity.INFO)
+    yield from _judged(facts, "quota-gp3-storage", told.GP3, groups, _disk_needed, disks, Severity.INFO)
 
 
 def _judged(
     facts: CheckFacts,
-    code: Code,
+    code: CodeName,
     which: QuotaOf,
     groups: list[NodeGroup],
     needed: Callable[[CheckFacts, NodeGroup], Amount],
@@ -311,10 +294,10 @@ def _judged(
         yield unknown(code, _of(which), f"how much of it is in use ({which.name})", why, unsure)
 
 
-def _too_low(facts: CheckFacts, code: Code, which: QuotaOf, quota: Quota, used: float, most: _Needed) -> Finding:
+def _too_low(facts: CheckFacts, code: CodeName, which: QuotaOf, quota: Quota, used: float, most: _Needed) -> Finding:
     least = " at least, by this cluster alone" if isinstance(quota.used, Unknown) else ""
     return Finding(
-        code,
+        Code.of(code),
         Severity.HIGH,
         Status.FAIL,
         _of(which),
@@ -344,7 +327,7 @@ def _plain(value: float) -> str:
 
 
 def _nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
-    code, which = Code.of("quota-nodes-per-group"), told.NODES_PER_GROUP
+    code, which = "quota-nodes-per-group", told.NODES_PER_GROUP
     yield from groups_unknown(facts, code, "how many nodes it has", Severity.LOW)
     for each in node_groups(facts):
         if each.size is None:
@@ -360,25 +343,23 @@ def _nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
         return
     for group, most in sized:
         if most > quota.value:
-            yield Finding(
-                code,
-                Severity.HIGH,
-                Status.FAIL,
+            yield Finding.of(
+                "quota-nodes-per-group",
                 subject(group.name),
-                f"it has {group.size} nodes, its update adds up to {most - (group.size or 0)}, and a node group may"
-                f" have {_plain(quota.value)}",
                 (which.code,),
-                (_raise(facts, which, most), *_minimal()),
+                remedy=(_raise(facts, which, most), *_minimal()),
+                size=group.size,
+                added=most - (group.size or 0),
+                most=_plain(quota.value),
             )
 
 
-_ON_DEMAND = partial(_vcpus, code=Code.of("quota-vcpus-on-demand"), which=told.ON_DEMAND, capacity="ON_DEMAND")
-_SPOT = partial(_vcpus, code=Code.of("quota-vcpus-spot"), which=told.SPOT, capacity="SPOT")
-_BEFORE, _KINDS, _NEEDS = Gate.BEFORE_NODES, (kinds.NODES,), (CheckNeed.NODE_GROUPS, CheckNeed.QUOTAS)
+_ON_DEMAND = partial(_vcpus, code="quota-vcpus-on-demand", which=told.ON_DEMAND, capacity="ON_DEMAND")
+_SPOT = partial(_vcpus, code="quota-vcpus-spot", which=told.SPOT, capacity="SPOT")
 
 QUOTA_CHECKS = (
-    UpgradeCheck((Code.of("quota-vcpus-on-demand"),), Area.CAPACITY, _BEFORE, _ON_DEMAND, _KINDS, _NEEDS),
-    UpgradeCheck((Code.of("quota-vcpus-spot"),), Area.CAPACITY, _BEFORE, _SPOT, _KINDS, _NEEDS),
-    UpgradeCheck((Code.of("quota-gp3-storage"),), Area.CAPACITY, _BEFORE, _storage, _KINDS, _NEEDS),
-    UpgradeCheck((Code.of("quota-nodes-per-group"),), Area.CAPACITY, _BEFORE, _nodes_per_group, _KINDS, _NEEDS),
+    UpgradeCheck.of("quota-vcpus-on-demand", _ON_DEMAND),
+    UpgradeCheck.of("quota-vcpus-spot", _SPOT),
+    UpgradeCheck.of("quota-gp3-storage", _storage),
+    UpgradeCheck.of("quota-nodes-per-group", _nodes_per_group),
 )

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import CustomApi, RemovedApi, by_hand, never_had, unread
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.checks import api_objects
 from kubectl_eksdoc.check.checks.api_objects import follows, not_served, of_api, rewritten, severity, sources
@@ -19,10 +18,9 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Document, HelmRelease, ManifestText, Unread
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import in_namespace, shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.missing_rights import allow
 
 Said = Callable[[list[Document]], tuple[str, ...]]
@@ -30,7 +28,7 @@ Said = Callable[[list[Document]], tuple[str, ...]]
 
 
 def deprecated(
-    facts: CheckFacts, code: Code, subject: Subject, manifest: ManifestText, said: Said
+    facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText, said: Said
 ) -> Iterator[Finding]:
     """Told ahead: the target serves it still."""
     found: dict[RemovedApi, list[Document]] = defaultdict(list)
@@ -46,10 +44,14 @@ def deprecated(
         )
         remedies = (Remedy(then, "", When.LATER),) if (then := follows(row, facts.way)) else ()
         evidence = (*said(documents), goes, str(row.source))
-        yield Finding(code, Severity.LOW, Status.PASS, subject, message, evidence, remedies, root_cause=of_api(row))
+        yield Finding(
+            Code.of(code), Severity.LOW, Status.PASS, subject, message, evidence, remedies, root_cause=of_api(row)
+        )
 
 
-def custom(facts: CheckFacts, code: Code, subject: Subject, manifest: ManifestText, said: Said) -> Iterator[Finding]:
+def custom(
+    facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText, said: Said
+) -> Iterator[Finding]:
     """What the cluster serves, its CustomResourceDefinitions tell."""
     found: dict[tuple[CustomApi, str], list[Document]] = defaultdict(list)
     for each in manifest.documents:
@@ -61,7 +63,12 @@ def custom(facts: CheckFacts, code: Code, subject: Subject, manifest: ManifestTe
 
 
 def _custom(
-    facts: CheckFacts, code: Code, subject: Subject, of: tuple[CustomApi, str], count: int, evidence: tuple[str, ...]
+    facts: CheckFacts,
+    code: CodeName,
+    subject: Subject,
+    of: tuple[CustomApi, str],
+    count: int,
+    evidence: tuple[str, ...],
 ) -> Finding:
     row, kind = of
     served, what, newer = _served(facts, row, kind), f"{count} of kind {kind} in {row.api_version}", _newer(row)
@@ -72,12 +79,12 @@ def _custom(
         right = (allow(served.missing),) if served.missing else ()
         missing = served.missing or "which versions the cluster serves"
         bad, status = Severity.MEDIUM, Status.UNKNOWN
-        return Finding(code, bad, status, subject, message, evidence, (*right, *remedies), missing, api)
+        return Finding(Code.of(code), bad, status, subject, message, evidence, (*right, *remedies), missing, api)
     if served:
         message = f"{what}, which the cluster serves: {newer}"
-        return Finding(code, Severity.LOW, Status.PASS, subject, message, evidence, remedies, root_cause=api)
+        return Finding(Code.of(code), Severity.LOW, Status.PASS, subject, message, evidence, remedies, root_cause=api)
     message = f"{what}, which the cluster does not serve: {newer}"
-    return Finding(code, Severity.MEDIUM, Status.FAIL, subject, message, evidence, remedies, root_cause=api)
+    return Finding(Code.of(code), Severity.MEDIUM, Status.FAIL, subject, message, evidence, remedies, root_cause=api)
 
 
 def _newer(row: CustomApi) -> str:
@@ -110,16 +117,14 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
     """What goes on the way, and what could not be read."""
     releases = facts.api.releases
     if isinstance(releases, Unknown):
-        yield unknown(
-            Code.of("api-in-helm"), cluster_of(facts), "which API versions the releases of Helm use", releases
-        )
+        yield unknown("api-in-helm", cluster_of(facts), "which API versions the releases of Helm use", releases)
         return
     for each in releases:
         if isinstance(each.manifest, Unknown):
-            yield unknown(Code.of("api-in-helm"), _release(each), "which API versions its manifest uses", each.manifest)
+            yield unknown("api-in-helm", _release(each), "which API versions its manifest uses", each.manifest)
             continue
         for manifest, holds, fails in _parts(each):
-            yield from _unread(Code.of("api-in-helm"), _release(each), manifest)
+            yield from _unread("api-in-helm", _release(each), manifest)
             for row, documents in _uses(manifest, _going(facts)).items():
                 message = f"{holds} {_objects(row, documents)}, {not_served(row)}: then {fails}"
                 yield _in_helm(facts, each, row, documents, severity(row, Severity.HIGH), message)
@@ -147,14 +152,14 @@ def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
                 message = f"{holds} {_objects(row, documents)}, {since}: today {fails}"
                 yield _in_helm(facts, each, row, documents, Severity.MEDIUM, message)
         if isinstance(each.manifest, ManifestText):
-            yield from _beside(facts, Code.of("api-in-helm"), _release(each), each.manifest)
+            yield from _beside(facts, "api-in-helm", _release(each), each.manifest)
 
 
 def judge_files(facts: CheckFacts) -> Iterator[Finding]:
     """What goes on the way, and what could not be read."""
     for each in facts.api.manifests:
         mistyped = tuple(_mistyped(facts, each))
-        yield from _unread(Code.of("api-in-manifest"), _file(each), replace(each, unread=(*each.unread, *mistyped)))
+        yield from _unread("api-in-manifest", _file(each), replace(each, unread=(*each.unread, *mistyped)))
         for row, documents in _uses(each, _going(facts)).items():
             message = f"{_objects(row, documents)}, {not_served(row)}"
             yield _in_file(facts, each, row, documents, severity(row, Severity.HIGH), message)
@@ -176,10 +181,10 @@ def judge_files_today(facts: CheckFacts) -> Iterator[Finding]:
             # The upgrade of a cluster changes nothing about it; of manifests alone it is all that is asked.
             bad = Severity.HIGH if facts.cluster.source is Source.FILE else Severity.MEDIUM
             yield _in_file(facts, each, row, documents, bad, message)
-        yield from _beside(facts, Code.of("api-in-manifest"), _file(each), each)
+        yield from _beside(facts, "api-in-manifest", _file(each), each)
 
 
-def _beside(facts: CheckFacts, code: Code, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
+def _beside(facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
     def said(documents: list[Document]) -> tuple[str, ...]:
         return _shown(documents, lambda each: f"{_at(manifest, each.line)} {_named(each)}".strip())
 
@@ -267,7 +272,7 @@ def _named(document: Document) -> str:
     return f"{of.kind} {of.namespace}/{of.name}" if of.namespace else f"{of.kind} {of.name}"
 
 
-def _unread(code: Code, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
+def _unread(code: CodeName, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
     """Templates apart: they are no mistake, and another command makes what can be judged of them."""
     broken = [each for each in manifest.unread if not each.template]
     templates = [each for each in manifest.unread if each.template]
@@ -279,7 +284,9 @@ def _unread(code: Code, subject: Subject, manifest: ManifestText) -> Iterator[Fi
         message = f"which API versions it uses is not all known: {f'at line {line}, ' if line else ''}{why}{more}"
         evidence = _shown([each for each in parts if each.line], lambda each: f"{_at(manifest, each.line)} {each.why}")
         remedy = (Remedy(text),)
-        yield Finding(code, Severity.MEDIUM, Status.UNKNOWN, subject, message, evidence, remedy, "all of the manifest")
+        yield Finding(
+            Code.of(code), Severity.MEDIUM, Status.UNKNOWN, subject, message, evidence, remedy, "all of the manifest"
+        )
 
 
 _MEND = "Fix it, or leave it out."
@@ -302,39 +309,36 @@ def _file(each: ManifestText) -> Subject:
 # APIs that Kubernetes stops serving on the way: who asks for them, and what is written in them.
 
 
-def _to_the_end(code: Code, judge: Judge) -> Judge:
+def _to_the_end(code: CodeName, judge: Judge) -> Judge:
     """With it said where the table of removed APIs ends before the way does."""
 
     def judged(facts: CheckFacts) -> Iterator[Finding]:
         yield from judge(facts)
         beyond = unread(facts.way.target) if facts.way.steps else None
-        if beyond is not None and (code is not Code.of("api-in-manifest") or facts.api.manifests):
+        if beyond is not None and (code != "api-in-manifest" or facts.api.manifests):
             target = in_words(facts.way.target)
-            alone = facts.cluster.source is Source.FILE
-            of = Subject("Kubernetes", target) if alone else cluster_of(facts)
+            of = Subject("Kubernetes", target) if facts.cluster.source is Source.FILE else cluster_of(facts)
             yield unknown(code, of, f"which APIs {target} does not serve", beyond)
 
     return judged
 
 
-def _on_the_way(code: Code, judge: Judge, need: CheckNeed) -> UpgradeCheck:
-    return UpgradeCheck((code,), Area.APIS, Gate.BEFORE_CONTROL_PLANE, _to_the_end(code, judge), needs=(need,))
+def _on_the_way(code: CodeName, judge: Judge) -> UpgradeCheck:
+    return UpgradeCheck.of(code, _to_the_end(code, judge))
 
 
-def _today(code: Code, judge: Judge, need: CheckNeed) -> UpgradeCheck:
+def _today(code: CodeName, judge: Judge) -> UpgradeCheck:
     """Of custom resources their definitions tell what is served."""
-    return UpgradeCheck((code,), Area.APIS, None, judge, (kinds.DEFINITIONS,), (need,))
+    return replace(UpgradeCheck.of(code, judge, kinds.DEFINITIONS), gate=None)
 
 
 CHECKS = (
-    _on_the_way(Code.of("api-requested"), api_objects.judge_requests, CheckNeed.API_REQUESTS),
-    _on_the_way(Code.of("api-written"), api_objects.judge, CheckNeed.API_WRITTEN),
-    _on_the_way(Code.of("api-in-helm"), judge_releases, CheckNeed.HELM),
-    _on_the_way(Code.of("api-in-manifest"), judge_files, CheckNeed.MANIFESTS),
+    _on_the_way("api-requested", api_objects.judge_requests),
+    _on_the_way("api-written", api_objects.judge),
+    _on_the_way("api-in-helm", judge_releases),
+    _on_the_way("api-in-manifest", judge_files),
     # What is refused today is so with or without an upgrade.
-    UpgradeCheck(
-        (Code.of("api-refused-today"),), Area.APIS, None, api_objects.judge_refused, needs=(CheckNeed.API_GONE,)
-    ),
-    _today(Code.of("api-in-helm"), judge_releases_today, CheckNeed.HELM),
-    _today(Code.of("api-in-manifest"), judge_files_today, CheckNeed.MANIFESTS),
+    UpgradeCheck.of("api-refused-today", api_objects.judge_refused),
+    _today("api-in-helm", judge_releases_today),
+    _today("api-in-manifest", judge_files_today),
 )

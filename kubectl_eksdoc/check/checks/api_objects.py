@@ -136,7 +136,7 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _unknown(facts: CheckFacts, resource: Resource, what: str, why: Unknown) -> Finding:
-    found = unknown(Code.of("api-written"), Subject("Resource", resource.full_name), what, why)
+    found = unknown("api-written", Subject("Resource", resource.full_name), what, why)
     if facts.cluster.source is not Source.SNAPSHOT or why.missing:  # what was forbidden is no matter of a dump
         return found
     dump = shell("kubectl", "get", resource.full_name, "-A", "-o", "json", "--show-managed-fields")
@@ -266,9 +266,7 @@ def _not_listed(facts: CheckFacts, missing: list[tuple[Resource, Unknown]]) -> F
     names = ", ".join(resource.full_name for resource, _ in missing)
     rights = ", ".join(dict.fromkeys(why.missing for _, why in missing if why.missing))
     what = f"in which version the objects of {len(missing)} resources were applied last"
-    found = unknown(
-        Code.of("api-refused-today"), cluster_of(facts), what, Unknown(missing[0][1].why, rights), Severity.LOW
-    )
+    found = unknown("api-refused-today", cluster_of(facts), what, Unknown(missing[0][1].why, rights), Severity.LOW)
     return replace(found, evidence=(names,), missing=rights or names)
 
 
@@ -295,25 +293,19 @@ def judge_requests(facts: CheckFacts) -> Iterator[Finding]:
     goes = any(not row.alpha for row in gone_on_the_way(way.now, way.target))
     if isinstance(lines, Unknown):
         if goes:
-            unsaid = unknown(Code.of("api-requested"), cluster_of(facts), _WHAT, lines)
+            unsaid = unknown("api-requested", cluster_of(facts), _WHAT, lines)
             yield replace(unsaid, remedy=(*unsaid.remedy, *_insights_of(facts, in_words(way.target))))
         return
     told = deprecated_requests("\n".join(lines))
     if told.unread and way.steps:
         why = Unknown(f"a line of the metric cannot be read: {told.unread[0][:_SHOWN]}")
-        yield unknown(Code.of("api-requested"), cluster_of(facts), _WHAT, why)
+        yield unknown("api-requested", cluster_of(facts), _WHAT, why)
     found = [(each, removed) for each in told.requests if (removed := _removed(each)) is not None and _on(way, removed)]
     for request, removed in found:
         yield _asked(facts, request, removed)
     if goes and not found and not told.unread:
-        message = f"the API server that answered has had no request for an API that goes up to {in_words(way.target)}"
-        yield Finding(
-            Code.of("api-requested"),
-            Severity.INFO,
-            Status.PASS,
-            cluster_of(facts),
-            message,
-            (CAVEAT, str(CAVEAT_SOURCE)),
+        yield Finding.of(
+            "api-requested/none", cluster_of(facts), (CAVEAT, str(CAVEAT_SOURCE)), target=in_words(way.target)
         )
 
 
@@ -341,7 +333,7 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
     evidence = (says, "it has no client names, and counts only since this API server started")
     name = ".".join(filter(None, (f"{request.resource}{sub}", request.version, request.group)))
     return Finding.of(
-        "api-requested",
+        "api-requested/asked",
         Subject("API", name),
         (*evidence, *(sources(row) if row is not None else ())),
         severity=Severity.HIGH if row is None else severity(row, Severity.HIGH),

@@ -17,7 +17,6 @@ from kubectl_eksdoc.amazon.upgrades.calendar import (
     support,
 )
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.group_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
 from kubectl_eksdoc.check.checks.noted import named
@@ -28,7 +27,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import clusters as told
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -40,38 +39,32 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
     eks = facts.eks
     if isinstance(eks, Unknown):
         what = "whether the cluster is well"
-        yield unknown(Code.of("cluster-health"), cluster_of(facts), what, eks, Severity.HIGH)
+        yield unknown("cluster-health", cluster_of(facts), what, eks, Severity.HIGH)
         return
     if not eks.issues and eks.status == _ACTIVE:
         return
     if not eks.status and not eks.issues:
         why = Unknown("EKS does not tell its status")
-        yield unknown(Code.of("cluster-health"), cluster_of(facts), "whether the cluster is well", why, Severity.HIGH)
+        yield unknown("cluster-health", cluster_of(facts), "whether the cluster is well", why, Severity.HIGH)
         return
-    yield Finding(
-        Code.of("cluster-health"),
-        Severity.MEDIUM if eks.status == _UPDATING and not eks.issues else Severity.HIGH,
-        Status.FAIL,
+    yield Finding.of(
+        "cluster-health",
         cluster_of(facts),
-        unwell(eks.status, (_ACTIVE,), eks.issues),
         tuple(map(issue, eks.issues)),
-        (
-            Remedy(
-                "Fix what it names, and wait until it is ACTIVE.",
-                aws(facts, "eks", "describe-cluster", "--name", eks.name, "--query", "cluster.[status,health]"),
-            ),
-        ),
+        severity=Severity.MEDIUM if eks.status == _UPDATING and not eks.issues else Severity.HIGH,
+        unwell=unwell(eks.status, (_ACTIVE,), eks.issues),
+        command=aws(facts, "eks", "describe-cluster", "--name", eks.name, "--query", "cluster.[status,health]"),
     )
 
 
 def _updates(facts: CheckFacts) -> Iterator[Finding]:
     history = facts.aws.cluster_updates
     if isinstance(history, Unknown):
-        yield unknown(Code.of("cluster-update"), cluster_of(facts), "whether an update is under way", history)
+        yield unknown("cluster-update", cluster_of(facts), "whether an update is under way", history)
         return
     found = standing(history)
     if found.unknown is not None:
-        yield unknown(Code.of("cluster-update"), cluster_of(facts), "how one of the latest updates went", found.unknown)
+        yield unknown("cluster-update", cluster_of(facts), "how one of the latest updates went", found.unknown)
     for each in found.under_way:
         yield _under_way(facts, each)
     if found.failed is not None:
@@ -106,14 +99,14 @@ def _rollback(facts: CheckFacts) -> Iterator[Finding]:
     upgrade = _last_upgrade(facts, history)
     if isinstance(upgrade, Unknown):
         what = "whether the last upgrade can be taken back"
-        yield unknown(Code.of("rollback-window"), cluster_of(facts), what, upgrade, Severity.LOW)
+        yield unknown("rollback-window", cluster_of(facts), what, upgrade, Severity.LOW)
         return
     if upgrade is None or upgrade.begun is None:
         return
     left = path.rollback_left(facts.cluster.observed_at, upgrade.begun)
     if isinstance(left, Unknown):
         what = "how long the last upgrade can be taken back"
-        yield unknown(Code.of("rollback-window"), cluster_of(facts), what, left, Severity.LOW)
+        yield unknown("rollback-window", cluster_of(facts), what, left, Severity.LOW)
     elif left:
         newer = _newer(facts)
         against = tuple(_in_the_way_back(facts, newer))
@@ -153,7 +146,7 @@ def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Find
     )
     onward = [f"the upgrade to {in_words(each)} ends it: it goes back by one minor" for each in facts.way.steps[:1]]
     return Finding.of(
-        "rollback-window",
+        "rollback-window/open",
         cluster_of(facts),
         (
             *(f"in its way now: {each}" for each in against),
@@ -192,28 +185,14 @@ def _rollback_insights(facts: CheckFacts) -> Iterator[str]:
 def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]) -> Iterator[Finding]:
     """`newer` than the version to go back to; Fargate is not supported at all. Where there is none of either, it is an
     advice: nothing is wrong with a cluster that was upgraded yesterday."""
-    yield from unread(
-        facts, Code.of("rollback-window"), "which nodes block a rollback of the control plane", kinds.NODES
-    )
+    yield from unread(facts, "rollback-window", "which nodes block a rollback of the control plane", kinds.NODES)
     back = in_words(_before(facts))
     if not _something_follows(facts):
         if newer:
-            message = f"nodes were upgraded: downgrade them before a rollback to {back}"
-            yield Finding(Code.of("rollback-window"), Severity.INFO, Status.PASS, cluster_of(facts), message, against)
+            yield Finding.of("rollback-window/newer-nodes", cluster_of(facts), against, back=back)
         return
-    yield Finding(
-        Code.of("rollback-window"),
-        Severity.LOW,
-        Status.FAIL if against else Status.PASS,
-        cluster_of(facts),
-        f"upgrading nodes or add-ons beyond {back} makes a rollback impossible until they are downgraded",
-        against,
-        (
-            Remedy(
-                "Let the control plane run for some days before its nodes and add-ons follow, as long as you may want "
-                "to go back; whether nodes can go back is doubtful.",
-            ),
-        ),
+    yield Finding.of(
+        "rollback-window/blocked" if against else "rollback-window/advice", cluster_of(facts), against, back=back
     )
 
 
@@ -239,22 +218,9 @@ def _something_follows(facts: CheckFacts) -> bool:
 
 
 CHECKS = (
-    UpgradeCheck((Code.of("cluster-health"),), Area.CONTROL_PLANE, Gate.BEFORE_CONTROL_PLANE, _health),
-    UpgradeCheck(
-        (Code.of("cluster-update"),),
-        Area.CONTROL_PLANE,
-        Gate.BEFORE_CONTROL_PLANE,
-        _updates,
-        needs=(CheckNeed.CLUSTER_UPDATES,),
-    ),
-    UpgradeCheck(
-        (Code.of("rollback-window"),),
-        Area.CONTROL_PLANE,
-        None,
-        _rollback,
-        (kinds.NODES,),
-        (CheckNeed.CLUSTER_UPDATES, CheckNeed.INSIGHTS),
-    ),
+    UpgradeCheck.of("cluster-health", _health),
+    UpgradeCheck.of("cluster-update", _updates),
+    UpgradeCheck.of("rollback-window", _rollback),
 )
 
 
@@ -266,9 +232,6 @@ SOON_DAYS = 90
 CLOSE_DAYS = 30
 
 
-_ONWARD = (Remedy("Upgrade to a version with standard support; each version is a step of its own.", when=When.LATER),)
-
-
 def _support(facts: CheckFacts) -> Support | Unknown:
     return support(facts.way.now, facts.cluster.observed_at, facts.aws.versions)
 
@@ -276,29 +239,26 @@ def _support(facts: CheckFacts) -> Support | Unknown:
 def _ends(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        yield unknown(Code.of("support-ends"), cluster_of(facts), f"how long {_now(facts)} is supported", found)
+        yield unknown("support-ends", cluster_of(facts), f"how long {_now(facts)} is supported", found)
         return
     days = found.standard_days
     if found.phase is not SupportPhase.STANDARD or days is None or days > SOON_DAYS:
         return
     ending = next_ending(found, _policy(facts))
-    severity = Severity.HIGH if days <= CLOSE_DAYS else Severity.MEDIUM
-    told = f"standard support of {_now(facts)} ends on {_on(found.standard_ends)}, in {number(days, 'day')}"
     if isinstance(ending, Unknown):
-        yield Finding(
-            Code.of("support-ends"),
-            severity,
-            Status.FAIL,
-            cluster_of(facts),
-            told,
-            (*_whence(found), ending.why),
-            _ONWARD,
-        )
-        return
-    billed = f", about ${EXTRA_A_MONTH:.0f} a month more" if ending.what is SupportEnd.EXTENDED_BILLING else ""
-    message = f"{told}; then {ending.what.value}{billed}"
-    yield Finding(
-        Code.of("support-ends"), severity, Status.FAIL, cluster_of(facts), message, _evidence(found, ending), _ONWARD
+        then, evidence = "", (*_whence(found), ending.why)
+    else:
+        billed = f", about ${EXTRA_A_MONTH:.0f} a month more" if ending.what is SupportEnd.EXTENDED_BILLING else ""
+        then, evidence = f"; then {ending.what.value}{billed}", _evidence(found, ending)
+    yield Finding.of(
+        "support-ends",
+        cluster_of(facts),
+        evidence,
+        severity=Severity.HIGH if days <= CLOSE_DAYS else Severity.MEDIUM,
+        now=_now(facts),
+        ends=_on(found.standard_ends),
+        days=days,
+        then=then,
     )
 
 
@@ -306,7 +266,7 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
         what = f"whether {_now(facts)} is in extended support"
-        yield unknown(Code.of("support-extended"), cluster_of(facts), what, found)
+        yield unknown("support-extended", cluster_of(facts), what, found)
         return
     if found.phase is not SupportPhase.EXTENDED:
         return
@@ -317,7 +277,6 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
         "support-extended",
         cluster_of(facts),
         (*_whence(found), "billed by versionStatus, whatever the cluster's upgrade policy says"),
-        remedy=_ONWARD,
         now=_now(facts),
         cost=cost,
         left=left,
@@ -327,13 +286,13 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
 def _over(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        yield unknown(Code.of("support-over"), cluster_of(facts), "what EKS does when support ends", found)
+        yield unknown("support-over", cluster_of(facts), "what EKS does when support ends", found)
         return
     ending = next_ending(found, _policy(facts))
     if isinstance(ending, Unknown):
         ending = facts.eks if isinstance(facts.eks, Unknown) else ending
         if found.phase is SupportPhase.EXTENDED:
-            yield unknown(Code.of("support-over"), cluster_of(facts), "what EKS does when support ends", ending)
+            yield unknown("support-over", cluster_of(facts), "what EKS does when support ends", ending)
         return
     if ending.what is not SupportEnd.AUTO_UPGRADE:
         return
@@ -359,7 +318,7 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
         return
     subject = cluster_of(facts)
     if isinstance(offered, Unknown):
-        yield unknown(Code.of("target-version"), subject, f"whether EKS offers {in_words(target)}", offered)
+        yield unknown("target-version", subject, f"whether EKS offers {in_words(target)}", offered)
     elif not facts.offers(target):
         newest = max((each.version for each in offered), key=_sorted, default="")
         yield Finding.of(
@@ -370,7 +329,7 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
             command=aws(facts, "eks", "describe-cluster-versions"),
         )
     for beyond in filter(None, (removed_apis.unread(target), amis.unread(target))):
-        yield unknown(Code.of("target-version"), subject, f"what else {in_words(target)} changes", beyond)
+        yield unknown("target-version", subject, f"what else {in_words(target)} changes", beyond)
 
 
 def _sorted(text: str) -> Version:
@@ -417,8 +376,8 @@ def _if_so(judge: Judge) -> Judge:
 _WANTED = (CheckNeed.VERSIONS,)
 
 SUPPORT_CHECKS = (
-    UpgradeCheck((Code.of("support-ends"),), Area.SUPPORT, None, _if_so(_ends), needs=_WANTED),
-    UpgradeCheck((Code.of("support-extended"),), Area.SUPPORT, None, _if_so(_extended), needs=_WANTED),
-    UpgradeCheck((Code.of("support-over"),), Area.SUPPORT, None, _if_so(_over), needs=_WANTED),
-    UpgradeCheck((Code.of("target-version"),), Area.SUPPORT, Gate.BEFORE_CONTROL_PLANE, _target, needs=_WANTED),
+    UpgradeCheck.of("support-ends", _if_so(_ends)),
+    UpgradeCheck.of("support-extended", _if_so(_extended)),
+    UpgradeCheck.of("support-over", _if_so(_over)),
+    UpgradeCheck.of("target-version", _target),
 )

@@ -9,7 +9,6 @@ from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.amazon.upgrades import amis
 from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, GroupUpdateKind
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.noted import groups, named
 from kubectl_eksdoc.check.checks.running import groups_unknown, node_groups, nodes_of, subject
@@ -23,9 +22,8 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.aws.clusters import TemplateVersions
 from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.pods import Pod
@@ -69,17 +67,15 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
     told = facts.aws.group_updates
     if isinstance(told, Unknown):
         what = "how the latest updates of the node groups went"
-        yield unknown(Code.of("nodegroup-update"), cluster_of(facts), what, told)
+        yield unknown("nodegroup-update", cluster_of(facts), what, told)
         return
     for name, history in sorted(told.items()):
         if isinstance(history, Unknown):
-            yield unknown(Code.of("nodegroup-update"), subject(name), "how its latest updates went", history)
+            yield unknown("nodegroup-update", subject(name), "how its latest updates went", history)
             continue
         found = standing(history)
         if found.unknown is not None:
-            yield unknown(
-                Code.of("nodegroup-update"), subject(name), "how one of its latest updates went", found.unknown
-            )
+            yield unknown("nodegroup-update", subject(name), "how one of its latest updates went", found.unknown)
         for each in found.under_way:
             yield _under_way(facts, name, each)
         if found.failed is not None:
@@ -101,7 +97,7 @@ def _failed(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Iterator[Find
     evictions = [error for error in each.errors if error.code == EVICTION_FAILURE]
     seen: tuple[str, ...] = ()
     if evictions:
-        yield from unread(facts, Code.of("nodegroup-update"), "which pods hold its update up", *_KINDS)
+        yield from unread(facts, "nodegroup-update", "which pods hold its update up", *_KINDS)
         seen = tuple(
             _in_the_way(facts, name, [one for error in evictions for one in (*error.resources, error.message)])
         )
@@ -170,11 +166,7 @@ def _nodes(facts: CheckFacts, name: str, said: list[str]) -> list[Node]:
     return [node for node in ours if node.name in words] or ours
 
 
-CHECKS = (
-    UpgradeCheck(
-        (Code.of("nodegroup-update"),), Area.NODES, Gate.BEFORE_NODES, _updates, _KINDS, (CheckNeed.GROUP_UPDATES,)
-    ),
-)
+CHECKS = (UpgradeCheck.of("nodegroup-update", _updates),)
 
 
 # What nodes are made from: Amazon Linux 2, which has ended, what comes after it, and who needs an AMI of others.
@@ -224,27 +216,26 @@ def _family(node: Node, group: NodeGroup | None) -> AmiFamily:
     return found
 
 
-def _unread(facts: CheckFacts, code: Code, what: str) -> Iterator[Finding]:
+def _unread(facts: CheckFacts, code: CodeName, what: str) -> Iterator[Finding]:
     """What nodes tell is enough but for groups that have none."""
     yield from unread(facts, code, what, kinds.NODES, severity=Severity.HIGH)
     yield from groups_unknown(facts, code, "what it would run if it had nodes", Severity.LOW)
 
 
 def _al2(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unread(facts, Code.of("ami-al2"), "whether an AMI is Amazon Linux 2")
+    yield from _unread(facts, "ami-al2", "whether an AMI is Amazon Linux 2")
     fit = amis.offered(AmiFamily.AL2, facts.way.target)
     for each in made(facts):
         if each.family is AmiFamily.AL2:
             none = fit.fit is Fit.TOO_OLD
-            yield Finding(
-                Code.of("ami-al2"),
-                Severity.HIGH if none else Severity.MEDIUM,
-                Status.FAIL,
+            yield Finding.of(
+                "ami-al2",
                 each.subject,
-                f"{_count(each)} Amazon Linux 2, "
-                + (f"which has no AMI for {in_words(facts.way.target)}" if none else fit.why),
                 (*_who(each), sourced(fit.why, fit.source or amis.AL2.source), amis_end()),
-                (_way(facts, each),),
+                severity=Severity.HIGH if none else Severity.MEDIUM,
+                remedy=(_way(facts, each),),
+                count=_count(each),
+                why=f"which has no AMI for {in_words(facts.way.target)}" if none else fit.why,
             )
 
 
@@ -284,7 +275,7 @@ def own_image(facts: CheckFacts, group: NodeGroup) -> bool | None:
 
 
 def _moves(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unread(facts, Code.of("ami-al2023-moves"), "who has to move to Amazon Linux 2023")
+    yield from _unread(facts, "ami-al2023-moves", "who has to move to Amazon Linux 2023")
     old = [each for each in made(facts) if each.family is AmiFamily.AL2]
     if not old:
         return
@@ -305,7 +296,7 @@ def _moves(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unread(facts, Code.of("ami-unknown"), "what an AMI is")
+    yield from _unread(facts, "ami-unknown", "what an AMI is")
     for each in made(facts):
         fit = amis.offered(each.family, facts.way.target)
         if fit.fit is Fit.UNKNOWN:
@@ -325,7 +316,7 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
 def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
     if facts.way.target < amis.CGROUP_V1_REFUSED:
         return
-    yield from _unread(facts, Code.of("cgroup-v1"), "which cgroup version nodes have")
+    yield from _unread(facts, "cgroup-v1", "which cgroup version nodes have")
     for each in made(facts):
         fit = amis.cgroup_fits(each.family, facts.way.target)
         if fit.fit is Fit.FITS:
@@ -346,13 +337,9 @@ def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
             )
 
 
-_BEFORE = Gate.BEFORE_NODES
-_BY_TYPE = (CheckNeed.NODE_GROUPS,)
-_BY_TEMPLATE = (CheckNeed.NODE_GROUPS, CheckNeed.TEMPLATES)
-
 NODE_IMAGE_CHECKS = (
-    UpgradeCheck((Code.of("ami-al2"),), Area.NODES, _BEFORE, _al2, _NODES, _BY_TEMPLATE),
-    UpgradeCheck((Code.of("ami-al2023-moves"),), Area.NODES, _BEFORE, _moves, _NODES, _BY_TYPE),
-    UpgradeCheck((Code.of("ami-unknown"),), Area.NODES, _BEFORE, _unknown_images, _NODES, _BY_TYPE),
-    UpgradeCheck((Code.of("cgroup-v1"),), Area.RUNTIME, _BEFORE, _cgroups, _NODES, _BY_TEMPLATE),
+    UpgradeCheck.of("ami-al2", _al2),
+    UpgradeCheck.of("ami-al2023-moves", _moves),
+    UpgradeCheck.of("ami-unknown", _unknown_images),
+    UpgradeCheck.of("cgroup-v1", _cgroups),
 )

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import ago, aws, day, listed, name_of, number, sourced
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws import clusters
 from kubectl_eksdoc.model.aws.clusters import Client, Deprecation, Insight, InsightDetail
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Source as ReadFrom
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
 
@@ -41,12 +39,12 @@ def _seen(found: Told) -> tuple[Insight, ...]:
     return () if isinstance(found, Unknown) else found
 
 
-def _unknowns(facts: CheckFacts, found: Told, code: Code, severity: Severity) -> Iterator[Finding]:
+def _unknowns(facts: CheckFacts, found: Told, code: CodeName, severity: Severity) -> Iterator[Finding]:
     if isinstance(found, Unknown):
         yield unknown(code, cluster_of(facts), "what EKS sees in the way", found, severity)
 
 
-def _readiness(facts: CheckFacts, code: Code, status: str, severity: Severity) -> Iterator[Finding]:
+def _readiness(facts: CheckFacts, code: CodeName, status: str, severity: Severity) -> Iterator[Finding]:
     """Those of the versions on the way; where the control plane is at the target nothing is in its way."""
     if not facts.way.steps:
         return
@@ -56,10 +54,10 @@ def _readiness(facts: CheckFacts, code: Code, status: str, severity: Severity) -
     for each in about:
         if each.status == status:
             yield _finding(facts, code, each, severity)
-        elif code is Code.of("insight-error") and each.status not in (clusters.PASSING, clusters.WARNING):
+        elif code == "insight-error" and each.status not in (clusters.PASSING, clusters.WARNING):
             why = Unknown(each.reason or f"EKS says {each.status or 'nothing'} of it")
             yield unknown(code, _subject(each), "what EKS sees", why)
-    if code is Code.of("insight-error") and not isinstance(facts.aws.insights, Unknown):
+    if code == "insight-error" and not isinstance(facts.aws.insights, Unknown):
         for step in steps:
             if not any(each.version == step for each in about):
                 first = step == steps[0]
@@ -69,23 +67,23 @@ def _readiness(facts: CheckFacts, code: Code, status: str, severity: Severity) -
 
 
 def _misconfigured(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unknowns(facts, facts.aws.other_insights, Code.of("insight-misconfiguration"), Severity.LOW)
+    yield from _unknowns(facts, facts.aws.other_insights, "insight-misconfiguration", Severity.LOW)
     for each in _seen(facts.aws.other_insights):
         if each.category == clusters.MISCONFIGURATION and each.status in (clusters.ERROR, clusters.WARNING):
             severity = Severity.MEDIUM if each.status == clusters.ERROR else Severity.LOW
-            yield _finding(facts, Code.of("insight-misconfiguration"), each, severity)
+            yield _finding(facts, "insight-misconfiguration", each, severity)
 
 
 def _subject(each: Insight) -> Subject:
     return Subject("Insight", f"{each.name}{f' ({each.version})' if each.version else ''}")
 
 
-def _finding(facts: CheckFacts, code: Code, each: Insight, severity: Severity) -> Finding:
+def _finding(facts: CheckFacts, code: CodeName, each: Insight, severity: Severity) -> Finding:
     detail = each.detail if isinstance(each.detail, InsightDetail) else InsightDetail()
     blind = (f"what exactly is not known: {each.detail.why}",) if isinstance(each.detail, Unknown) else ()
-    force = (sourced(FORCE, _FORCE),) if code is Code.of("insight-error") else ()
+    force = (sourced(FORCE, _FORCE),) if code == "insight-error" else ()
     return Finding(
-        code,
+        Code.of(code),
         severity,
         Status.FAIL,
         _subject(each),
@@ -171,14 +169,14 @@ def _remedies(detail: InsightDetail) -> Iterator[Remedy]:
 def _stale(facts: CheckFacts) -> Iterator[Finding]:
     if not facts.way.steps:
         return
-    yield from _unknowns(facts, facts.aws.insights, Code.of("insight-stale"), Severity.LOW)
+    yield from _unknowns(facts, facts.aws.insights, "insight-stale", Severity.LOW)
     now = facts.cluster.observed_at
     seen = _seen(facts.aws.insights)
     old = [each.refreshed for each in seen if each.refreshed is not None and now - each.refreshed > FRESH_FOR]
     undated = [each for each in seen if each.refreshed is None]
     if undated:
         why = Unknown(f"EKS does not report when it checked {undated[0].name}")
-        yield unknown(Code.of("insight-stale"), cluster_of(facts), "how old the insights are", why, Severity.LOW)
+        yield unknown("insight-stale", cluster_of(facts), "how old the insights are", why, Severity.LOW)
     if old:
         yield Finding.of(
             "insight-stale",
@@ -203,18 +201,14 @@ def _anew(facts: CheckFacts) -> Iterator[Remedy]:
         yield Remedy("Refresh the insights first, and check again.", "kubectl eksdoc check --refresh-insights")
 
 
-def _judge(code: Code, status: str, severity: Severity) -> Callable[[CheckFacts], Iterator[Finding]]:
-    return partial(_readiness, code=code, status=status, severity=severity)
-
-
-_NEEDS = (CheckNeed.INSIGHTS,)
-_BEFORE = Gate.BEFORE_CONTROL_PLANE
-_ERRORS = _judge(Code.of("insight-error"), clusters.ERROR, Severity.HIGH)
-_WARNINGS = _judge(Code.of("insight-warning"), clusters.WARNING, Severity.MEDIUM)
-
 CHECKS = (
-    UpgradeCheck((Code.of("insight-error"),), Area.CONTROL_PLANE, _BEFORE, _ERRORS, needs=_NEEDS),
-    UpgradeCheck((Code.of("insight-warning"),), Area.CONTROL_PLANE, _BEFORE, _WARNINGS, needs=_NEEDS),
-    UpgradeCheck((Code.of("insight-stale"),), Area.CONTROL_PLANE, _BEFORE, _stale, needs=_NEEDS),
-    UpgradeCheck((Code.of("insight-misconfiguration"),), Area.CONTROL_PLANE, None, _misconfigured, needs=_NEEDS),
+    UpgradeCheck.of(
+        "insight-error", partial(_readiness, code="insight-error", status=clusters.ERROR, severity=Severity.HIGH)
+    ),
+    UpgradeCheck.of(
+        "insight-warning",
+        partial(_readiness, code="insight-warning", status=clusters.WARNING, severity=Severity.MEDIUM),
+    ),
+    UpgradeCheck.of("insight-stale", _stale),
+    UpgradeCheck.of("insight-misconfiguration", _misconfigured),
 )

@@ -18,7 +18,6 @@ from kubectl_eksdoc.amazon.upgrades.amis import (
 )
 from kubectl_eksdoc.amazon.upgrades.software import repository
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
@@ -29,7 +28,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.quantities import Version
@@ -62,7 +61,7 @@ class _There:
 
 def _notes(facts: CheckFacts, when: UpgradeHalf) -> Iterator[Finding]:
     what = f"whom release notes concern when {when.value}"
-    yield from unread(facts, Code.of("release-note"), what, kinds.NODES, kinds.PODS)
+    yield from unread(facts, "release-note", what, kinds.NODES, kinds.PODS)
     there = _there(facts)
     for note in _on_the_way(facts, when):
         if note.id not in JUDGED_ELSEWHERE and (found := _concerned(note, there)) is not None:
@@ -83,26 +82,20 @@ def _concerned(note: KnownReleaseNote, there: _There) -> Finding | None:
     blind = len(judged) < len(note.concerns)
     if not seen and not blind:
         return None
-    subject = Subject("ReleaseNote", f"{in_words(note.version)} {note.id}")
-    severity, status = _EFFECTS[note.effect] if seen else (Severity.INFO, Status.UNKNOWN)
-    return Finding(
-        Code.of("release-note"),
-        severity,
-        status,
-        subject,
-        f"when {note.when.value}: {note.what}",
+    return Finding.of(
+        "release-note/unknown"
+        if not seen
+        else "release-note/breaks"
+        if note.effect is NoteEffect.BREAKS
+        else "release-note/unsure"
+        if note.effect is NoteEffect.UNSURE
+        else "release-note/later",
+        Subject("ReleaseNote", f"{in_words(note.version)} {note.id}"),
         (*seen[:3], *(_whom(each) for each in note.concerns if each not in judged), str(note.source)),
-        (Remedy(note.do),),
-        "" if status is not Status.UNKNOWN else "whether it concerns them" if seen else _UNTOLD,
+        when=note.when.value,
+        what=note.what,
+        do=note.do,
     )
-
-
-_UNTOLD = "what only its owners know, or what is not read here"
-_EFFECTS = {
-    NoteEffect.BREAKS: (Severity.MEDIUM, Status.FAIL),
-    NoteEffect.UNSURE: (Severity.MEDIUM, Status.UNKNOWN),
-    NoteEffect.LATER: (Severity.LOW, Status.PASS),
-}
 
 
 def _whom(concern: ReleaseNoteConcern) -> str:
@@ -220,13 +213,8 @@ _GATES = {
     UpgradeHalf.NEW_GROUPS: None,
 }
 CHECKS = tuple(
-    UpgradeCheck(
-        (Code.of("release-note"),),
-        Area.CONTROL_PLANE,
-        gate,
-        partial(_notes, when=when),
-        tuple(dict.fromkeys((kinds.NODES, *_TEMPLATES, kinds.SERVICES))),
-        (CheckNeed.PROXY,),
+    replace(
+        UpgradeCheck.of("release-note", partial(_notes, when=when), kinds.NODES, *_TEMPLATES, kinds.SERVICES), gate=gate
     )
     for when, gate in _GATES.items()
 )
@@ -283,7 +271,7 @@ def named(nodes: Sequence[Node]) -> str:
 # What other commands find, taken over as it is: drains, add-ons, credentials, DNS, interruption.
 
 
-def _sum(facts: CheckFacts, need: CheckNeed, whole: Code) -> Iterator[Finding]:
+def _sum(facts: CheckFacts, need: CheckNeed, whole: CodeName) -> Iterator[Finding]:
     found = facts.summed.get(need, NOT_ASKED)
     if isinstance(found, Unknown):
         subject = Subject("Command", need.value)
@@ -293,19 +281,17 @@ def _sum(facts: CheckFacts, need: CheckNeed, whole: Code) -> Iterator[Finding]:
         yield from (replace(each, subject=here) if each.subject.kind == here.kind else each for each in found)
 
 
-def _judge(need: CheckNeed, whole: Code) -> Callable[[CheckFacts], Iterator[Finding]]:
-    return partial(_sum, need=need, whole=whole)
-
-
-def _check(whole: Code, others: tuple[Code, ...], area: Area, need: CheckNeed) -> UpgradeCheck:
+def _check(code: CodeName, area: str) -> UpgradeCheck:
     """Which lists of the cluster the other command reads, its flow knows."""
-    return UpgradeCheck((whole, *others), area, Gate.BEFORE_NODES, _judge(need, whole), needs=(need,))
+    (ask,) = Code.of(code).asks
+    check = UpgradeCheck.of(code, partial(_sum, need=CheckNeed(ask), whole=code))
+    return replace(check, codes=(*check.codes, *Code.of_area(area)))
 
 
 SUMMARY_CHECKS = (
-    _check(Code.of("check-drain"), Code.of_area("drain"), Area.DISRUPTION, CheckNeed.PLAN_DRAIN),
-    _check(Code.of("check-addons"), Code.of_area("addon"), Area.ADDONS, CheckNeed.PLAN_ADDONS),
-    _check(Code.of("check-imds"), Code.of_area("imds"), Area.CREDENTIALS, CheckNeed.PLAN_IMDS),
-    _check(Code.of("check-dns"), Code.of_area("dns"), Area.DNS, CheckNeed.PLAN_DNS),
-    _check(Code.of("check-interruption"), Code.of_area("interruption"), Area.INTERRUPTION, CheckNeed.PLAN_INTERRUPTION),
+    _check("check-drain", "drain"),
+    _check("check-addons", "addon"),
+    _check("check-imds", "imds"),
+    _check("check-dns", "dns"),
+    _check("check-interruption", "interruption"),
 )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.amazon.addon_versions import is_offered, offered_for, target
 from kubectl_eksdoc.amazon.upgrades.addon_needs import OrderedAddon, UpdatePosition, needs, placed
 from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os
 from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
@@ -18,16 +18,15 @@ from kubectl_eksdoc.check.wording import issue
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.quantities import Version
 
 _WELL = ("ACTIVE", "UPDATING", "CREATING")
 _FAILED = ("DEGRADED", "UPDATE_FAILED", "CREATE_FAILED", "DELETE_FAILED")
 
 
-def _addons_unknown(facts: CheckFacts, code: Code, what: str) -> Iterator[Finding]:
+def _addons_unknown(facts: CheckFacts, code: CodeName, what: str) -> Iterator[Finding]:
     told = facts.aws.addons
     if isinstance(told, Unknown):
         yield unknown(code, cluster_of(facts), what, told)
@@ -45,16 +44,16 @@ def installed(facts: CheckFacts) -> tuple[Addon, ...]:
 
 def _unfit(facts: CheckFacts) -> Iterator[Finding]:
     """Those that go before the control plane, and what is not known of any of them."""
-    yield from _addons_unknown(facts, Code.of("check-addon-unfit"), "whether the add-ons of EKS fit the target")
+    yield from _addons_unknown(facts, "check-addon-unfit", "whether the add-ons of EKS fit the target")
     for addon in installed(facts):
         offered = facts.aws.addon_versions.get(addon.name, Unknown("its versions were not asked for"))
         if not isinstance(offered, AddonVersions):
             why = offered if isinstance(offered, Unknown) else Unknown(offered.said)
-            yield unknown(Code.of("check-addon-unfit"), _addon(addon), "whether it fits the target", why)
+            yield unknown("check-addon-unfit", _addon(addon), "whether it fits the target", why)
         elif all(each.version != addon.version for each in offered.versions):
             why = Unknown(f"EKS does not list its version {addon.version} any more")
             wanted = in_words(facts.way.target)
-            yield unknown(Code.of("check-addon-unfit"), _addon(addon), f"whether it fits {wanted}", why)
+            yield unknown("check-addon-unfit", _addon(addon), f"whether it fits {wanted}", why)
     for misfit in _misfits(facts):
         if not misfit.follows:
             yield _does_not_fit(facts, misfit)
@@ -132,20 +131,17 @@ def _does_not_fit(facts: CheckFacts, of: _Misfit) -> Finding:
 
 
 def _health(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _addons_unknown(facts, Code.of("check-addon-health"), "whether the add-ons of EKS are well")
+    yield from _addons_unknown(facts, "check-addon-health", "whether the add-ons of EKS are well")
     for addon in installed(facts):
         if addon.status in _WELL and not addon.issues:
             continue
         bad = addon.status in _FAILED or bool(addon.issues)
-        yield Finding(
-            Code.of("check-addon-health"),
-            Severity.HIGH if bad else Severity.MEDIUM,
-            Status.FAIL if bad else Status.UNKNOWN,
+        yield Finding.of(
+            "check-addon-health/failed" if bad else "check-addon-health/unknown",
             _addon(addon),
-            f"EKS says that it is {addon.status or 'in no known state'}",
             tuple(map(issue, addon.issues)),
-            (Remedy("Fix it before the upgrade; what was done to it last:", _past(addon)),),
-            "" if bad else "the state of the add-on",
+            status=addon.status or "in no known state",
+            command=_past(addon),
         )
 
 
@@ -174,7 +170,7 @@ def _placed(facts: CheckFacts) -> Iterator[tuple[RunningVersion, Version, Ordere
 
 
 def _before(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, Code.of("program-before-control-plane"), "which programs run", kinds.PODS)
+    yield from unread(facts, "program-before-control-plane", "which programs run", kinds.PODS)
     for each, step, found in _placed(facts):
         if found.place is UpdatePosition.BEFORE_CONTROL_PLANE and facts.way.steps:
             condition = found.only_if
@@ -192,7 +188,7 @@ def _before(facts: CheckFacts) -> Iterator[Finding]:
 
 def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
     """Of nodes that are to come as AL2023: the family of those that are replaced ends with the target."""
-    yield from unread(facts, Code.of("program-before-nodes"), "what new nodes need", kinds.PODS, kinds.NODES)
+    yield from unread(facts, "program-before-nodes", "what new nodes need", kinds.PODS, kinds.NODES)
     if not any(family_of_os(node.os_image) in (AmiFamily.AL2, AmiFamily.AL2023) for node in facts.cluster.nodes):
         return
     step = facts.way.steps[0] if facts.way.steps else facts.way.target
@@ -202,7 +198,7 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
         found = placed(each.software, each.version, facts.way.now, step, AmiFamily.AL2023.value)
         if found.place is UpdatePosition.UNKNOWN:
             what = f"whether {_what(each)} will do for nodes of {AmiFamily.AL2023.value}"
-            yield unknown(Code.of("program-before-nodes"), each.subject, what, Unknown(found.why))
+            yield unknown("program-before-nodes", each.subject, what, Unknown(found.why))
         if found.place is UpdatePosition.BEFORE_NODES:
             yield Finding.of(
                 "program-before-nodes",
@@ -216,7 +212,7 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _after(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, Code.of("program-after"), "which programs follow the control plane", kinds.PODS)
+    yield from unread(facts, "program-after", "which programs follow the control plane", kinds.PODS)
     for each, step, found in _placed(facts):
         if found.place is not UpdatePosition.AFTER_CONTROL_PLANE or _there(each, step):
             continue
@@ -241,16 +237,13 @@ def _there(each: RunningVersion, step: Version) -> bool:
 
 
 def _unknown(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, Code.of("program-unknown"), "which programs run", kinds.PODS)
+    yield from unread(facts, "program-unknown", "which programs run", kinds.PODS)
     for each, step, found in _placed(facts):
         if found.place is UpdatePosition.UNKNOWN:
             why = Unknown(found.why)
-            yield unknown(Code.of("program-unknown"), each.subject, f"whether {_what(each)} fits {in_words(step)}", why)
+            yield unknown("program-unknown", each.subject, f"whether {_what(each)} fits {in_words(step)}", why)
         if found.place is UpdatePosition.NO_PROMISE:
-            message = f"its makers promise nothing about {in_words(step)}: {found.why}"
-            yield Finding(
-                Code.of("program-unknown"), Severity.INFO, Status.PASS, each.subject, message, _sources(each, found)
-            )
+            yield Finding.of("program-unknown", each.subject, _sources(each, found), step=in_words(step), why=found.why)
 
 
 def _what(each: RunningVersion) -> str:
@@ -267,17 +260,12 @@ def _sources(each: RunningVersion, found: OrderedAddon) -> tuple[str, ...]:
     return image if found.source is None else (*image, str(found.source))
 
 
-_PODS, _BOTH = (kinds.PODS,), (kinds.PODS, kinds.NODES)
-_EKS = (CheckNeed.ADDONS,)
-
 CHECKS = (
-    UpgradeCheck((Code.of("check-addon-unfit"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unfit, _PODS, _EKS),
-    UpgradeCheck((Code.of("check-addon-unfit"),), Area.ADDONS, Gate.AFTER, _unfit_after, _PODS, _EKS),
-    UpgradeCheck((Code.of("check-addon-health"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _health, needs=_EKS),
-    UpgradeCheck(
-        (Code.of("program-before-control-plane"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _before, _PODS, _EKS
-    ),
-    UpgradeCheck((Code.of("program-before-nodes"),), Area.ADDONS, Gate.BEFORE_NODES, _before_nodes, _BOTH),
-    UpgradeCheck((Code.of("program-after"),), Area.ADDONS, Gate.AFTER, _after, _PODS, _EKS),
-    UpgradeCheck((Code.of("program-unknown"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unknown, _PODS, _EKS),
+    UpgradeCheck.of("check-addon-unfit", _unfit, kinds.PODS),
+    replace(UpgradeCheck.of("check-addon-unfit", _unfit_after, kinds.PODS), gate=Gate.AFTER),
+    UpgradeCheck.of("check-addon-health", _health),
+    UpgradeCheck.of("program-before-control-plane", _before),
+    UpgradeCheck.of("program-before-nodes", _before_nodes),
+    UpgradeCheck.of("program-after", _after),
+    UpgradeCheck.of("program-unknown", _unknown),
 )

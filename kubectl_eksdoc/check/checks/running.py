@@ -8,16 +8,14 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.upgrades.amis import CUSTOM, AmiFamily, family_of_type
 from kubectl_eksdoc.amazon.upgrades.software import Software, installed_version, labelled, recognised
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, issue, name_of, unwell
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.clusters import TemplateVersions
 from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
+from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Node
 from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 from kubectl_eksdoc.model.quantities import Version
@@ -143,7 +141,9 @@ def nodes_of(facts: CheckFacts, name: str) -> list[Node]:
     return [each for each in facts.cluster.nodes if each.labels.get(MANAGED_GROUP) == name]
 
 
-def groups_unknown(facts: CheckFacts, code: Code, what: str, severity: Severity = Severity.MEDIUM) -> Iterator[Finding]:
+def groups_unknown(
+    facts: CheckFacts, code: CodeName, what: str, severity: Severity = Severity.MEDIUM
+) -> Iterator[Finding]:
     """One finding where they were not told, one for each that was not described. `what` of a group, a clause."""
     told = facts.aws.node_groups
     if isinstance(told, Unknown):
@@ -164,11 +164,11 @@ def command(facts: CheckFacts, operation: str, name: str, *words: str) -> str:
 
 
 def _health(facts: CheckFacts) -> Iterator[Finding]:
-    yield from groups_unknown(facts, Code.of("nodegroup-health"), "whether it is well")
+    yield from groups_unknown(facts, "nodegroup-health", "whether it is well")
     for group in node_groups(facts):
         if not group.status and not group.issues:
             why = Unknown("EKS does not tell its status")
-            yield unknown(Code.of("nodegroup-health"), subject(group.name), "whether it is well", why)
+            yield unknown("nodegroup-health", subject(group.name), "whether it is well", why)
         elif group.issues or group.status not in _WELL:
             yield Finding.of(
                 "nodegroup-health",
@@ -181,13 +181,13 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
 
 def _templates(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether its launch template has a newer version"
-    yield from groups_unknown(facts, Code.of("nodegroup-template"), what, Severity.LOW)
+    yield from groups_unknown(facts, "nodegroup-template", what, Severity.LOW)
     for group in node_groups(facts):
         if group.template is None:
             continue
         told = facts.aws.templates.get(group.template, NOT_ASKED)
         if isinstance(told, Unknown):
-            yield unknown(Code.of("nodegroup-template"), subject(group.name), what, told, Severity.LOW)
+            yield unknown("nodegroup-template", subject(group.name), what, told, Severity.LOW)
         elif isinstance(told, Absent):
             yield _gone(group, told)
         else:
@@ -204,7 +204,7 @@ def _template(group: NodeGroup, told: TemplateVersions) -> Iterator[Finding]:
     if not isinstance(used, TemplateVersion):
         why = used if isinstance(used, Unknown) else Unknown(used.said)
         what = f"what version {group.template.version} of its launch template is"
-        yield unknown(Code.of("nodegroup-template"), subject(group.name), what, why, Severity.LOW)
+        yield unknown("nodegroup-template", subject(group.name), what, why, Severity.LOW)
         if not group.template.version.isdecimal():
             return
     number_used = used.number if isinstance(used, TemplateVersion) else int(group.template.version)
@@ -230,7 +230,7 @@ def _images(used: TemplateVersion | Absent | Unknown, latest: TemplateVersion) -
 
 def _releases(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether its AMI is the recommended one"
-    yield from groups_unknown(facts, Code.of("nodegroup-release"), what, Severity.LOW)
+    yield from groups_unknown(facts, "nodegroup-release", what, Severity.LOW)
     for group in node_groups(facts):
         if group.ami_type == CUSTOM:
             continue  # its owner's, with no releases of EKS
@@ -241,7 +241,7 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
         older = _older(group.release, told)
         if older is None:
             why = Unknown(f"{group.release or 'no release'} and {told} cannot be compared")
-            yield unknown(Code.of("nodegroup-release"), subject(group.name), what, why, Severity.LOW)
+            yield unknown("nodegroup-release", subject(group.name), what, why, Severity.LOW)
         elif older:
             yield Finding.of(
                 "nodegroup-release",
@@ -260,7 +260,7 @@ def _untold(group: NodeGroup, what: str, told: Absent | Unknown) -> Iterator[Fin
         return
     why = told if isinstance(told, Unknown) else Unknown(told.said)
     severity = Severity.LOW if why.missing else Severity.INFO
-    yield unknown(Code.of("nodegroup-release"), subject(group.name), what, why, severity)
+    yield unknown("nodegroup-release", subject(group.name), what, why, severity)
 
 
 def _older(release: str, recommended: str) -> bool | None:
@@ -276,13 +276,8 @@ def _numbers(release: str) -> tuple[int, ...]:
     return tuple(int(each) for each in parts if each.isdecimal())
 
 
-_GROUPS = CheckNeed.NODE_GROUPS
-_BEFORE = Gate.BEFORE_NODES
-
 CHECKS = (
-    UpgradeCheck((Code.of("nodegroup-health"),), Area.NODES, _BEFORE, _health, needs=(_GROUPS,)),
-    UpgradeCheck(
-        (Code.of("nodegroup-template"),), Area.NODES, _BEFORE, _templates, needs=(_GROUPS, CheckNeed.TEMPLATES)
-    ),
-    UpgradeCheck((Code.of("nodegroup-release"),), Area.NODES, _BEFORE, _releases, needs=(_GROUPS, CheckNeed.RELEASES)),
+    UpgradeCheck.of("nodegroup-health", _health),
+    UpgradeCheck.of("nodegroup-template", _templates),
+    UpgradeCheck.of("nodegroup-release", _releases),
 )

@@ -8,20 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from kubectl_eksdoc.amazon.upgrades.skew import EQUAL_NODES, along, beside_kubelet, kube_proxy_skew, kubelet_skew
 from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, counted, groups, named
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
 
 
 def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, Code.of("kubelet-skew"), "how old the kubelets are", kinds.NODES, severity=Severity.HIGH)
+    yield from unread(facts, "kubelet-skew", "how old the kubelets are", kinds.NODES, severity=Severity.HIGH)
     for group in groups(facts.cluster.nodes):
         blocked: dict[Version, list[Node]] = defaultdict(list)
         why: dict[Version, str] = {}
@@ -33,10 +32,10 @@ def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
                     break
         for version in sorted(blocked):
             yield _too_old(facts, group, version, blocked[version], why[version])
-        yield from _silent(Code.of("kubelet-skew"), group, Severity.HIGH)
+        yield from _silent("kubelet-skew", group, Severity.HIGH)
 
 
-def _silent(code: Code, group: NodeGroupNodes, severity: Severity) -> Iterator[Finding]:
+def _silent(code: CodeName, group: NodeGroupNodes, severity: Severity) -> Iterator[Finding]:
     """Nodes that do not say how old their kubelets are."""
     silent = [node for node in group.nodes if node.kubelet is None]
     if silent:
@@ -61,9 +60,9 @@ def _too_old(facts: CheckFacts, group: NodeGroupNodes, version: Version, held: l
 
 
 def _newer(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, Code.of("kubelet-newer"), "whether a kubelet is newer", kinds.NODES)
+    yield from unread(facts, "kubelet-newer", "whether a kubelet is newer", kinds.NODES)
     for group in groups(facts.cluster.nodes):
-        yield from _silent(Code.of("kubelet-newer"), group, Severity.MEDIUM)
+        yield from _silent("kubelet-newer", group, Severity.MEDIUM)
         newer = [each for each in group.nodes if kubelet_skew(facts.way.now, each.kubelet).fit is Fit.TOO_NEW]
         if newer:
             yield Finding.of(
@@ -77,14 +76,14 @@ def _newer(facts: CheckFacts) -> Iterator[Finding]:
 
 def _behind(facts: CheckFacts) -> Iterator[Finding]:
     """What is left once the control plane is at the target; Fargate's nodes have a code of their own."""
-    yield from unread(facts, Code.of("nodes-behind"), "which nodes are behind", kinds.NODES)
+    yield from unread(facts, "nodes-behind", "which nodes are behind", kinds.NODES)
     after = " after the control plane" if facts.way.steps else ""
     for group in groups(facts.cluster.nodes):
         known = [(each, each.kubelet) for each in group.nodes if each.kubelet is not None]
         behind = [each for each, kubelet in known if minor_of(kubelet) < facts.way.target]
         if group.owner is NodeOwner.FARGATE:
             continue
-        yield from _silent(Code.of("nodes-behind"), group, Severity.LOW)
+        yield from _silent("nodes-behind", group, Severity.LOW)
         if behind:
             yield Finding.of(
                 "nodes-behind",
@@ -98,7 +97,7 @@ def _behind(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _fargate(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, Code.of("fargate-restart"), "which pods run on Fargate", kinds.NODES, kinds.PODS)
+    yield from unread(facts, "fargate-restart", "which pods run on Fargate", kinds.NODES, kinds.PODS)
     old = {
         node.name: node
         for node in facts.cluster.nodes
@@ -107,27 +106,17 @@ def _fargate(facts: CheckFacts) -> Iterator[Finding]:
     pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished and not pod.of_daemon_set]
     for pod in pods:
         node = old[pod.node]
-        known = node.kubelet is not None
-        yield Finding(
-            Code.of("fargate-restart"),
-            Severity.LOW,
-            Status.FAIL if known else Status.UNKNOWN,
+        yield Finding.of(
+            "fargate-restart/unknown" if node.kubelet is None else "fargate-restart/old",
             Subject("Pod", pod.name, pod.namespace),
-            f"its Fargate node has {node.kubelet_text or 'an unknown version'} until the pod is restarted",
             (f"node {node.name}",),
-            (
-                Remedy(
-                    "Restart its owner after the control plane's step; a rollout keeps to its own maxUnavailable, and"
-                    " no budget holds it back."
-                ),
-            ),
-            "" if known else "the version of its kubelet",
+            version=node.kubelet_text or "an unknown version",
         )
 
 
 def _proxies(facts: CheckFacts) -> Iterator[Finding]:
     """EKS's own look at it is an insight; here every pod is held against the steps and against its node."""
-    yield from unread(facts, Code.of("kube-proxy-skew"), "how old kube-proxy is", kinds.PODS, kinds.NODES)
+    yield from unread(facts, "kube-proxy-skew", "how old kube-proxy is", kinds.PODS, kinds.NODES)
     kubelets = {node.name: node.kubelet for node in facts.cluster.nodes}
     for each in running(facts.cluster.pods, KUBE_PROXY):
         yield from _proxy(facts, each, kubelets)
@@ -136,21 +125,19 @@ def _proxies(facts: CheckFacts) -> Iterator[Finding]:
 def _proxy(facts: CheckFacts, each: RunningVersion, kubelets: Mapping[str, Version | None]) -> Iterator[Finding]:
     subject = each.subject
     if isinstance(each.version, Unknown):
-        yield unknown(Code.of("kube-proxy-skew"), subject, "how old kube-proxy is", each.version)
+        yield unknown("kube-proxy-skew", subject, "how old kube-proxy is", each.version)
         return
     steps = along(facts.way.now, facts.way.steps, each.version, kube_proxy_skew)
     wrong = [step for step in steps if _bad(step.verdict.fit)]
     if wrong:
         step = wrong[0]
         now = step.version == facts.way.now
-        yield Finding(
-            Code.of("kube-proxy-skew"),
-            Severity.HIGH,
-            Status.FAIL,
+        yield Finding.of(
+            "kube-proxy-skew/control-plane",
             subject,
-            f"{'now' if now else f'once the control plane has {in_words(step.version)}'}: {step.verdict.why}",
             (f"image {each.image}",),
-            (Remedy("Update the add-on kube-proxy after each step of the control plane, before the next one."),),
+            when="now" if now else f"once the control plane has {in_words(step.version)}",
+            why=step.verdict.why,
         )
     apart = {
         node: verdict.why
@@ -159,7 +146,9 @@ def _proxy(facts: CheckFacts, each: RunningVersion, kubelets: Mapping[str, Versi
     }
     if apart:
         node, why = next(iter(sorted(apart.items())))
-        yield Finding.of("kube-proxy-skew", subject, (f"node {node}",), counted=counted([*apart]), why=why)
+        yield Finding.of(
+            "kube-proxy-skew/beside-kubelet", subject, (f"node {node}",), counted=counted([*apart]), why=why
+        )
 
 
 def _bad(fit: Fit) -> bool:
@@ -171,12 +160,10 @@ def _versions(nodes: Iterable[Node]) -> tuple[str, ...]:
     return (f"kubelets: {', '.join(found[:4])}{' …' if len(found) > 4 else ''}",)
 
 
-_NODES, _BOTH = (kinds.NODES,), (kinds.NODES, kinds.PODS)
-
 CHECKS = (
-    UpgradeCheck((Code.of("kubelet-skew"),), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _kubelets, _NODES),
-    UpgradeCheck((Code.of("kubelet-newer"),), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _newer, _NODES),
-    UpgradeCheck((Code.of("nodes-behind"),), Area.NODES, Gate.AFTER, _behind, _NODES),
-    UpgradeCheck((Code.of("fargate-restart"),), Area.NODES, Gate.AFTER, _fargate, _BOTH),
-    UpgradeCheck((Code.of("kube-proxy-skew"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _proxies, _BOTH),
+    UpgradeCheck.of("kubelet-skew", _kubelets),
+    UpgradeCheck.of("kubelet-newer", _newer),
+    UpgradeCheck.of("nodes-behind", _behind),
+    UpgradeCheck.of("fargate-restart", _fargate),
+    UpgradeCheck.of("kube-proxy-skew", _proxies),
 )

@@ -20,7 +20,6 @@ from kubectl_eksdoc.amazon.upgrades.sockets import (
     reached,
 )
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups, named
 from kubectl_eksdoc.check.checks.running import owners
@@ -76,7 +75,7 @@ def _sockets(facts: CheckFacts) -> Iterator[Finding]:
     what = "who reaches a socket of a container runtime"
     docker = docker_on(facts)
     how_bad = Severity.HIGH if docker is Docker.ENDS else Severity.LOW
-    yield from unread(facts, Code.of("runtime-socket"), what, *Code.of("runtime-socket").needs, severity=how_bad)
+    yield from unread(facts, "runtime-socket", what, *Code.of("runtime-socket").needs, severity=how_bad)
     for subject, use in sorted(_uses(facts.cluster).items(), key=lambda each: (each[0].kind, str(each[0]))):
         yield _finding(facts, subject, use, docker)
 
@@ -277,9 +276,7 @@ _ENDS = {
 
 
 def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(
-        facts, Code.of("runtime-docker"), "which nodes run Docker", kinds.NODES, severity=Severity.CRITICAL
-    )
+    yield from unread(facts, "runtime-docker", "which nodes run Docker", kinds.NODES, severity=Severity.CRITICAL)
     if facts.way.target < DOCKERSHIM_ENDS:
         return
     for group in groups(facts.cluster.nodes):
@@ -305,7 +302,7 @@ _BRING_THEIR_OWN = (NodeOwner.MANAGED, NodeOwner.KARPENTER, NodeOwner.AUTO_MODE,
 
 
 def _versions(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, Code.of("runtime-version"), "which containerd the nodes have", kinds.NODES)
+    yield from unread(facts, "runtime-version", "which containerd the nodes have", kinds.NODES)
     for group in groups(facts.cluster.nodes):
         by_fit: dict[Fit, list[tuple[Node, SourcedVerdict]]] = defaultdict(list)
         for node in group.nodes:
@@ -316,40 +313,24 @@ def _versions(facts: CheckFacts) -> Iterator[Finding]:
             yield _too_old(facts, group, old)
         if strange := by_fit[Fit.UNKNOWN]:
             told = Unknown(f"{named([node for node, _ in strange])}: {strange[0][1].why}")
-            yield unknown(
-                Code.of("runtime-version"), group.subject, "whether its container runtime will do", told, Severity.LOW
-            )
+            yield unknown("runtime-version", group.subject, "whether its container runtime will do", told, Severity.LOW)
 
 
 def _too_old(facts: CheckFacts, group: NodeGroupNodes, old: list[tuple[Node, SourcedVerdict]]) -> Finding:
     nodes, verdict = [node for node, _ in old], old[0][1]
-    replaced = group.owner in _BRING_THEIR_OWN
-    target = in_words(facts.way.target)
-    return Finding(
-        Code.of("runtime-version"),
-        Severity.INFO if replaced else Severity.MEDIUM,
-        Status.PASS if replaced else Status.FAIL,
+    return Finding.of(
+        "runtime-version/replaced" if group.owner in _BRING_THEIR_OWN else "runtime-version/own",
         group.subject,
-        f"{len(nodes)} of {len(group.nodes)} nodes have a containerd that is too old for {target}: {verdict.why}",
         (named(nodes), *(str(source) for source in (verdict.source,) if source is not None)),
-        (
-            Remedy(
-                "Nothing, if their AMI is one of EKS: the new nodes bring theirs. An AMI of your own needs a new one."
-            )
-            if replaced
-            else Remedy(f"Give them an AMI of {target}, or upgrade their containerd before their kubelet."),
-        ),
+        old=len(nodes),
+        nodes=len(group.nodes),
+        target=in_words(facts.way.target),
+        why=verdict.why,
     )
 
 
 CHECKS = (
-    UpgradeCheck(
-        (Code.of("runtime-socket"),), Area.RUNTIME, Gate.BEFORE_NODES, _sockets, Code.of("runtime-socket").needs
-    ),
-    UpgradeCheck(
-        (Code.of("runtime-docker"),), Area.RUNTIME, Gate.BEFORE_NODES, _docker_nodes, Code.of("runtime-docker").needs
-    ),
-    UpgradeCheck(
-        (Code.of("runtime-version"),), Area.RUNTIME, Gate.BEFORE_NODES, _versions, Code.of("runtime-version").needs
-    ),
+    UpgradeCheck.of("runtime-socket", _sockets),
+    UpgradeCheck.of("runtime-docker", _docker_nodes),
+    UpgradeCheck.of("runtime-version", _versions),
 )

@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
@@ -20,7 +19,7 @@ from kubectl_eksdoc.model.api_objects import ApiService, Callee, Definition
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_turn, kubectl, saved, shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.network import Service, Webhook, WebhookRule
 from kubectl_eksdoc.model.selectors import EVERYTHING, Labels
@@ -142,9 +141,9 @@ def _whom(cluster: Cluster) -> _Whom:
 
 def _down(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether webhooks have a ready backend"
-    yield from unread(facts, Code.of("webhook-down"), what, *_CONFIGURATIONS, severity=Severity.HIGH)
+    yield from unread(facts, "webhook-down", what, *_CONFIGURATIONS, severity=Severity.HIGH)
     if any(hook.service for hook in facts.cluster.webhooks):
-        yield from unread(facts, Code.of("webhook-down"), what, *KINDS, severity=Severity.HIGH)
+        yield from unread(facts, "webhook-down", what, *KINDS, severity=Severity.HIGH)
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
         first = hooks[0]
@@ -152,16 +151,12 @@ def _down(facts: CheckFacts) -> Iterator[Finding]:
             continue  # EKS's own, on the machine of the API server: nobody here runs it
         if not first.service:
             told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be checked from here")
-            yield unknown(
-                Code.of("webhook-down"), _subject(first), "whether it has a ready backend", told, Severity.INFO
-            )
+            yield unknown("webhook-down", _subject(first), "whether it has a ready backend", told, Severity.INFO)
             continue
         why = behind.why_down(first.namespace, first.service)
         if isinstance(why, Unknown):
             if not behind.blind:
-                yield unknown(
-                    Code.of("webhook-down"), _subject(first), "whether it has a ready backend", why, Severity.LOW
-                )
+                yield unknown("webhook-down", _subject(first), "whether it has a ready backend", why, Severity.LOW)
         elif why is not None:
             yield _unanswered(hooks, whom, why)
 
@@ -180,40 +175,36 @@ def _unanswered(hooks: list[Webhook], whom: _Whom, why: str) -> Finding:
     first, word = hooks[0], hooks[0].configuration_kind.lower()
     refused = [hook for hook in hooks if hook.fails_closed and not whom.nowhere(hook)]
     harm = [text for hook in refused for text in whom.needed(hook).values()]
+    shown = endpoints_of(first.namespace, first.service)
+    command = in_turn(saved(word, first.configuration, ""), kubectl("delete", word, first.configuration))
+    evidence = tuple(dict.fromkeys((*(_named(hook) for hook in hooks), *_conditional(hooks), *harm)))
     if refused:
-        what = "; ".join(dict.fromkeys(_requests(hook) for hook in refused))
         stops = bool(harm) or any(guards_pod_creation(hook) for hook in refused)
-        severity = Severity.CRITICAL if stops else Severity.HIGH
-        message = f"{why}, so the API server refuses {what}"
-    elif first.fails_closed:
-        severity = Severity.LOW
-        message = f"{why}; no namespace has the labels that it asks for now, so nothing is refused yet"
-    else:
-        severity = Severity.LOW
-        message = f"{why}; it fails open, so what it should see is let through, each request later by its timeout"
-    return Finding(
-        Code.of("webhook-down"),
-        severity,
-        Status.FAIL,
+        return Finding.of(
+            "webhook-down/refuses",
+            _subject(first),
+            evidence,
+            severity=Severity.CRITICAL if stops else Severity.HIGH,
+            why=why,
+            what="; ".join(dict.fromkeys(_requests(hook) for hook in refused)),
+            endpoints=shown,
+            command=command,
+        )
+    return Finding.of(
+        "webhook-down/nothing-yet" if first.fails_closed else "webhook-down/fails-open",
         _subject(first),
-        message,
-        tuple(dict.fromkeys((*(_named(hook) for hook in hooks), *_conditional(hooks), *harm))),
-        (
-            Remedy("Make the pods behind its Service Ready.", endpoints_of(first.namespace, first.service)),
-            Remedy(
-                "If what it belongs to is gone, take the configuration away.",
-                in_turn(saved(word, first.configuration, ""), kubectl("delete", word, first.configuration)),
-                When.LATER,
-            ),
-        ),
+        evidence,
+        why=why,
+        endpoints=shown,
+        command=command,
     )
 
 
 def _catching(facts: CheckFacts) -> Iterator[Finding]:
     what = "which webhooks an upgrade cannot do without"
-    yield from unread(facts, Code.of("webhook-catches-all"), what, *_CONFIGURATIONS, kinds.NAMESPACES)
+    yield from unread(facts, "webhook-catches-all", what, *_CONFIGURATIONS, kinds.NAMESPACES)
     if any(hook.object_selector != EVERYTHING for hook in facts.cluster.webhooks):
-        yield from unread(facts, Code.of("webhook-catches-all"), what, kinds.NODES, kinds.PODS)
+        yield from unread(facts, "webhook-catches-all", what, kinds.NODES, kinds.PODS)
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
         if hooks[0].fails_closed and not hooks[0].url.startswith(_ITSELF):
@@ -229,25 +220,13 @@ def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: _Backends) 
     maybe = all(hook.conditional for hook in hooks)
     many = "endpoints that were not read" if behind.blind else f"{answering} ready endpoint{'s' * (answering != 1)}"
     who = f"Service {first.namespace}/{first.service} has {many} now" if first.service else f"called at {first.url}"
-    return Finding(
-        Code.of("webhook-catches-all"),
-        Severity.HIGH if wide or (first.service and not behind.blind and answering < 2) else Severity.MEDIUM,
-        Status.UNKNOWN if maybe else Status.FAIL,
+    return Finding.of(
+        "webhook-catches-all/may-be-called" if maybe else "webhook-catches-all/called",
         _subject(first),
-        f"it fails closed{' and may be' if maybe else ', and is'} called for {' and '.join(caught)}: "
-        "without a backend, what serves it may not start again",
         (*(f"{each}: {harm}" for each, harm in caught.items()), *map(_named, hooks), *_conditional(hooks), who),
-        (
-            Remedy(
-                (
-                    f"Leave out {_SYSTEM} and {_NODE_LEASES} by namespaceSelector, and list only what it needs in its "
-                    "rules; a namespaceSelector does not exclude rules for nodes."
-                ),
-                kubectl("get", first.configuration_kind.lower(), first.configuration, "", "-o", "yaml"),
-                When.LATER,
-            ),
-        ),
-        "what their matchConditions leave out" if maybe else "",
+        severity=Severity.HIGH if wide or (first.service and not behind.blind and answering < 2) else Severity.MEDIUM,
+        caught=" and ".join(caught),
+        command=kubectl("get", first.configuration_kind.lower(), first.configuration, "", "-o", "yaml"),
     )
 
 
@@ -279,16 +258,8 @@ def _subject(hook: Webhook) -> Subject:
 
 
 CHECKS = (
-    UpgradeCheck(
-        (Code.of("webhook-down"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _down, Code.of("webhook-down").needs
-    ),
-    UpgradeCheck(
-        (Code.of("webhook-catches-all"),),
-        Area.EXTENSIONS,
-        Gate.BEFORE_CONTROL_PLANE,
-        _catching,
-        Code.of("webhook-catches-all").needs,
-    ),
+    UpgradeCheck.of("webhook-down", _down),
+    UpgradeCheck.of("webhook-catches-all", _catching),
 )
 
 
@@ -307,55 +278,51 @@ _DISCOVERY = (
 
 def _groups(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether every group of the API has a server that answers"
-    yield from unread(facts, Code.of("apiservice-down"), what, kinds.API_SERVICES)
+    yield from unread(facts, "apiservice-down", what, kinds.API_SERVICES)
     for each in facts.cluster.api_services:
         subject = Subject("APIService", each.name)
         if each.available == "False":
             yield _unavailable(each, subject)
         elif each.available != "True":
             told = Unknown(f"its condition Available is {each.available or 'not there'}")
-            yield unknown(Code.of("apiservice-down"), subject, "whether its server answers", told)
+            yield unknown("apiservice-down", subject, "whether its server answers", told)
 
 
 def _unavailable(each: ApiService, subject: Subject) -> Finding:
     told = ": ".join(text for text in (each.reason, each.message) if text)
     reads = _READERS.get(each.group)
-    remedies = [Remedy("See what the API server says of it.", kubectl("describe", "apiservice", each.name))]
-    if each.service is not None and each.service.service:
-        show = endpoints_of(each.service.namespace, each.service.service)
-        remedies.append(Remedy("Make its server answer.", show))
-    gone = in_turn(saved("apiservice", each.name, ""), kubectl("delete", "apiservice", each.name))
-    remedies.append(Remedy("If nothing uses the group any more, take it away.", gone, When.LATER))
-    return Finding(
-        Code.of("apiservice-down"),
-        Severity.HIGH,
-        Status.FAIL,
+    of = each.service
+    return Finding.of(
+        "apiservice-down",
         subject,
-        f"there is no backend for {each.group}/{each.version}{f', so {reads}' if reads else ''}",
         (*((told,) if told else ()), _DISCOVERY),
-        tuple(remedies),
+        group=f"{each.group}/{each.version}",
+        reads=f", so {reads}" if reads else "",
+        describe=kubectl("describe", "apiservice", each.name),
+        endpoints=endpoints_of(of.namespace, of.service) if of is not None and of.service else "",
+        delete=in_turn(saved("apiservice", each.name, ""), kubectl("delete", "apiservice", each.name)),
     )
 
 
 def _conversions(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether custom resources can be converted"
-    yield from unread(facts, Code.of("crd-conversion"), what, kinds.DEFINITIONS)
+    yield from unread(facts, "crd-conversion", what, kinds.DEFINITIONS)
     called = [(each, each.converter) for each in facts.cluster.definitions if each.converter is not None]
     if any(converter.service for _, converter in called):
-        yield from unread(facts, Code.of("crd-conversion"), what, *KINDS)
+        yield from unread(facts, "crd-conversion", what, *KINDS)
     behind = backends(facts.cluster)
     for each, converter in called:
         if not converter.service:
             where = converter.url or "no backend"
             told = Unknown(f"its webhook is at {where}, which cannot be checked from here")
             yield unknown(
-                Code.of("crd-conversion"), _extensions_subject(each), "whether it can be converted", told, Severity.INFO
+                "crd-conversion", _extensions_subject(each), "whether it can be converted", told, Severity.INFO
             )
             continue
         why = behind.why_down(converter.namespace, converter.service)
         if isinstance(why, Unknown):
             if not behind.blind:
-                yield unknown(Code.of("crd-conversion"), _extensions_subject(each), "whether it can be converted", why)
+                yield unknown("crd-conversion", _extensions_subject(each), "whether it can be converted", why)
         elif why is not None:
             yield _unconverted(each, converter, why)
 
@@ -364,52 +331,33 @@ def _unconverted(each: Definition, converter: Callee, why: str) -> Finding:
     """One version alone needs nobody; with several the API server asks at every list of another than the stored."""
     served = [version.name for version in each.versions if version.served]
     several = len({*served, *each.stored}) > 1
-    harm = f"objects of {each.kind} that lie in another version than is asked for cannot be read"
-    return Finding(
-        Code.of("crd-conversion"),
-        Severity.HIGH if several else Severity.LOW,
-        Status.FAIL,
+    return Finding.of(
+        "crd-conversion",
         _extensions_subject(each),
-        f"{why}: {harm if several else 'it is not called now, as there is one version only'}",
         (f"served: {', '.join(served) or 'none'}", f"stored: {', '.join(each.stored) or 'not told'}"),
-        (
-            Remedy(
-                (
-                    "Make the pods behind its Service Ready, or set spec.conversion.strategy to None if its "
-                    "documentation allows it."
-                ),
-                endpoints_of(converter.namespace, converter.service),
-            ),
-        ),
+        severity=Severity.HIGH if several else Severity.LOW,
+        why=why,
+        several=several,
+        kind=each.kind,
+        endpoints=endpoints_of(converter.namespace, converter.service),
     )
 
 
 def _stored(facts: CheckFacts) -> Iterator[Finding]:
     what = "in which versions custom resources lie"
-    yield from unread(facts, Code.of("crd-stored-version"), what, kinds.DEFINITIONS, severity=Severity.LOW)
+    yield from unread(facts, "crd-stored-version", what, kinds.DEFINITIONS, severity=Severity.LOW)
     for each in facts.cluster.definitions:
         known = {version.name: version for version in each.versions}
         ends = {name: _how_it_ends(each, name) for name in each.stored}
         old = {name: why for name, why in ends.items() if why}
         if old:
-            yield Finding(
-                Code.of("crd-stored-version"),
-                Severity.LOW,
-                Status.FAIL,
+            yield Finding.of(
+                "crd-stored-version",
                 _extensions_subject(each),
-                "; ".join(f"some of its objects may lie in {name}, which is {why}" for name, why in old.items()),
                 (f"stored: {', '.join(each.stored)}", f"versions: {listed(tuple(known))}"),
-                (
-                    Remedy(
-                        (
-                            "Rewrite all objects, then remove the old versions from status.storedVersions, before a "
-                            "release of its makers leaves them out."
-                        ),
-                        kubectl(
-                            "get", "customresourcedefinition", each.name, "", "-o", "jsonpath={.status.storedVersions}"
-                        ),
-                        When.LATER,
-                    ),
+                where="; ".join(f"some of its objects may lie in {name}, which is {why}" for name, why in old.items()),
+                command=kubectl(
+                    "get", "customresourcedefinition", each.name, "", "-o", "jsonpath={.status.storedVersions}"
                 ),
             )
 
@@ -429,25 +377,7 @@ def _extensions_subject(each: Definition) -> Subject:
 
 
 EXTENSION_CHECKS = (
-    UpgradeCheck(
-        (Code.of("apiservice-down"),),
-        Area.EXTENSIONS,
-        Gate.BEFORE_CONTROL_PLANE,
-        _groups,
-        Code.of("apiservice-down").needs,
-    ),
-    UpgradeCheck(
-        (Code.of("crd-conversion"),),
-        Area.EXTENSIONS,
-        Gate.BEFORE_CONTROL_PLANE,
-        _conversions,
-        Code.of("crd-conversion").needs,
-    ),
-    UpgradeCheck(
-        (Code.of("crd-stored-version"),),
-        Area.EXTENSIONS,
-        Gate.BEFORE_CONTROL_PLANE,
-        _stored,
-        Code.of("crd-stored-version").needs,
-    ),
+    UpgradeCheck.of("apiservice-down", _groups),
+    UpgradeCheck.of("crd-conversion", _conversions),
+    UpgradeCheck.of("crd-stored-version", _stored),
 )

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unread
 from kubectl_eksdoc.check.checks.running import owners
 from kubectl_eksdoc.check.facts import CheckFacts
@@ -19,7 +18,7 @@ from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl, shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.quantities import in_words
 from kubectl_eksdoc.model.workloads import Workload
@@ -52,8 +51,8 @@ def _grace(each: Workload, subject: Subject, command: str) -> Finding | None:
     return Finding.of("workload-grace-zero", subject, again=each.kind == "StatefulSet", command=command)
 
 
-def _lacking(facts: CheckFacts, code: Code, kinds: tuple[str, ...], rule: _Rule) -> Iterator[Finding]:
-    yield from unread(facts, code, f"where {code.name} is to be told", *code.needs, severity=Severity.LOW)
+def _lacking(facts: CheckFacts, code: CodeName, kinds: tuple[str, ...], rule: _Rule) -> Iterator[Finding]:
+    yield from unread(facts, code, f"where {code} is to be told", *Code.of(code).needs, severity=Severity.LOW)
     for each in facts.cluster.workloads:
         if each.kind in kinds and each.owner is None and each.replicas > 0:
             command = kubectl("get", each.kind.lower(), each.name, each.namespace, "-o", "yaml")
@@ -61,17 +60,16 @@ def _lacking(facts: CheckFacts, code: Code, kinds: tuple[str, ...], rule: _Rule)
                 yield found
 
 
-def _check(code: Code, rule: _Rule, kinds: tuple[str, ...] = _SCALED) -> UpgradeCheck:
-    judge = partial(_lacking, code=code, kinds=kinds, rule=rule)
-    return UpgradeCheck((code,), Area.WORKLOADS, Gate.BEFORE_NODES, judge, code.needs)
+def _check(code: CodeName, rule: _Rule, kinds: tuple[str, ...] = _SCALED) -> UpgradeCheck:
+    return UpgradeCheck.of(code, partial(_lacking, code=code, kinds=kinds, rule=rule))
 
 
 CHECKS = (
-    _check(Code.of("workload-single-replica"), _replicas),
-    _check(Code.of("workload-probe-missing"), _probe),
-    _check(Code.of("workload-spread-missing"), _spread),
-    _check(Code.of("workload-min-ready"), _min_ready),
-    _check(Code.of("workload-grace-zero"), _grace, (*_SCALED, "DaemonSet")),
+    _check("workload-single-replica", _replicas),
+    _check("workload-probe-missing", _probe),
+    _check("workload-spread-missing", _spread),
+    _check("workload-min-ready", _min_ready),
+    _check("workload-grace-zero", _grace, (*_SCALED, "DaemonSet")),
 )
 
 
@@ -112,7 +110,7 @@ _OF_JOBS = _WRONG - {"Error", "OOMKilled"}
 
 def _bouncing(facts: CheckFacts) -> Iterator[Finding]:
     what = "which workloads are not steady"
-    yield from unread(facts, Code.of("pods-bouncing"), what, *Code.of("pods-bouncing").needs)
+    yield from unread(facts, "pods-bouncing", what, *Code.of("pods-bouncing").needs)
     of, now = owners(facts.cluster), facts.cluster.observed_at
     made: dict[Subject, list[Pod]] = defaultdict(list)
     starting: dict[Subject, list[Pod]] = defaultdict(list)
@@ -154,7 +152,7 @@ def _age(pod: Pod, now: datetime) -> timedelta:
 def _not_yet(subject: Subject, pods: Sequence[Pod]) -> Finding:
     """A workload of which no pod is Ready, and none is old enough to say that it will not be."""
     return Finding.of(
-        "pods-bouncing",
+        "pods-bouncing/none-ready-yet",
         subject,
         (f"pods: {listed(sorted(pod.name for pod in pods))}",),
         pods_count=len(pods),
@@ -167,27 +165,22 @@ def _finding(subject: Subject, found: dict[str, str], pods: Sequence[Pod]) -> Fi
     unready = sum(not pod.ready for pod in pods if pod.name in found)
     severity = Severity.HIGH if unready == len(pods) else Severity.MEDIUM if unready else Severity.LOW
     how = "not Ready" if unready == len(found) else "restarting" if not unready else "not Ready, or restarting"
-    why = Counter(found.values())
-    first = next(iter(found))
-    return Finding(
-        Code.of("pods-bouncing"),
-        severity,
-        Status.FAIL,
+    return Finding.of(
+        "pods-bouncing/unsteady",
         subject,
-        f"{len(found)} of {len(pods)} pods {'is' if len(found) == 1 else 'are'} {how}: {', '.join(sorted(why))}",
         (f"pods: {listed(sorted(found))}",),
-        (
-            Remedy(
-                "See what its events and its log name, and fix that.",
-                kubectl("describe", "pod", first, subject.namespace),
-            ),
-        ),
+        severity=severity,
+        count=len(found),
+        pods=len(pods),
+        how=how,
+        why=", ".join(sorted({*found.values()})),
+        command=kubectl("describe", "pod", next(iter(found)), subject.namespace),
     )
 
 
 def _unguarded(facts: CheckFacts) -> Iterator[Finding]:
     what = "which workloads have a budget"
-    yield from unread(facts, Code.of("budget-missing"), what, *Code.of("budget-missing").needs, severity=Severity.LOW)
+    yield from unread(facts, "budget-missing", what, *Code.of("budget-missing").needs, severity=Severity.LOW)
     if facts.cluster.unread(kinds.BUDGETS):
         return
     budgets: dict[str, list[Budget]] = defaultdict(list)
@@ -224,10 +217,6 @@ def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
 
 
 UNHEALTHY_CHECKS = (
-    UpgradeCheck(
-        (Code.of("pods-bouncing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _bouncing, Code.of("pods-bouncing").needs
-    ),
-    UpgradeCheck(
-        (Code.of("budget-missing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _unguarded, Code.of("budget-missing").needs
-    ),
+    UpgradeCheck.of("pods-bouncing", _bouncing),
+    UpgradeCheck.of("budget-missing", _unguarded),
 )

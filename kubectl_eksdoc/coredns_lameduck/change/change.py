@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.findings import Finding, Subject, in_order
 from kubectl_eksdoc.model.quantities import parse
 
 # Why the add-on's autoscaler cannot have CoreDNS, and how few replicas are few.
@@ -89,15 +89,15 @@ def few(cluster: Cluster, scale: AutoscalerRange) -> Iterator[Finding]:
     if found <= scale.least:
         return
     capped = found > scale.most
-    yield Finding(
-        Code.of("dns-too-few"),
-        Severity.MEDIUM if capped else Severity.LOW,
-        Status.FAIL if capped else Status.PASS,
+    yield Finding.of(
+        "dns-too-few/capped" if capped else "dns-too-few/starts",
         Subject("Deployment", NAME, SYSTEM),
-        f"EKS' formula wants {found} replicas for {len(cluster.nodes)} nodes, and "
-        + (f"{scale} allows {scale.most} at the most" if capped else f"{scale} starts with {scale.least}"),
         ("max(nodes/16, cores/256), EKS user guide",),
-        (Remedy(f"give --autoscale {found}:{max(scale.most, found * 2)}"),),
+        found=found,
+        nodes=len(cluster.nodes),
+        scale=scale,
+        limit=scale.most if capped else scale.least,
+        most=max(scale.most, found * 2),
     )
 
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal, Import
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject, When
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.quantities import Version, go_duration, parse
 
@@ -95,29 +95,15 @@ def _refused(facts: DnsFacts, told: tuple[CorefileRefusal, ...]) -> Finding:
         "dns-corefile-refused/live",
         CONFIG,
         tuple(map(str, told[1:])),
-        remedy=(
-            Remedy(
-                "Until it is fixed, do not restart, drain or update CoreDNS: the pods that run keep their old Corefile."
-            ),
-            _put_right(facts, "Put right that line"),
-        ),
+        remedy=(_put_right(facts, "Put right that line"),),
         told=told[0],
     )
 
 
 def _doubted(facts: DnsFacts, doubts: tuple[str, ...]) -> Finding:
     of = facts.deployed
-    version = of.version if isinstance(of, Deployed) else ""
-    return Finding(
-        Code.of("dns-corefile-unknown"),
-        Severity.LOW,
-        Status.UNKNOWN,
-        CONFIG,
-        f"whether CoreDNS {version} would take this Corefile is not known: {doubts[0]}".replace("  ", " "),
-        doubts[1:],
-        (Remedy("Start that CoreDNS once with the file, outside of the cluster: coredns -conf Corefile."),),
-        missing="the judgement of CoreDNS itself",
-    )
+    version = f"{of.version} " if isinstance(of, Deployed) and of.version else ""
+    return Finding.of("dns-corefile-unknown/live", CONFIG, doubts[1:], version=version, doubt=doubts[0])
 
 
 def _put_right(facts: DnsFacts, what: str) -> Remedy:
@@ -245,16 +231,13 @@ def judged_clients(facts: DnsFacts) -> Iterator[Finding]:
     }
     everywhere = bool(local) and local >= {node.name for node in facts.cluster.nodes}
     if everywhere and mode in _DELETING:
-        yield _note("pods ask NodeLocal DNSCache on each node, which keeps no UDP flow to CoreDNS")
+        yield Finding.of("dns-kept-flows/local-everywhere", PROXY)
     elif local and mode == "ipvs":
-        yield _perhaps_local(len(local))
+        yield Finding.of("dns-kept-flows/local-cache", PROXY, nodes=len(local))
     elif mode == "ipvs":
         yield _ipvs(_udp_timeout_s(text))
     elif mode in _DELETING:
-        yield _note(
-            f"kube-proxy ({mode}) deletes UDP flows to a CoreDNS pod that ends; a client that keeps its socket, as "
-            "Envoy and nginx do, loses answers where that comes late: --measure asks over such a socket, too"
-        )
+        yield Finding.of("dns-kept-flows/deleted", PROXY, mode=mode)
     else:
         yield not_read("the mode of kube-proxy", Unknown(f"its configuration names {mode or 'none'}"), PROXY)
 
@@ -262,18 +245,10 @@ def judged_clients(facts: DnsFacts) -> Iterator[Finding]:
 _DELETING = ("iptables", "nftables")
 
 
-def _perhaps_local(nodes: int) -> Finding:
-    return Finding.of("dns-kept-flows/local-cache", PROXY, nodes=nodes)
-
-
 def _udp_timeout_s(text: str) -> float:
     given = _UDP_TIMEOUT.search(text)
     length = go_duration(given[1]) if given else None
     return length.total_seconds() if length else IPVS_UDP_S
-
-
-def _note(message: str) -> Finding:
-    return Finding(Code.of("dns-kept-flows"), Severity.INFO, Status.PASS, PROXY, message)
 
 
 def _ipvs(timeout_s: float) -> Finding:

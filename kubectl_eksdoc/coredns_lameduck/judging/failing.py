@@ -30,7 +30,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
 from kubectl_eksdoc.kubernetes.corefile.edits import EKS
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import SERVICE, SYSTEM, Corefile
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, PODS
 from kubectl_eksdoc.model.pods import ContainerRunState, Pod, pod_count
 
@@ -108,16 +108,13 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
             passes=_passes(allowed),
         )
     elif lameduck > allowed.advised_s:
-        killed = allowed.too_long
-        yield Finding(
-            Code.of("dns-lameduck-long"),
-            Severity.HIGH if killed else Severity.MEDIUM,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-lameduck-long/killed" if allowed.too_long else "dns-lameduck-long/margin",
             CONFIG,
-            f"{_said(lameduck)} of {of.grace_s} s of grace: CoreDNS "
-            + ("is killed before it has ended" if killed else "has less than 5 s of margin until it is killed"),
             sums,
-            _shorten(allowed),
+            remedy=_shorten(allowed),
+            said=_said(lameduck),
+            grace_s=of.grace_s,
         )
 
 
@@ -241,24 +238,20 @@ def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
     ready = [pod for pod in pods if pod.ready]
     wanted = max(of.replicas if of is not None else 0, len(pods))
     if not pods:
-        events = Remedy("They are not created: see the events.", f"kubectl describe deployment coredns -n {SYSTEM}")
-        yield Finding.of(
-            "dns-failing/no-pod", DEPLOYMENT, remedy=(events if wanted else Remedy("Scale it up.", scale_to(2)),)
-        )
+        yield Finding.of("dns-failing/no-pod", DEPLOYMENT, wanted=wanted)
         return
     if len(ready) >= wanted:
         return
     bad = [pod for pod in pods if not pod.ready]
     unmade = wanted - len(pods)
     untold = (f"{pod_count(unmade)} of {wanted} {'is' if unmade == 1 else 'are'} not made",) if unmade else ()
-    yield Finding(
-        Code.of("dns-failing"),
-        Severity.HIGH if ready else Severity.CRITICAL,
-        Status.FAIL,
+    yield Finding.of(
+        "dns-failing/few-ready" if ready else "dns-failing/none-ready",
         DEPLOYMENT,
-        f"{len(ready)} of {wanted} pods are Ready" + ("" if ready else ": DNS lookups fail"),
         (*(f"{pod.name}: {pod.not_ready_because or pod.phase}" for pod in bad), *untold),
-        _first_aid(facts, bad, len(ready), wanted),
+        remedy=_first_aid(facts, bad, len(ready), wanted),
+        ready=len(ready),
+        wanted=wanted,
     )
 
 
@@ -309,22 +302,13 @@ def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
         limit = of.memory if of is not None and of.memory else "its limit"
         default = " (what EKS gives it)" if limit == EKS_MEMORY else ""
         now = any(_lately(facts, pod, container.runs) for pod, container in ended if pod in killed)
-        yield Finding(
-            Code.of("dns-failing"),
-            Severity.HIGH if now else Severity.LOW,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-failing/out-of-memory" if now else "dns-failing/was-out-of-memory",
             DEPLOYMENT,
-            f"{pod_count(len(killed))} ended for want of memory{'' if now else ' more than an hour ago'}: "
-            f"the limit is {limit}{default}",
             tuple(sorted(pod.name for pod in killed)),
-            (
-                Remedy("First more of them, so that each has less to do.", scale_to(len(facts.pods) + 2)),
-                Remedy(
-                    "Raise resources.limits.memory: in the add-on's configuration values, not by kubectl edit.",
-                    "kubectl eksdoc addon-diff coredns",
-                    When.LATER,
-                ),
-            ),
+            pod_count=pod_count(len(killed)),
+            limit=limit + default,
+            command=scale_to(len(facts.pods) + 2),
         )
     restarts = [
         (pod, container)
@@ -361,7 +345,6 @@ def _printed(facts: DnsFacts) -> Iterator[Finding]:
             severity=Severity.HIGH if each.symptom.fatal else Severity.MEDIUM,
             means=each.symptom.means,
             times=each.times,
-            system=SYSTEM,
         )
     unread = [told for pod in facts.pods if (told := facts.inside.get(pod.key, _NOTHING_SEEN).unread)]
     if unread:
@@ -374,7 +357,6 @@ def _printed(facts: DnsFacts) -> Iterator[Finding]:
             pod_count=pod_count(left),
             pods_count=len(facts.pods) - left,
             pods_count_2=len(facts.pods),
-            system=SYSTEM,
         )
 
 
@@ -394,8 +376,6 @@ def _served(facts: DnsFacts) -> Iterator[Finding]:
         severity=Severity.HIGH if len(missing) < len(ready) else Severity.CRITICAL,
         missing_count=len(missing),
         ready_count=len(ready),
-        service=SERVICE,
-        system=SYSTEM,
     )
 
 

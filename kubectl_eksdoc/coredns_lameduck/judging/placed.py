@@ -8,17 +8,15 @@ from collections.abc import Iterator, Sequence
 from kubectl_eksdoc.coredns_lameduck.deployed import Deployed, DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging.configured import (
     DEPLOYMENT,
-    SET,
     has_what_came_by_1_11,
     not_read,
     place_elsewhere,
-    scale_to,
 )
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.model.interruption import EVENTS
 from kubectl_eksdoc.model.kinds import AUTOSCALERS, BUDGETS, NODES, PODS
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
@@ -66,20 +64,15 @@ def _spot(facts: DnsFacts, there: Sequence[tuple[Pod, Node]]) -> Iterator[Findin
     if not spot:
         return
     every = len(spot) == len(there)
-    yield Finding(
-        Code.of("dns-on-spot"),
-        Severity.CRITICAL if every and len({node.name for _, node in spot}) == 1 else Severity.HIGH,
-        Status.FAIL,
+    yield Finding.of(
+        "dns-on-spot",
         DEPLOYMENT,
-        f"{'all ' if every else ''}{len(spot)} of {len(there)} pods run on Spot instances"
-        + (": together they may be taken back at once" if every else ""),
         tuple(f"{pod.name} on {node.name} ({node.zone or 'zone unknown'}, {_whose(node)})" for pod, node in spot),
-        (
-            Remedy(
-                "A rollout, one pod after the other: first raise lameduck, so that it loses nothing.",
-                place_elsewhere(facts.self_managed),
-            ),
-        ),
+        severity=Severity.CRITICAL if every and len({node.name for _, node in spot}) == 1 else Severity.HIGH,
+        every=every,
+        spot=len(spot),
+        pods=len(there),
+        place=place_elsewhere(facts.self_managed),
     )
     yield from _notices(facts, spot)
 
@@ -89,12 +82,10 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
     of_karpenter = [node for _, node in spot if node.owner is NodeOwner.KARPENTER]
     others = [node for _, node in spot if node.owner in (NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL)]
     told = facts.notices
-    look = Remedy("What is missing, and how to make it.", shell("kubectl", "eksdoc", "interruption"))
     if of_karpenter and isinstance(told, Unknown):
         yield Finding.of(
             "dns-notices-unheard/unknown",
             DEPLOYMENT,
-            remedy=(look,),
             told_why=told.why,
             lacking=told.missing or "Karpenter's interruption queue",
         )
@@ -102,17 +93,15 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
         yield Finding.of(
             "dns-notices-unheard/unheard",
             DEPLOYMENT,
-            remedy=(Remedy("Make what is missing, and nothing else.", told.mend), look) if told.mend else (look,),
             root_cause=EVENTS,
             nodes=_nodes(of_karpenter),
             count=len({node.name for node in of_karpenter}),
             told_why=told.why,
+            fix=told.mend,
         )
     if others:
         count = len({node.name for node in others})
-        yield Finding.of(
-            "dns-notices-unheard/self-managed", DEPLOYMENT, remedy=(look,), nodes=_nodes(others), count=count
-        )
+        yield Finding.of("dns-notices-unheard/self-managed", DEPLOYMENT, nodes=_nodes(others), count=count)
 
 
 _UNLABELLED = (NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL)
@@ -139,24 +128,11 @@ def _together(facts: DnsFacts, there: Sequence[tuple[Pod, Node]]) -> Iterator[Fi
     nodes, zones = {node.name for _, node in there}, {node.zone for _, node in there}
     if len(there) < 2:
         return
+    place = place_elsewhere(facts.self_managed)
     if len(nodes) == 1:
-        yield _all_in(facts, f"all {len(there)} pods are on one node, {there[0][1].name}", Severity.HIGH)
+        yield Finding.of("dns-together/node", DEPLOYMENT, pods=len(there), node=min(nodes), place=place)
     elif len(zones) == 1 and "" not in zones:
-        yield _all_in(facts, f"all {len(there)} pods are in one zone, {min(zones)}", Severity.MEDIUM)
-
-
-def _all_in(facts: DnsFacts, said: str, severity: Severity) -> Finding:
-    return Finding(
-        Code.of("dns-together"),
-        severity,
-        Status.FAIL,
-        DEPLOYMENT,
-        said,
-        remedy=(
-            Remedy("See why: which nodes it may go to.", f"kubectl get pods -n {SYSTEM} -l k8s-app=kube-dns -o wide"),
-            Remedy("Its placement.", place_elsewhere(facts.self_managed), When.LATER),
-        ),
-    )
+        yield Finding.of("dns-together/zone", DEPLOYMENT, pods=len(there), zone=min(zones), place=place)
 
 
 def _goes(node: Node) -> bool:
@@ -194,18 +170,12 @@ def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
     yield Finding.of(
         "dns-no-budget",
         DEPLOYMENT,
-        remedy=(
-            Remedy(
-                "Create one."
-                if facts.self_managed
-                else "The add-on brings one, and it is gone: make it again."
-                if has_what_came_by_1_11(facts.addon)
-                else "The add-on makes one from v1.9.3-eksbuild.6 and v1.10.1-eksbuild.3 on; until then by hand, and "
-                "delete it before that update, as it can fail on one that is there.",
-                f"kubectl create poddisruptionbudget {NAME} -n {SYSTEM} --selector=k8s-app=kube-dns "
-                "--max-unavailable=1",
-            ),
-        ),
+        how="Create one."
+        if facts.self_managed
+        else "The add-on brings one, and it is gone: make it again."
+        if has_what_came_by_1_11(facts.addon)
+        else "The add-on makes one from v1.9.3-eksbuild.6 and v1.10.1-eksbuild.3 on; until then by hand, and delete it "
+        "before that update, as it can fail on one that is there.",
     )
 
 
@@ -219,37 +189,21 @@ def _replicas(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
     wanted = wanted_replicas(facts.cluster.nodes)
     if of.replicas >= wanted:
         return
-    scaler = shell(*SET, "--autoscale", f"{max(2, wanted)}:{max(10, wanted * 3)}", "--apply")
-    yield Finding(
-        Code.of("dns-too-few"),
-        Severity.HIGH if of.replicas < 2 else Severity.LOW,
-        Status.FAIL,
+    yield Finding.of(
+        "dns-too-few/replicas",
         DEPLOYMENT,
-        f"it has {_count(of.replicas)}"
-        + (": while that one is replaced, DNS lookups fail" if of.replicas == 1 else "")
-        + f"; EKS's formula wants {wanted} for {len(facts.cluster.nodes)} nodes",
-        remedy=(
-            Remedy("Scale it up.", scale_to(wanted)),
-            *(() if facts.self_managed else (Remedy("Have the add-on scale it.", scaler, When.LATER),)),
-        ),
+        severity=Severity.HIGH if of.replicas < 2 else Severity.LOW,
+        replicas=of.replicas,
+        wanted=wanted,
+        nodes=len(facts.cluster.nodes),
+        most=max(10, wanted * 3),
+        self_managed=facts.self_managed,
     )
 
 
 def _not_spread(facts: DnsFacts) -> Finding:
-    since = "" if has_what_came_by_1_11(facts.addon) else " from v1.9.3-eksbuild.11 and v1.10.1-eksbuild.7 on"
-    return Finding.of(
-        "dns-not-spread",
-        DEPLOYMENT,
-        remedy=(
-            Remedy(
-                f"Give its Deployment topologySpreadConstraints over {ZONE}."
-                if facts.self_managed
-                else f"The add-on's configuration has topologySpreadConstraints{since}; --place sets them as well.",
-                "" if facts.self_managed else place_elsewhere(False),
-                When.LATER,
-            ),
-        ),
-    )
+    newer = has_what_came_by_1_11(facts.addon)
+    return Finding.of("dns-not-spread", DEPLOYMENT, self_managed=facts.self_managed, newer=newer)
 
 
 def scalers(facts: DnsFacts) -> tuple[str, ...]:
@@ -288,7 +242,3 @@ def _nodes(nodes: Sequence[Node]) -> str:
 
 def _names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _count(replicas: int) -> str:
-    return "one replica" if replicas == 1 else f"{replicas} replicas"

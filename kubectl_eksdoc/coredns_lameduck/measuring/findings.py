@@ -14,7 +14,6 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import (
     KEPT,
     NAME,
-    SELECTOR,
     SERVICE,
     SYSTEM,
     TCP,
@@ -27,7 +26,7 @@ from kubectl_eksdoc.model.coredns import (
     MeasuredStream,
     Propagation,
 )
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order
 from kubectl_eksdoc.probes import left_finding
 
 # What came of a measurement: of each zone what its pod printed, what was done meanwhile, and how CoreDNS stood.
@@ -305,7 +304,6 @@ def _of_zone(plan: MeasurePlan, measured: DnsMeasurement, zone: MeasuredZone) ->
             sent=total.sent,
             late_s=LATE_S,
             where=where,
-            top=_TOP,
         )
     unknown = {t for of in report.seconds.values() for t, second in of.items() if second.counts.unknown}
     if unknown:
@@ -321,9 +319,9 @@ def _of_zone(plan: MeasurePlan, measured: DnsMeasurement, zone: MeasuredZone) ->
     if not total.sent:
         yield _unknown(f"no question was sent {where}", "what a pod there measures")
     elif not total.bad and not total.late and not unknown and untold <= SLACK_S:
-        message = f"{where}, all {total.sent} questions through the service were answered"
-        evidence = tuple(_what_it_shows(plan, measured))
-        yield Finding(Code.of("dns-answers-lost"), Severity.INFO, Status.PASS, _SERVICE, message, evidence)
+        yield Finding.of(
+            "dns-answers-lost/none", _SERVICE, tuple(_what_it_shows(plan, measured)), where=where, sent=total.sent
+        )
 
 
 def _lost(
@@ -365,7 +363,7 @@ def _silent(plan: MeasurePlan, measured: DnsMeasurement) -> Iterator[Finding]:
                 Subject("Pod", pod, SYSTEM),
                 tuple(f"from zone {zone} in the seconds {_spans(seconds)}" for zone, seconds in found.items()),
                 total=total,
-                command=_LOGS.format(pod),
+                pod=pod,
             )
 
 
@@ -383,10 +381,6 @@ def _bad_before(
             if t < last and one.counts.bad:
                 found[t] = found.get(t, 0) + one.counts.bad
     return found
-
-
-_TOP = f"kubectl top pods -n {SYSTEM} -l {SELECTOR}"
-_LOGS = f"kubectl logs -n {SYSTEM} {{}} --tail=50"
 
 
 def _what_it_shows(plan: MeasurePlan, measured: DnsMeasurement) -> Iterator[str]:
@@ -430,13 +424,8 @@ def _not_done(plan: MeasurePlan, measured: DnsMeasurement) -> Iterator[Finding]:
         )
 
 
-def _unknown(message: str, missing: str, evidence: tuple[str, ...] = ()) -> Finding:
-    return Finding(
-        Code.of("dns-not-measured"), Severity.MEDIUM, Status.UNKNOWN, _SERVICE, message, evidence, (_AGAIN,), missing
-    )
-
-
-_AGAIN = Remedy("Fix what prevented the measurement, and measure again.")
+def _unknown(what: str, lacking: str, evidence: tuple[str, ...] = ()) -> Finding:
+    return Finding.of("dns-not-measured", _SERVICE, evidence, what=what, lacking=lacking)
 
 
 def _pod_of(plan: MeasurePlan, stream: MeasuredStream) -> str:

@@ -25,7 +25,7 @@ from kubectl_eksdoc.kubernetes.scheduling.preemption import (
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Finding, Subject
 from kubectl_eksdoc.model.pods import Pod, pod_count
 
 MOST_KINDS = 50
@@ -140,12 +140,6 @@ def _occupants(world: DrainContext, room: PlacementRoom, placed: Iterable[Placed
 # What to say of pods that are pushed out of their places: by whom, which, and what their budgets have to say.
 
 
-_REMEDIES = (
-    Remedy("Have nodes with room for them Ready before: then no pod is preempted."),
-    Remedy("Or give them a PriorityClass whose preemptionPolicy is Never: then they wait for room.", when=When.LATER),
-)
-
-
 def findings(world: DrainContext, found: Preemption, evictions: Iterable[Pod]) -> Iterator[Finding]:
     """`evictions` are the pods that this plan evicts: what those push out fails, the rest is remarked."""
     evicted = {pod.uid for pod in evictions} if found.push_outs else set()
@@ -165,16 +159,6 @@ def _finding(world: DrainContext, push_out: PushOut, evicted: Collection[str]) -
     goes = any(pod.uid in evicted for pod in push_out.pods)
     beyond = sum(pod.uid in push_out.victims.beyond for pod in victims)
     whom = f"{pod_count(len(victims))} of lower priority, {beyond} beyond what their budgets allow"
-    if goes:
-        message = (
-            f"while its replacements wait for a new node (priority {_named(world, first)}), the scheduler deletes "
-            f"others for the first of them: {whom}"
-        )
-    else:
-        message = (
-            f"they stay, since there is no place for them; evicted all the same (priority {_named(world, first)}), the "
-            f"first would have the scheduler delete others: {whom}"
-        )
     count = len(push_out.pods)
     more = f", and {count - 1} more like it" if count > 1 else ""
     tried = (
@@ -183,14 +167,12 @@ def _finding(world: DrainContext, push_out: PushOut, evicted: Collection[str]) -
         else (f"only the first {MOST_NODES} nodes were tried: the scheduler may choose another",)
     )
     lines = tuple(_line(world, push_out, pod, evicted) for pod in victims)
-    return Finding(
-        Code.of("placement-preempts"),
-        Severity.HIGH,
-        Status.FAIL if goes else Status.PASS,
+    return Finding.of(
+        "placement-preempts/evicted" if goes else "placement-preempts/stays",
         world.owner_subject(first),
-        message,
         (where(first) + more, *tried, *lines),
-        _REMEDIES,
+        priority=_named(world, first),
+        whom=whom,
     )
 
 
@@ -219,7 +201,7 @@ def _named(world: DrainContext, pod: Pod) -> str:
 
 def _not_examined(pods: tuple[Pod, ...]) -> Finding:
     return Finding.of(
-        "placement-preempts",
+        "placement-preempts/not-examined",
         Subject("Cluster", "cluster"),
         tuple(where(pod) for pod in pods[:MAX_EVIDENCE]),
         pods_count=len(pods),

@@ -152,7 +152,7 @@ def _held_by_name(judged: JudgedBudget, holds: Sequence[budgets.Hold]) -> tuple[
     budget, names = judged.budget, ", ".join(hold.pod for hold in holds)
     return (
         Finding.of(
-            "budget-exhausted",
+            "budget-exhausted/counted-as-evicted",
             Subject("PodDisruptionBudget", budget.name, budget.namespace),
             names=names,
             until=holds[-1].until,

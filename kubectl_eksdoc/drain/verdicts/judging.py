@@ -17,7 +17,7 @@ from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, RuleResult, as_if_f
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Volume, VolumeKind
@@ -213,18 +213,14 @@ def _pending(world: DrainContext) -> Iterable[Finding]:
 
 def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
     """`judged` once `budget` has nothing left for it: other evictions of this plan would take it for good."""
-    message = f"budget {budget.key} would be used up for good by evicting pods that nothing replaces ({budget.rule})"
-    finding = Finding(
-        Code.of("budget-exhausted"),
-        Severity.HIGH,
-        Status.FAIL,
+    finding = Finding.of(
+        "budget-exhausted/used-up",
         Subject("PodDisruptionBudget", budget.name, budget.namespace),
-        message,
         (where(judged.pod),),
-        (Remedy("Create its pods again elsewhere (save them first), then plan again."),),
+        budget=budget.key,
+        rule=budget.rule,
     )
-    said = RuleResult(PodVerdict.BLOCKED, message, Code.of("budget-exhausted"), finding, finding.remedy)
-    return judged._replace(verdict=PodVerdict.BLOCKED, said=(*judged.said, said))
+    return judged._replace(verdict=PodVerdict.BLOCKED, said=(*judged.said, RuleResult.of(finding)))
 
 
 # What the rules say of pods, budgets aside: of most there is nothing to say.

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown, missing_rights
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When, in_order
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject, When, in_order
 from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily, Network
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner
@@ -359,35 +359,22 @@ def _together(plan: ProbePlan, nodes: Iterable[ProbedNode]) -> list[list[ProbedN
     return list(found.values())
 
 
-_STATUS = {
-    Reach.CUT_OFF: (Status.FAIL, Severity.HIGH),
-    Reach.V1_ONLY: (Status.FAIL, Severity.MEDIUM),
-    Reach.UNKNOWN: (Status.UNKNOWN, Severity.MEDIUM),
-    Reach.REACHABLE: (Status.PASS, Severity.INFO),
-}
-_FOUND = {
-    Reach.CUT_OFF: "pods cannot reach IMDS",
-    Reach.V1_ONLY: "pods get no token, and are answered without one only",
-    Reach.UNKNOWN: "what pods find was not measured",
-    Reach.REACHABLE: "pods reach it",
-}
-
-
 def _finding(plan: ProbePlan, same: Sequence[ProbedNode]) -> Finding:
     first = same[0]
-    status, severity = _STATUS[first.v4.reach]
-    if status is Status.PASS and first.v4.doubt:
-        severity = Severity.LOW
-    missing = first.own.missing if isinstance(first.own, Unknown) else ""
-    return Finding(
-        Code.of("imds-measured"),
-        severity,
-        status,
-        _subject(plan, same),
-        f"{_FOUND[first.v4.reach]}: {first.v4.why}",
-        tuple(_evidence(plan, same)),
-        _remedies(plan, same) if status is not Status.UNKNOWN else (_AGAIN,),
-        (missing or "what a pod there measures") if status is Status.UNKNOWN else "",
+    subject, evidence, reach = _subject(plan, same), tuple(_evidence(plan, same)), first.v4.reach
+    if reach is Reach.UNKNOWN:
+        missing = first.own.missing if isinstance(first.own, Unknown) else ""
+        lacking = missing or "what a pod there measures"
+        return Finding.of("imds-measured/unknown", subject, evidence, why=first.v4.why, lacking=lacking)
+    if reach is Reach.REACHABLE:
+        severity = Severity.LOW if first.v4.doubt else Severity.INFO
+        return Finding.of("imds-measured/reachable", subject, evidence, severity=severity, why=first.v4.why)
+    return Finding.of(
+        "imds-measured/cut-off" if reach is Reach.CUT_OFF else "imds-measured/v1-only",
+        subject,
+        evidence,
+        remedy=_remedies(plan, same),
+        why=first.v4.why,
     )
 
 
@@ -413,7 +400,6 @@ def _evidence(plan: ProbePlan, same: Sequence[ProbedNode]) -> Iterator[str]:
 
 
 _SOME = 5
-_AGAIN = Remedy("Fix what kept the pod from running, or test another node of that kind (node/NAME).")
 _MEANT = "Keep it where no pod is affected, as AWS recommends. Which pods are affected, and what {} hops would take:"
 _LATER = Remedy("Give what calls AWS a role of its own (EKS Pod Identity or IRSA).", when=When.LATER)
 _REMEDIES: Mapping[Cause, tuple[Remedy, ...]] = {

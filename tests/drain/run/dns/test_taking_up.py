@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.coredns_lameduck.run import (
-    RESTART,
     ExpectedReload,
     Logged,
     Metrics,
@@ -101,6 +100,8 @@ def test_what_it_means_is_a_finding_each() -> None:
     assert told["UNKNOWN"].status is Status.UNKNOWN and told["REFUSED"].status is Status.FAIL
     (blind,) = judged(Verified((found(NO_METRICS, NO_LOG),), 3.0), True)
     assert "permissions COMMAND --with proxy" in " ".join(each.text for each in blind.remedy)
-    assert [each.remedy[0].command for each in judged(None, False)] == [RESTART]
+    assert [each.remedy[0].command for each in judged(None, False)] == [
+        "kubectl rollout restart deployment/coredns -n kube-system"
+    ]
     assert judged(None, True) == () and not Verified((), 0.0).all
     assert [each.status for each in judged(Verified((), 1.0, unread="no pod is there"), True)] == [Status.UNKNOWN]
