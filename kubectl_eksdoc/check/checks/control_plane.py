@@ -27,7 +27,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import clusters as told
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.findings import Finding, Severity
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
 
