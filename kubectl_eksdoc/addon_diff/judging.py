@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kubectl_eksdoc.addon_diff.expected import Witness
 from kubectl_eksdoc.addon_diff.exposure import exposed
 from kubectl_eksdoc.addon_diff.fields import AddonField, Users, effect_of, some_of, value_of
-from kubectl_eksdoc.addon_diff.manifests import knows_all, objects_of
+from kubectl_eksdoc.addon_diff.manifests import knows_all, manifests, objects_of
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
 from kubectl_eksdoc.model.api_objects import ObjectName, named
@@ -30,6 +30,7 @@ def judged(
     if not facts.objects and not unread and (facts.installed or not objects_of(facts.addon.name)):
         yield _nothing_seen(facts)
     yield from _of_search(facts)
+    yield from _nearest(facts)
     for of, why in unread:
         yield Finding.of(
             "addon-object-unread/judged",
@@ -54,6 +55,17 @@ def _nothing_seen(facts: AddonFacts) -> Finding:
         ("it is not known here which objects it is made of, or none of them is there",),
         addon_name=facts.addon.name,
     )
+
+
+def _nearest(facts: AddonFacts) -> Iterator[Finding]:
+    """Another version's manifest is no proof of what this one applies."""
+    name, target = facts.addon.name, facts.target.version
+    shipped = manifests(name, facts.addon.version, target, True, facts.manifest)
+    if facts.objects and target != facts.addon.version and shipped is not None and not shipped.target.exact:
+        known = shipped.target.known
+        yield Finding.of(
+            "addon-field-unknown/nearest", Subject("Addon", name), addon_name=name, target=target, known=known
+        )
 
 
 def _of_search(facts: AddonFacts) -> Iterator[Finding]:

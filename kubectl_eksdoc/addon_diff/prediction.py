@@ -244,7 +244,9 @@ def _change(
         if mode is Mode.NONE and path in conflicts:
             by_mode[mode] = FieldPrediction(Fate.CONFLICT, live)
         elif returns:  # in NONE once nothing else is in conflict
-            by_mode[mode] = FieldPrediction(Fate.RESET, value_at(outcomes[Mode.PRESERVE], path, schema.root))
+            after = value_at(outcomes[Mode.PRESERVE if mode is Mode.NONE else mode], path, schema.root)
+            stays = after == value_at(before, path, schema.root)  # another client owns that it is empty
+            by_mode[mode] = FieldPrediction(Fate.KEPT if stays else Fate.RESET, after)
         elif unknown or mode not in outcomes:
             by_mode[mode] = FieldPrediction(Fate.UNKNOWN)
         else:

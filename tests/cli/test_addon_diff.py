@@ -305,3 +305,18 @@ def test_the_page_of_the_demo_fits_in_45_lines(addon: str) -> None:
     for mode in ("NONE", "OVERWRITE"):
         ran = run_cli("addon-diff", addon, "--demo", "--resolve-conflicts", mode, environ={"COLUMNS": "100"})
         assert len(ran.out.splitlines()) <= 45
+
+
+def test_a_version_without_a_manifest_is_said_to_be_predicted_from_another_one() -> None:
+    """Also where no user has set anything: what it applies is not known."""
+    ran = run_cli("addon-diff", "kube-proxy", "--demo")
+    assert "its update is predicted from v1.25.6-eksbuild.1, with confidence low" in " ".join(ran.out.split())
+    assert ran.code == 5
+
+
+def test_what_is_no_version_is_refused_and_not_judged_as_one() -> None:
+    ran = run_cli("addon-diff", "coredns", "--to", "v9", "--demo")
+    text = " ".join(ran.out.split())
+    assert "EKS does not offer v9 for Kubernetes 1.33" in text and ran.code == 1
+    assert "no manifest of coredns v9 is known here: its update is predicted from v1.14.3-eksbuild.11" in text
+    assert "Corefile" not in text
