@@ -8,6 +8,7 @@ from typing import Any
 
 from kubectl_eksdoc.aws.believing import VerifiedCluster
 from kubectl_eksdoc.kube.identity import AwsRequest
+from kubectl_eksdoc.model.api_objects import AppliedObjects
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
 from kubectl_eksdoc.model.cluster import Cluster
@@ -46,6 +47,13 @@ class Answered(Observed):
         return self._answer(*args, **more)
 
     require = ask
+
+
+class AppliesNothing:
+    """An `AppliedReader` of a cluster in which no field manager has applied anything."""
+
+    def applied_by(self, manager: str, others: bool = False) -> AppliedObjects:
+        return AppliedObjects({})
 
 
 class Nowhere:

@@ -19,8 +19,9 @@ _EKS_WRITES = (Fate.RESET, Fate.REMOVED, Fate.FOLLOWS)
 
 
 def corefile(facts: AddonFacts, values: Doc | None, changes: Iterable[FieldChange], mode: Mode) -> Iterator[Finding]:
-    """`values`: those that hold after the call. Nothing where version and text stay, or EKS writes its own Corefile."""
-    if facts.addon.name != NAME:
+    """`values`: those that hold after the call. Nothing where version and text stay, EKS writes its own Corefile, or
+    does not offer the version."""
+    if facts.addon.name != NAME or facts.offered is False:
         return
     text = _text_after(facts, values, changes, mode)
     if text is not None and (facts.now.version != facts.target.version or text != _live(facts.objects)):

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from kubectl_eksdoc.addon_diff.expected import Witness
 from kubectl_eksdoc.addon_diff.exposure import exposed
 from kubectl_eksdoc.addon_diff.fields import AddonField, Users, effect_of, some_of, value_of
-from kubectl_eksdoc.addon_diff.manifests import knows_all, objects_of
+from kubectl_eksdoc.addon_diff.manifests import knows_all, manifests, objects_of
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
 from kubectl_eksdoc.model.api_objects import ObjectName, named
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import Unknown, missing_rights
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 
 Unread = tuple[ObjectName, Unknown]
@@ -29,8 +29,8 @@ def judged(
             yield from _of_field(facts, asked.mode, change, changes)
     if not facts.objects and not unread and (facts.installed or not objects_of(facts.addon.name)):
         yield _nothing_seen(facts)
-    elif facts.objects and facts.manifest is None and not knows_all(facts.addon.name):
-        yield _not_all_seen(facts)
+    yield from _of_search(facts)
+    yield from _nearest(facts)
     for of, why in unread:
         yield Finding.of(
             "addon-object-unread/judged",
@@ -57,14 +57,41 @@ def _nothing_seen(facts: AddonFacts) -> Finding:
     )
 
 
-def _not_all_seen(facts: AddonFacts) -> Finding:
-    seen = ", ".join(str(named(each)) for each in facts.objects)
-    return Finding.of(
-        "addon-object-unread/not-all-seen",
-        Subject("Addon", facts.addon.name),
-        (f"read: {seen}",),
-        addon_name=facts.addon.name,
-    )
+def _nearest(facts: AddonFacts) -> Iterator[Finding]:
+    """Another version's manifest is no proof of what this one applies."""
+    name, target = facts.addon.name, facts.target.version
+    shipped = manifests(name, facts.addon.version, target, True, facts.manifest)
+    if facts.objects and target != facts.addon.version and shipped is not None and not shipped.target.exact:
+        known = shipped.target.known
+        yield Finding.of(
+            "addon-field-unknown/nearest", Subject("Addon", name), addon_name=name, target=target, known=known
+        )
+
+
+def _of_search(facts: AddonFacts) -> Iterator[Finding]:
+    """What no manifest known here tells of the add-on's objects, and where none was looked for."""
+    search, name = facts.search, facts.addon.name
+    subject = Subject("Addon", name)
+    if facts.objects and facts.manifest is None and not knows_all(name):
+        read = ", ".join(str(named(each)) for each in facts.objects)
+        yield Finding.of("addon-object-unread/not-all-seen", subject, (f"read: {read}",), addon_name=name)
+    elif search.more:
+        more = tuple(map(str, search.more))
+        yield Finding.of("addon-object-unread/beyond-manifest", subject, more, addon_name=name, some_of=some_of(more))
+    if search.whose:
+        whose = tuple(map(str, search.whose))
+        yield Finding.of("addon-object-unread/whose", subject, whose, addon_name=name, some_of=some_of(whose))
+    if search.unlisted:
+        rights = ", ".join(missing_rights(*search.unlisted.values()))
+        yield Finding.of(
+            "addon-object-unread/unlisted",
+            subject,
+            tuple(f"{kind}: {why}" for kind, why in search.unlisted.items()),
+            remedy=(Remedy(f"allow {rights}, and ask again" if rights else "ask the live cluster"),),
+            addon_name=name,
+            some_of=some_of([*search.unlisted]),
+            lacking=rights or "; ".join(dict.fromkeys(each.why for each in search.unlisted.values())),
+        )
 
 
 def _subject(of: ObjectName) -> Subject:

@@ -21,7 +21,6 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records, sections
-from kubectl_eksdoc.model.quantities import parse
 
 Values = Mapping[Path, Any]
 """Leaves of an object; an item that has nothing but its keys is one itself."""
@@ -40,13 +39,14 @@ class AddonManifest:
 @dataclass(frozen=True, slots=True)
 class NearestManifest:
     """The manifest of `version`; not `exact`: it is the nearest to the one that is meant; `far`: of a version more than
-    one minor away from that. `names`: its objects, of a manifest that a user gives."""
+    one minor away from that. `names`: its objects, of a manifest that a user gives. `known`: whose manifest it is."""
 
     version: str
     objects: Mapping[str, Values]
     exact: bool = True
     far: bool = False
     names: tuple[ObjectName, ...] = ()
+    known: str = ""
 
     def of(self, named: ObjectName) -> Values:
         return self.objects.get(f"{named.kind} {named.name}", {})
@@ -96,7 +96,7 @@ def manifests(
     """None for an add-on of which none is known. `agent`: vpc-cni's network policy agent is on. `given`: the target's,
     by a user; where today's is not known, it names the same fields, and any may change."""
     known = all_known(addon)
-    if not known or parse(now) is None or parse(target) is None:
+    if not known or not _order(now) or not _order(target):
         return None if given is None else AddonManifests(given.any_values(), given)
     found = (_nearest(known, now), given or _nearest(known, target))
     return AddonManifests(*(each if agent else each.without_container("aws-eks-nodeagent") for each in found))
@@ -147,8 +147,9 @@ def _nearest(known: tuple[NearestManifest, ...], wanted: str) -> NearestManifest
     newer = [each for each in known if _order(wanted) < _order(each.version)]
     best = older[-1] if older else newer[0]
     alike = bool(older and newer) and _but_version(older[-1]) == _but_version(newer[0])
-    far = abs(_order(best.version)[1] - _order(wanted)[1]) > 1
-    return replace(best.named(wanted), exact=alike, far=far and not alike)
+    (major, minor), (wanted_major, wanted_minor) = ((*_order(each), 0)[:2] for each in (best.version, wanted))
+    far = major != wanted_major or abs(minor - wanted_minor) > 1
+    return replace(best.named(wanted), exact=alike, far=far and not alike, known=best.version)
 
 
 def _but_version(known: NearestManifest) -> object:

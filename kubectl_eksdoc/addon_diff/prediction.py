@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from kubectl_eksdoc.addon_diff.applied import ObjectSearch
 from kubectl_eksdoc.addon_diff.expected import EKS, ExpectedApply, ExpectedConfig, Witness, expected
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.manifests import NearestManifest, has_some_build
@@ -243,7 +244,9 @@ def _change(
         if mode is Mode.NONE and path in conflicts:
             by_mode[mode] = FieldPrediction(Fate.CONFLICT, live)
         elif returns:  # in NONE once nothing else is in conflict
-            by_mode[mode] = FieldPrediction(Fate.RESET, value_at(outcomes[Mode.PRESERVE], path, schema.root))
+            after = value_at(outcomes[Mode.PRESERVE if mode is Mode.NONE else mode], path, schema.root)
+            stays = after == value_at(before, path, schema.root)  # another client owns that it is empty
+            by_mode[mode] = FieldPrediction(Fate.KEPT if stays else Fate.RESET, after)
         elif unknown or mode not in outcomes:
             by_mode[mode] = FieldPrediction(Fate.UNKNOWN)
         else:
@@ -346,7 +349,7 @@ class AddonFacts:
     that could not be read, and why. `steps`: the version of each minor on the way, the target last; several where the
     add-on may not skip one. `offered`: whether EKS offers the target for this cluster. `installed`: EKS manages it
     already; where it does not, `addon` and `now` have no version, and none of its objects need be there. `manifest`:
-    the target's, as a user gives it."""
+    the target's, as a user gives it. `search`: for objects that no manifest known here has."""
 
     cluster: EksCluster
     addon: Addon
@@ -360,6 +363,7 @@ class AddonFacts:
     steps: tuple[str, ...] = ()
     installed: bool = True
     manifest: NearestManifest | None = None
+    search: ObjectSearch = ObjectSearch()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
-from kubectl_eksdoc.addon_diff.manifests import NearestManifest, every_object, objects_of
+from kubectl_eksdoc.addon_diff.applied import ObjectSearch, searched
+from kubectl_eksdoc.addon_diff.expected import EKS
+from kubectl_eksdoc.addon_diff.manifests import NearestManifest, every_object, knows_all, objects_of
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, SchemaSince, plan_update, since
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, OfVersion
 from kubectl_eksdoc.addon_diff.run.guards import Guard, Sending, refusals, sending
@@ -138,17 +140,23 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManif
     """
     live: list[Doc] = []
     unread: list[tuple[ObjectName, Unknown]] = []
-    for of in dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))):
-        read = of.kind in _READ
-        found = session.objects.one(of) if read else _NOT_RENDERED if of.kind == HELM_TEMPLATE else _not_read(of)
-        if isinstance(found, Unknown):
-            unread.append((of, found))
-        elif isinstance(found, Absent):
+    known = tuple(dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))))
+    search = ObjectSearch()
+    if side.addon.version:
+        # The manifests of some add-ons are known whole: these have no Secret, and nothing of a kind that a CRD brings.
+        parts = (False,) if knows_all(side.addon.name) else (False, True)
+        found = (session.applied.applied_by(EKS.manager, others) for others in parts)
+        search = searched(found, side.addon.name, known)
+    for of in (*known, *search.more):
+        doc = _not_read(of) or session.objects.one(of)
+        if isinstance(doc, Unknown):
+            unread.append((of, doc))
+        elif isinstance(doc, Absent):
             continue  # a version may not have it yet
-        elif at(found, "metadata", "managedFields") is None:
+        elif at(doc, "metadata", "managedFields") is None:
             unread.append((of, _NO_OWNERS))
         else:
-            live.append(found)
+            live.append(doc)
     return AddonFacts(
         session.believed.cluster,
         side.addon,
@@ -162,15 +170,23 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManif
         side.steps,
         bool(side.addon.version),
         manifest,
+        search,
     )
 
 
-def _not_read(of: ObjectName) -> Unknown:
-    return Unknown(f"objects of the kind {of.kind} are not read here")
+def _not_read(of: ObjectName) -> Unknown | None:
+    if of.kind == HELM_TEMPLATE:
+        return _NOT_RENDERED
+    if of.kind == kinds.SECRETS.kind:
+        return Unknown("what is in Secrets is never read")
+    known = (of.api_version.rpartition("/")[0], of.kind) in _KNOWN
+    return None if known else Unknown(f"the schema of the kind {of.kind} is not known here")
 
+
+_KNOWN = frozenset((each.group, each.kind) for each in kinds.APPLIED)
+"""Of kinds of Kubernetes it is known how their fields are merged, of custom resources only their CRD tells."""
 
 _NOT_RENDERED = Unknown("helm has to fill it in, or to fetch it: give what helm template prints with --manifest")
-_READ = frozenset(resource.kind for resource in kinds.SINGLE)
 
 
 def judge_of(target: VersionSide) -> Judge:

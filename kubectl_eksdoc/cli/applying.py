@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kubectl_eksdoc import __version__
@@ -16,6 +17,7 @@ from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -228,6 +230,14 @@ class _Ended(Protocol):
 
     @property
     def lacks(self) -> bool: ...
+
+
+def begun_at(saved: SavedChange) -> datetime:
+    """Raises LocalJournalError: its journal does not tell."""
+    at = parsed(saved.text("at"))
+    if at is None:
+        raise LocalJournalError(f"the journal of change {saved.id} does not tell when it began", "Check the file.")
+    return at
 
 
 def code(ended: _Ended) -> int:

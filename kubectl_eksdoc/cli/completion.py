@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kubectl_eksdoc.cli import exits, values
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, dry_from
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -260,7 +260,7 @@ def _printing(script: str) -> Callable[[argparse.Namespace, Sequence[str], Comma
 def is_dry(args: argparse.Namespace) -> bool:
     if args.dry == "server":
         raise UsageError("--dry-run=server asks a server, and links lie on this machine", "Give --dry-run alone.")
-    return str(args.dry) != "none"
+    return bool(dry_from(args))
 
 
 def _no_words(words: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from kubectl_eksdoc.errors import ClusterError, Drifted, EksdocError, Forbidden
 from kubectl_eksdoc.kube.answers import ContinueTokenExpired, NotServed, RequestRefused
 from kubectl_eksdoc.kube.answers import ObjectNotFound as NoSuchObject
+from kubectl_eksdoc.kube.applied_objects import AppliedSearch
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.journal.runs import HEAD, PART_LABEL, RUN_LABEL
@@ -18,9 +19,10 @@ from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, ApiWriter, refused
 from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Paging, Transport
 from kubectl_eksdoc.model import kinds, names
-from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
+from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.kinds import NODE_CLASSES, Resource
 from kubectl_eksdoc.model.names import Name, NameKind
 from kubectl_eksdoc.objects.single import NoJson, decode
@@ -31,23 +33,40 @@ READ = {resource.kind: resource for resource in kinds.SINGLE}
 
 
 class SingleObjects:
-    """A `session.ports.ObjectReader`. Mutable: it holds a connection."""
+    """A `session.ports.ObjectReader` and an `AppliedReader`. Mutable: a connection, and which kinds a search found."""
 
     def __init__(self, connection: Connection, around: CredentialContext | None = None) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._transport = Transport(connect(connection, around or of_this_process()))
+        self._page_size = connection.page_size
+        self._found: dict[tuple[str, str], Resource] = {}
+
+    def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
+        """As `session.ports.AppliedReader.applied_by`."""
+        search = AppliedSearch(self._transport, listed, self._page_size)
+        found = search.applied_by(manager, others)
+        self._found |= search.resources
+        return found
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         """As `session.ports.ObjectReader.one`."""
-        resource = READ[of.kind]
-        right = f"{VERB} {resource.full_name}"
+        resource = READ.get(of.kind)
+        single = resource is not None and of.namespace in ("", SYSTEM)  # for these there is the right to get them
+        resource = resource or self._found[of.api_version, of.kind]
+        right = f"{VERB if single else LIST_VERB} {resource.full_name}"
+        path, query = resource.path_in(of.namespace), {"fieldSelector": f"metadata.name={of.name}"}
         try:
-            answer = self._transport.get(f"{resource.path_in(of.namespace)}/{of.name}", right=right)
+            if single:
+                found = _doc(self._transport.get(f"{path}/{of.name}", right=right).body, of)
+            else:
+                items, _ = _page(self._transport.get(path, query, right).body, resource)
+                if not items:
+                    return Absent(f"there is no {of}")
+                found = {**items[0], "kind": resource.kind, "apiVersion": resource.api_version}
         except NotServed as error:
             return Absent(error.message)
         except Forbidden as error:
             return Unknown(error.message, right)
-        found = _doc(answer.body, of)
         if isinstance(meta := found.get("metadata"), dict):
             meta.setdefault("managedFields", [])  # the server has none, which is not the same as not to have been shown
         return found

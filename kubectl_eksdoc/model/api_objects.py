@@ -6,8 +6,8 @@ list that is being paged and the store can hold the same object.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -150,6 +150,29 @@ class KindUsage:
     resource: Resource
     objects: tuple[WrittenObject, ...] | Unknown
     lacking: Unknown | None = None
+
+
+NAMING_LABELS = (
+    "app",
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/name",
+    "app.kubernetes.io/part-of",
+    "eks.amazonaws.com/component",
+    "helm.sh/chart",
+    "k8s-app",
+)
+"""By which software names its objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedObjects:
+    """Objects that a field manager has applied, and those without managedFields (`stripped`), of all kinds, with their
+    `NAMING_LABELS`. `unlisted`: of which resources they are unknown, ``roles.rbac.authorization.k8s.io``, or of which
+    API groups, ``*.wgpolicyk8s.io``."""
+
+    labels: Mapping[ObjectName, Mapping[str, str]]
+    stripped: frozenset[ObjectName] = frozenset()
+    unlisted: Mapping[str, Unknown] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

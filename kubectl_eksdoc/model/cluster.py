@@ -12,7 +12,15 @@ from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 
 if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
-    from kubectl_eksdoc.model.api_objects import ApiService, Definition, Doc, HelmRelease, KindUsage, ObjectName
+    from kubectl_eksdoc.model.api_objects import (
+        ApiService,
+        AppliedObjects,
+        Definition,
+        Doc,
+        HelmRelease,
+        KindUsage,
+        ObjectName,
+    )
     from kubectl_eksdoc.model.aws.machines import SaidOptions
     from kubectl_eksdoc.model.budgets import Budget
     from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
@@ -234,7 +242,8 @@ def _told(left_out: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClusterAnswers:
-    """`histories`: by the full name of a resource and a namespace; `metrics`: by pod (``namespace/name``) and port.
+    """`histories`: by the full name of a resource and a namespace; `metrics`: by pod (``namespace/name``) and port;
+    `applied`: by field manager, and whether of other kinds.
     What nobody asked is not in them."""
 
     objects: Mapping[ObjectName, Doc | Absent | Unknown] = field(default_factory=dict)
@@ -246,3 +255,4 @@ class ClusterAnswers:
     written: tuple[KindUsage, ...] = ()
     releases: tuple[HelmRelease, ...] | Unknown = NOT_ASKED
     past: ReportedChanges = field(default_factory=no_changes)
+    applied: Mapping[tuple[str, bool], AppliedObjects | Unknown] = field(default_factory=dict)

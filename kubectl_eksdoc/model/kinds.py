@@ -144,6 +144,79 @@ SINGLE = (
 )
 """Those of which single objects are read, by their names."""
 
+_OTHERS = """
+ limitranges LimitRange
+ persistentvolumeclaims PersistentVolumeClaim
+ persistentvolumes PersistentVolume .
+ podtemplates PodTemplate
+ replicationcontrollers ReplicationController
+ resourcequotas ResourceQuota
+admissionregistration.k8s.io mutatingadmissionpolicies MutatingAdmissionPolicy .
+admissionregistration.k8s.io mutatingadmissionpolicybindings MutatingAdmissionPolicyBinding .
+admissionregistration.k8s.io validatingadmissionpolicies ValidatingAdmissionPolicy .
+admissionregistration.k8s.io validatingadmissionpolicybindings ValidatingAdmissionPolicyBinding .
+flowcontrol.apiserver.k8s.io flowschemas FlowSchema .
+flowcontrol.apiserver.k8s.io prioritylevelconfigurations PriorityLevelConfiguration .
+networking.k8s.io ingressclasses IngressClass .
+networking.k8s.io ingresses Ingress
+networking.k8s.io networkpolicies NetworkPolicy
+networking.k8s.io servicecidrs ServiceCIDR .
+node.k8s.io runtimeclasses RuntimeClass .
+rbac.authorization.k8s.io rolebindings RoleBinding
+rbac.authorization.k8s.io roles Role
+resource.k8s.io deviceclasses DeviceClass .
+resource.k8s.io resourceclaims ResourceClaim
+resource.k8s.io resourceclaimtemplates ResourceClaimTemplate
+storage.k8s.io csidrivers CSIDriver .
+storage.k8s.io volumeattributesclasses VolumeAttributesClass .
+"""
+"""Group, plural and kind; a dot: it has no namespace."""
+
+
+def _other(line: str) -> Resource:
+    group, plural, kind, *cluster = line.split(" ")
+    return Resource(kind, plural, group, namespaced=not cluster)
+
+
+APPLIED: tuple[Resource, ...] = (
+    *SINGLE,
+    API_SERVICES,
+    AUTOSCALERS,
+    CRON_JOBS,
+    JOBS,
+    MUTATING_WEBHOOKS,
+    NAMESPACES,
+    PRIORITY_CLASSES,
+    STATEFUL_SETS,
+    STORAGE_CLASSES,
+    VALIDATING_WEBHOOKS,
+    *map(_other, _OTHERS.strip("\n").split("\n")),
+)
+"""Kinds of Kubernetes 1.36 of which a manifest may have objects, but for Secrets."""
+SECRETS = Resource("Secret", "secrets")
+
+NEVER_APPLIED = frozenset(
+    (
+        "certificatesigningrequests.certificates.k8s.io",
+        "componentstatuses",
+        "controllerrevisions.apps",
+        "csinodes.storage.k8s.io",
+        "csistoragecapacities.storage.k8s.io",
+        "endpoints",
+        "endpointslices.discovery.k8s.io",
+        "events",
+        "events.events.k8s.io",
+        "ipaddresses.networking.k8s.io",
+        "leases.coordination.k8s.io",
+        "nodes",
+        "pods",
+        "replicasets.apps",
+        "resourceslices.resource.k8s.io",
+        "volumeattachments.storage.k8s.io",
+    )
+)
+"""Controllers and kubelets make these, and there may be very many: no add-on's manifest has one."""
+
 HISTORY_OF = {"DaemonSet": CONTROLLER_REVISIONS, "Deployment": REPLICA_SETS}
 """Kind → where the pod templates are kept that an object of it has had; of other kinds the API keeps nothing."""
 

@@ -269,6 +269,10 @@ class HeldObjects(Keeper):
             return Absent(f"{self._where} has no {of}")
         return NotHeld(f"{self._where} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
 
+    def applied_by(self, manager: str, others: bool = False) -> Unknown:
+        """As `session.ports.AppliedReader.applied_by`: a dump has some kinds only, and does not say which."""
+        return Unknown(f"{self._where} does not hold all kinds of objects")
+
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         """As `session.ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""
         found = self._lists.get((resource.kind, namespace))

@@ -8,7 +8,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import METRIC, ROWS
-from kubectl_eksdoc.model.api_objects import Doc, HelmRelease, KindUsage, ManifestText, ObjectName, WrittenObject
+from kubectl_eksdoc.model.api_objects import (
+    AppliedObjects,
+    Doc,
+    HelmRelease,
+    KindUsage,
+    ManifestText,
+    ObjectName,
+    WrittenObject,
+)
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, NotHeld, Unknown
 from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.interruption import ReportedChanges, ReportedEvent, Revision, SpotEvent
@@ -34,6 +42,9 @@ class HeldAnswers:
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         return self._answers.objects.get(of) or NotHeld(f"{self._where} does not hold {of} of {of.namespace}")
+
+    def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
+        return self._answers.applied.get((manager, others), self._nothing(f"objects that {manager} has applied"))
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         found = self._answers.histories.get((resource.full_name, namespace))
@@ -200,6 +211,7 @@ def written(answers: ClusterAnswers) -> bytes:
         "releases": _releases(answers.releases),
         "revisions": {kind: _told(each) for kind, each in sorted(answers.past.revisions.items())},
         "happened": _told(answers.past.events),
+        "applied": _pairs(answers.applied, _applied),
     }
     return msgspec.json.encode(body)
 
@@ -232,6 +244,7 @@ def _answers(body: Any) -> ClusterAnswers:
             {kind: _said(each, _several(Revision)) for kind, each in body["revisions"].items()},
             _said(body["happened"], _several(ReportedEvent)),
         ),
+        _mapped(body.get("applied", ()), tuple[str, bool], _applied_objects),
     )
 
 
@@ -265,6 +278,20 @@ def _made(form: Any) -> Callable[[Any], Any]:
 
 def _several(form: Any) -> Callable[[Any], Any]:
     return lambda given: msgspec.convert(given, tuple[form, ...])
+
+
+def _applied(found: AppliedObjects | Unknown) -> dict[str, Any]:
+    if isinstance(found, Unknown):
+        return _told(found)
+    labels = _pairs(found.labels, lambda each: dict(sorted(each.items())))
+    unlisted = {kind: _told(why) for kind, why in sorted(found.unlisted.items())}
+    return {"known": {"labels": labels, "stripped": msgspec.to_builtins(sorted(found.stripped)), "unlisted": unlisted}}
+
+
+def _applied_objects(given: Any) -> AppliedObjects:
+    labels = {msgspec.convert(each["of"], ObjectName): dict(each["said"]) for each in given["labels"]}
+    unlisted = {kind: _said(why, _as_it_is) for kind, why in given["unlisted"].items()}
+    return AppliedObjects(labels, msgspec.convert(given["stripped"], frozenset[ObjectName]), unlisted)
 
 
 def _kind(told: KindUsage) -> dict[str, Any]:

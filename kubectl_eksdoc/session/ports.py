@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.model.api_objects import Doc, HelmRelease, KindUsage, ObjectName
+from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
@@ -35,6 +35,15 @@ class ObjectReader(Protocol):
         Raises:
             ClusterError: the cluster cannot be talked to.
         """
+        ...
+
+
+class AppliedReader(Protocol):
+    """Which objects of a cluster a field manager has applied."""
+
+    def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
+        """Of the kinds of Kubernetes of which a manifest may have objects (`kinds.APPLIED`), or of all `others`, as
+        Secrets and custom resources. Only metadata is read. Raises: as `ObjectReader.one`."""
         ...
 
 
@@ -99,5 +108,5 @@ class ChangeReader(Protocol):
     def told(self) -> ReportedChanges: ...
 
 
-class ExtraReader(ObjectReader, Histories, PodReader, Signs, UsageSigns, ChangeReader, Protocol):
+class ExtraReader(ObjectReader, AppliedReader, Histories, PodReader, Signs, UsageSigns, ChangeReader, Protocol):
     """Of a cluster, a snapshot, or the demo."""

@@ -17,7 +17,8 @@ from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import VerifiedCluster
     from kubectl_eksdoc.kube.identity import AwsRequest
-    from kubectl_eksdoc.model.api_objects import Doc, ObjectName
+    from kubectl_eksdoc.kube.single_objects import SingleObjects
+    from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
     from kubectl_eksdoc.model.aws.clusters import EksCluster
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.objects.held import HeldChanges, HeldObjects, HeldSigns
     from kubectl_eksdoc.objects.held_answers import HeldApis
     from kubectl_eksdoc.session.ports import (
+        AppliedReader,
         ChangeReader,
         ExtraReader,
         Histories,
@@ -188,6 +190,10 @@ class ClusterSession:
     def objects(self) -> ObjectReader:
         return self._beside
 
+    @cached_property
+    def applied(self) -> AppliedReader:
+        return self._beside
+
     @property
     def objects_now(self) -> ObjectReader:
         """As they are at each question, for who follows a change."""
@@ -276,11 +282,15 @@ class LiveSession(ClusterSession):
         return open_reader(request.source, request.connection, request.progress).read(self.needs.kinds)
 
     @cached_property
-    def objects(self) -> ObjectReader:
+    def objects(self) -> ReadOnce:
         return ReadOnce(self.objects_now)
 
+    @property
+    def applied(self) -> AppliedReader:
+        return self.objects
+
     @cached_property
-    def objects_now(self) -> ObjectReader:
+    def objects_now(self) -> SingleObjects:
         from kubectl_eksdoc.kube.single_objects import SingleObjects
 
         return SingleObjects(self.request.connection)
@@ -357,6 +367,10 @@ class DumpSession(ClusterSession):
         return self._filled()[0]
 
     @cached_property
+    def applied(self) -> AppliedReader:
+        return self._keepers[0]
+
+    @cached_property
     def histories(self) -> Histories:
         return self._filled()[0]
 
@@ -382,16 +396,22 @@ class DumpSession(ClusterSession):
 
 
 class ReadOnce:
-    """An `ObjectReader` of others, each asked for once. Mutable."""
+    """An `ObjectReader` and an `AppliedReader` of others, each asked for once. Mutable."""
 
-    def __init__(self, objects: ObjectReader) -> None:
+    def __init__(self, objects: SingleObjects) -> None:
         self._objects = objects
         self._seen: dict[ObjectName, Doc | Absent | Unknown] = {}
+        self._applied: dict[tuple[str, bool], AppliedObjects | Unknown] = {}
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         if of not in self._seen:
             self._seen[of] = self._objects.one(of)
         return self._seen[of]
+
+    def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
+        if (manager, others) not in self._applied:
+            self._applied[manager, others] = self._objects.applied_by(manager, others)
+        return self._applied[manager, others]
 
 
 def or_unknown(opened: Callable[[], A]) -> A | Unknown:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe import programs
 from kubectl_eksdoc.interruption import spot
-from kubectl_eksdoc.model.api_objects import Doc, HelmRelease, KindUsage, ObjectName
+from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
@@ -45,6 +45,7 @@ class SnapshotRecorder:
         self._requested: tuple[str, ...] | Unknown = NOT_ASKED
         self._releases: tuple[HelmRelease, ...] | Unknown = NOT_ASKED
         self._changes = ReportedChanges()
+        self._applied: dict[tuple[str, bool], AppliedObjects | Unknown] = {}
 
     def answers(self) -> ClusterAnswers:
         """All that was answered so far."""
@@ -59,6 +60,7 @@ class SnapshotRecorder:
             written,
             self._releases,
             self._changes,
+            self._applied,
         )
 
     def refused(self) -> dict[str, str]:
@@ -70,13 +72,18 @@ class SnapshotRecorder:
         by_name = (answered.objects, answered.histories, answered.logs, answered.metrics)
         each_one = (each for answers in by_name for each in answers.values())
         manifests = (each.manifest for each in releases)
-        told = (*whole, *of_kinds, *manifests, *answered.past.revisions.values(), *each_one)
+        kinds = (why for each in answered.applied.values() for why in _unlisted(each))
+        told = (*whole, *kinds, *of_kinds, *manifests, *answered.past.revisions.values(), *each_one)
         return {each.missing: each.why for each in told if isinstance(each, Unknown) and each.missing}
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         found: Doc | Absent | Unknown = self._once(of, lambda: self._session.objects.one(of))
         self._one[of] = self._keeper.document(of, found) if isinstance(found, dict) else found
         return found
+
+    def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
+        self._applied[manager, others] = self._session.applied.applied_by(manager, others)
+        return self._applied[manager, others]
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         found = self._session.histories.listed(resource, namespace)
@@ -149,6 +156,10 @@ class SnapshotRecorder:
             return log
         lines = self._keeper.text(log).splitlines()  # a key goes over several
         return "".join(f"{line}\n" if any(read_in(line) for read_in in _READ) else "\n" for line in lines)
+
+
+def _unlisted(found: AppliedObjects | Unknown) -> Collection[Unknown]:
+    return (found,) if isinstance(found, Unknown) else found.unlisted.values()
 
 
 _READ = (programs.tells, shutdown.tells, spot.tells)

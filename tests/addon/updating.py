@@ -25,7 +25,7 @@ from kubectl_eksdoc.render.addon.update import as_json
 from kubectl_eksdoc.session.session import Observed
 from tests.addon.stand_in.service import AddonService
 from tests.builders import NOW, a_cluster, a_node, a_pod
-from tests.sessions import sees
+from tests.sessions import AppliesNothing, sees
 
 CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
 PODS = (a_pod("payment", node="n-0"),)
@@ -109,7 +109,7 @@ class FakeEks:
 
 
 @dataclass
-class FakeObjects:
+class FakeObjects(AppliesNothing):
     """An `Objects` of the stand-in's documents, with a controller that makes all pods new at once, unless `stands`
     says how many are. Mutable."""
 

@@ -25,12 +25,12 @@ from tests.addon_diff.test_passing_wrongly import env_of, hand, plain, recorded,
 from tests.addon_diff.test_plan import facts, planned
 
 
-def _applied(addon: str, of: str, kind: str = "", name: str = "") -> Doc:
+def _applied(addon: str, of: str, kind: str = "", name: str = "", api_version: str = "v1") -> Doc:
     """An object, by default the workload, as EKS would make it if it applied the public manifest of that version."""
     known = manifests(addon, of, of, True)
     assert known is not None
     name = name or ("aws-node" if addon == "vpc-cni" else addon)
-    version_of = "v1" if kind else "apps/v1"
+    version_of = api_version if kind else "apps/v1"
     kind = kind or ("Deployment" if addon == "coredns" else "DaemonSet")
     doc = built(known.now.objects[f"{kind} {name}"])
     meta = {**doc["metadata"], "name": name, "namespace": "kube-system"}
@@ -38,6 +38,22 @@ def _applied(addon: str, of: str, kind: str = "", name: str = "") -> Doc:
     made = apply(None, {"apiVersion": version_of, "kind": kind, **doc, "metadata": meta}, "eks", True, NOW, schema)
     assert isinstance(made, AppliedDocument)
     return made.doc
+
+
+def test_what_another_client_owns_as_empty_is_kept_by_preserve_and_reset_by_overwrite() -> None:
+    """As a real server answers (``kubectl apply --server-side --force-conflicts`` with an empty list)."""
+    api, kind, name = "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "system:coredns"
+    live = _applied("coredns", "v1.11.4-eksbuild.33", kind, name, api)
+    identity = {key: live[key] for key in ("apiVersion", "kind")} | {"metadata": {"name": name}}
+    made = apply(live, {**identity, "subjects": []}, "ops", True, NOW, schema_of(api, kind))
+    assert isinstance(made, AppliedDocument)
+    bare = {key: value for key, value in made.doc.items() if key != "subjects"}
+    sides = [OfVersion(each, Unknown("x"), Unknown("x")) for each in ("v1.11.4-eksbuild.33", "v1.11.4-eksbuild.46")]
+    known = facts(addon=Addon("coredns", sides[0].version, "ACTIVE"), now=sides[0], target=sides[1], objects=(bare,))
+    (change,) = (each for each in planned(known, AddonUpdateRequest()).changes if each.field.path == ("f:subjects",))
+    fates = {mode: change.by_mode[mode] for mode in Mode}
+    assert [fates[mode].fate for mode in Mode] == [Fate.CONFLICT, Fate.RESET, Fate.KEPT]
+    assert fates[Mode.OVERWRITE].value == live["subjects"]
 
 
 def _lacks_probe(live: Doc, more: str = "") -> dict[str, Status]:

@@ -145,7 +145,7 @@ def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     written, ready = shared.new_journal(around), _prepared(asking, session)
     if asking.apply.undo:
         undone = shared.saved(asking.apply.undo, (ADDON_UPDATE, DNS_CHANGE), session, around)
-        following.check_not_updated(undone, ready.plan.facts.addon.version)
+        following.check_not_updated(undone, ready.plan.facts)
     report = _report(asking, session, ready, written)
     if asking.apply.dry:
         around.note(ASKS_EKS_NOTHING)
@@ -233,7 +233,8 @@ def _carried_out(
         what, ports = following.edges(asking.request, session, expected, around)
         update = AddonUpdate(call, what, ports, world, what.before(ports))
         said = report.sent, report.changes, report.back
-        first = following.begun(ADDON_UPDATE, update, call, *said, session, written, around)
+        today = ready.plan.facts.values
+        first = following.begun(ADDON_UPDATE, update, call, *said, today, session, written, around)
         around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
         ended = shared.carried(update, first, world, written, around, apply.undo)
     return _answer(asking, session, replace(report, journal=str(written.path)), ended)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate
 from kubectl_eksdoc.addon_diff.run.expectations import ExpectedUpdate, Health, affected, from_doc, to_doc
 from kubectl_eksdoc.addon_diff.run.outcome import asked_for
@@ -57,6 +57,7 @@ def begun(
     sent: Sent,
     changes: int,
     back: WayBackText | str,
+    today: Doc | Unknown,
     session: ClusterSession,
     written: ChangeJournalFile,
     around: CommandContext,
@@ -64,7 +65,8 @@ def begun(
 ) -> Doc:
     """The first line of the journal. Values as they are stand in the file of the rollback alone."""
     told = told_of(replace(sent, values=printed(sent.values)))
-    rest = {"sent": told, "changes": changes, "wayBack": told_of(back)}
+    known = None if isinstance(today, Unknown) else printed(today)
+    rest = {"sent": told, "changes": changes, "wayBack": told_of(back), "today": known}
     expected, health = to_doc(update.following.expected, call.token), told_of(update.health)
     return applying.begun(
         kind, head(sent), written.id, session, around, **rest, expected=expected, health=health, **more
@@ -112,7 +114,7 @@ def _found_again(saved: SavedChange, addon: str, session: ClusterSession) -> str
     """By EKS's list: the process ended, or the network did, before the answer was written down."""
     history = session.require(updates_of_addon, addon)
     listed = history.updates if isinstance(history, UpdateHistory) else ()
-    at = datetime.fromisoformat(saved.text("at").replace("Z", "+00:00"))
+    at = applying.begun_at(saved)
     found = asked_for(listed, saved.text("sent", "target"), saved.text("sent", "mode"), at)
     if isinstance(found, EksAddonUpdate):
         return found.id
@@ -137,14 +139,21 @@ def sent_before(saved: SavedChange) -> tuple[Sent, WayBackText | str]:
     return made(Sent, saved.begun["sent"]), back if isinstance(back, str) else made(WayBackText, back)
 
 
-def check_not_updated(saved: SavedChange, version: str) -> None:
-    """Raises Drifted: somebody has updated the add-on since, and an undo would take that back, too."""
+def check_not_updated(saved: SavedChange, facts: AddonFacts) -> None:
+    """Raises Drifted: another client has updated the add-on since, or given it other values, and an undo would revert
+    that, too."""
     sent, _ = sent_before(saved)
+    hint = f"Nothing was sent. See what an update does: kubectl eksdoc addon-diff {sent.addon} --to {sent.before}"
+    version = facts.addon.version
     if version not in (sent.before, sent.target):
-        raise Drifted(
-            f"{sent.addon} is at {version}: another client has updated it since change {saved.id} to {sent.target}",
-            f"Nothing was sent. See what an update does: kubectl eksdoc addon-diff {sent.addon} --to {sent.before}",
-        )
+        what = f"{sent.addon} is at {version}: another client has updated it since change {saved.id} to {sent.target}"
+        raise Drifted(what, hint)
+    known = [each for each in (saved.begun.get("today"), sent.values) if each is not None]
+    if isinstance(facts.values, Unknown):
+        raise Drifted(f"whether another client gave {sent.addon} other values is not known: {facts.values}", hint)
+    if known and printed(facts.values) not in known:
+        what = f"{sent.addon} has other configuration values than those of change {saved.id}: another client gave them"
+        raise Drifted(what, hint)
 
 
 def undoing(saved: SavedChange, around: CommandContext) -> tuple[str, str, str]:

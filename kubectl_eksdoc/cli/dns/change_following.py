@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from datetime import datetime
 
 from kubectl_eksdoc.addon_diff.run.expectations import expected_of
 from kubectl_eksdoc.addon_diff.run.guards import changing
@@ -96,7 +95,7 @@ def _updated(
     call, expected = following.call_of(update, written), expected_of(plan, update.sending.keeps)
     what, ports = following.edges(asking.request, session, expected, around)
     kind = AddonUpdate(call, what, ports, world, what.before(ports))
-    first = following.begun(DNS_CHANGE, kind, call, *said, session, written, around, **more)
+    first = following.begun(DNS_CHANGE, kind, call, *said, plan.facts.values, session, written, around, **more)
     around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
     try:
         done = applying.carried(DnsChange(kind, looking), first, world, written, around, apply.undo)
@@ -217,7 +216,7 @@ def resumed(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSessio
     journal = str(written.path)
     report = DnsChangeReport(session.cluster, options, run=saved.id, journal=journal, recognised=session.recognised)
     after, failed = made_by(saved), saved.begun.get("dns", {}).get("failed", {})
-    passed = (around.now() - datetime.fromisoformat(saved.text("at").replace("Z", "+00:00"))).total_seconds()
+    passed = (around.now() - applying.begun_at(saved)).total_seconds()
     rolled = bool(saved.begun.get("dns", {}).get("rolled"))
     with applying.world(written, apply.watch_s, around) as world, _pods(asking, after.text, world) as pods:
         begun_s = world.clock.monotonic() - max(0.0, passed)

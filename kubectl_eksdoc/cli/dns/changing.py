@@ -32,6 +32,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import reached
+from kubectl_eksdoc.render.addon.update import update_command
 from kubectl_eksdoc.render.dns_change import commands
 from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
@@ -128,7 +129,8 @@ def _view(asking: DnsChangeInvocation, session: ClusterSession, ready: Ready) ->
     reach = CommandTarget(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
     change = replace(change, findings=tuple(reached(each, reach) for each in change.findings))
     if ready.update is not None and values is not None:
-        command = commands.update_addon(session.believed.cluster, change.version, mode, values)
+        eks = session.believed.cluster
+        command = update_command(eks.name, eks.region, "coredns", change.version, mode, values)
         words = asking.reached_by(session)
         back = commands.back_of_update(ready.update.back, session.believed.cluster, "", words)
     elif ready.config is not None:

@@ -15,7 +15,7 @@ WATCH_FOR_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class FixRequest:
-    """`name` is "" with `resume` or `undo`, the id of a fix that was begun before. `dry`: ``none``, ``client``
+    """`name` is "" with `resume` or `undo`, the id of a fix that was begun before. `dry`: "" (none), ``client``
     or ``server``."""
 
     name: str
@@ -68,7 +68,9 @@ def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest 
     Raises:
         UsageError: flags do not go together.
     """
-    found = FixRequest(args.fix, args.dry, options.given_from(args, NODES), args.watch_for, args.resume, args.undo)
+    found = FixRequest(
+        args.fix, options.dry_from(args), options.given_from(args, NODES), args.watch_for, args.resume, args.undo
+    )
     if not args.apply:
         if (found.name, found.watch_s, found.resume, found.undo) != ("", WATCH_FOR_S, "", ""):
             raise UsageError("flags that carry a fix out are given without --apply", "Add --apply if you mean it.")
@@ -90,6 +92,6 @@ def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest 
         )
     if request.pod:
         raise UsageError("--apply is of nodes, and a pod is named", "Name its node, or its group: --nodegroup NAME.")
-    if found.resume and (found.dry != "none" or request.nodes or request.groups):
+    if found.resume and (found.dry or request.nodes or request.groups):
         raise UsageError("--resume continues a fix as it was started: no other nodes, and no dry run")
     return found

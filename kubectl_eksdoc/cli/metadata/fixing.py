@@ -82,7 +82,7 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
     """
     FixReport.check(request.options.output)
     applying.check_live(request.source, fix.dry == "client", _DEMO)
-    if fix.dry == "none":
+    if not fix.dry:
         check_writable(around.environ, COMMAND, "imds-probe without --apply reads only")
     asking = _Fixing(request, fix, active, around)
     try:
@@ -125,7 +125,7 @@ class _Shown:
 def _fixed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
     shown = _shown(asking, session)
     report, act = _report(asking, shown, session), shown.chosen.act
-    if asking.fix.dry != "none":
+    if asking.fix.dry:
         return _dry(asking, act, report, session, bool(shown.forbidden))
     refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
     proposal = Proposal(report, shown.same, partial(_confirm, asking, session, act), refused)
@@ -151,7 +151,7 @@ def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
 
 def _report(asking: _Fixing, shown: _Shown, session: ClusterSession) -> FixReport:
     chosen, dry = shown.chosen, asking.fix.dry
-    given: dict[str, object] = {"apply": True, "fix": asking.fix.name, "dry-run": "" if dry == "none" else dry}
+    given: dict[str, object] = {"apply": True, "fix": asking.fix.name, "dry-run": dry}
     return FixReport(
         chosen.name,
         chosen.act,
@@ -326,7 +326,7 @@ def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
         return CommandAnswer("", exits.FAILS)
     given = asking.request.given | {"apply": True, "undo": ident}
     report = FixReport(saved.text("fix"), act, session.cluster, given, undoes=ident, recognised=session.recognised)
-    if asking.fix.dry != "none":
+    if asking.fix.dry:
         return _dry(asking, act, report, session)
     opening.show(report, asking.request.options, around)
     if isinstance(act, OnClass):

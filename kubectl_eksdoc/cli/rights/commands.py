@@ -90,6 +90,8 @@ NAMES = (
 
 _BALANCED = "which target groups would lose targets is unknown"
 _SINGLE = "what an update changes in this object of the add-on is unknown"
+_SEARCHED = "whether the add-on has such objects is unknown"
+_SEARCH = tuple(Right("list", resource, lost=_SEARCHED) for resource in kinds.APPLIED)
 ADDON_DIFF = (
     *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
     *(Right("list", resource, lost=_BALANCED) for resource in (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)),
@@ -99,6 +101,7 @@ ADDON_DIFF = (
         Right("get", resource, lost=_SINGLE, namespace=SYSTEM if resource.namespaced else "")
         for resource in kinds.SINGLE
     ),
+    *(each for each in _SEARCH if each.resource is not kinds.SERVICES),
 )
 
 _EARLIER = "what a past update changed in the pod template of such an object is unknown"
@@ -225,6 +228,7 @@ _OF_ADDON = (
 COREDNS_WISH = (
     *_COREDNS,
     *(Right("get", each, lost=_SINGLE, namespace=SYSTEM if each.namespaced else "") for each in _OF_ADDON),
+    *(each for each in _SEARCH if each.resource not in (kinds.BUDGETS, kinds.AUTOSCALERS, kinds.NAMESPACES)),
     Right("list", kinds.NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
 )
 """What is looked at to say what a change would be."""
@@ -241,7 +245,6 @@ COREDNS_CHANGE = (
 
 METRICS = Resource("", "/metrics", namespaced=False)
 """No resource: a path of the server itself (RBAC, nonResourceURLs)."""
-SECRETS = Resource("Secret", "secrets")
 
 _UNCOUNTED = "whether the API server has had requests for APIs that go is unknown"
 _UNWRITTEN = "in which version these objects were written is unknown, where the upgrade removes one of their versions"
@@ -262,7 +265,7 @@ OF_NEED: Mapping[CheckNeed, tuple[Right, ...]] = {
     CheckNeed.API_WRITTEN: written(NEXT),
     CheckNeed.API_GONE: tuple(Right("list", each, lost=_REFUSED) for each in gone_before(NEXT)),
     CheckNeed.HELM: tuple(
-        Right(verb, SECRETS, lost=_NO_RELEASES, opt_in=permissions.HELM_RELEASES) for verb in ("get", "list")
+        Right(verb, kinds.SECRETS, lost=_NO_RELEASES, opt_in=permissions.HELM_RELEASES) for verb in ("get", "list")
     ),
     CheckNeed.PLAN_DRAIN: DRAIN_PLAN,
     CheckNeed.PLAN_ADDONS: ADDON_DIFF,

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from kubectl_eksdoc.embedded.probed import MetadataServices
-from kubectl_eksdoc.model.api_objects import Doc, HelmRelease, KindUsage, ObjectName
+from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, HelmRelease, KindUsage, ObjectName, at, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
@@ -130,6 +130,13 @@ class DemoBeside:
         if _within(several, of.namespace):
             return Absent(f"{WHERE} has no {of}")
         return _nothing(of.kind + (f" of namespace {of.namespace}" if of.namespace else ""))
+
+    def applied_by(self, manager: str, others: bool = False) -> AppliedObjects:
+        if others:  # it has none
+            return AppliedObjects({})
+        every = (each for several in self._objects.values() for each in several.values())
+        docs = (decode(each) for each in every if f'"manager":"{manager}"'.encode() in each)
+        return AppliedObjects({named(doc): at(doc, "metadata", "labels") or {} for doc in docs})
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         found = _within(self._objects.get(kind_of(resource), {}), namespace)

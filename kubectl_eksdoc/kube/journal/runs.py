@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from types import TracebackType
 from typing import TypeVar
 
@@ -27,6 +26,7 @@ from kubectl_eksdoc.kube.sent import (
     SentRequest,
     refused,
 )
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, RunPhase, RunStarted, RunSummary, is_run_id
 from kubectl_eksdoc.objects.journal_lines import read_lines
@@ -302,11 +302,7 @@ def _place(key: str) -> int:
 
 def _summary(head: ConfigMap) -> RunSummary:
     begun = next((each for each in _lines(head, BEGUN).entries if isinstance(each, RunStarted)), None)
-    updated: datetime | None
-    try:
-        updated = datetime.fromisoformat(head.data.get(UPDATED, "").replace("Z", "+00:00"))
-    except ValueError:
-        updated = None
+    updated = parsed(head.data.get(UPDATED, ""))
     data, run = head.data, head.labels[RUN_LABEL]
     phase, leader, said, wanted, by = (data.get(key, "") for key in (PHASE, LEADER, SAID, WANTED, WANTED_BY))
     return RunSummary(run, begun.at if begun else None, phase, leader, updated, said, wanted, by)

@@ -69,6 +69,12 @@ class AddonReport(Report):
             yield each_step(self.steps.get(name, ()))
         yield Foot("With evidence, and what only follows the version: -o wide; for a program: -o json")
 
+    def ticket(self, most: int) -> Iterator[Section | None]:
+        """A comparison with an earlier answer comes below a heading of its own."""
+        if self.beside is not None:
+            yield Head(counted(len(self.plans), "add-on update"))
+        yield from self.sections(full=False)
+
     def result(self) -> object:
         def made(plan: AddonPlan) -> DiffAddon:
             name = plan.facts.addon.name

@@ -55,15 +55,20 @@ def safest(way: WayOut) -> Mode:
 
 
 def update_addon(plan: AddonPlan, way: WayOut) -> str:
-    """For a shell."""
-    return shlex.join([*_update(plan, safest(way)), "--configuration-values", given(way.values)])
+    return _update(plan, safest(way), way.values)
 
 
-def _update(plan: AddonPlan, mode: Mode) -> list[str]:
+def _update(plan: AddonPlan, mode: Mode, values: Doc | None = None) -> str:
     facts = plan.facts
-    words = ["aws", "eks", "update-addon", "--cluster-name", facts.cluster.name, "--addon-name", facts.addon.name]
-    words += ["--addon-version", facts.target.version, "--resolve-conflicts", mode.value]
-    return words + (["--region", facts.cluster.region] if facts.cluster.region else [])
+    eks = facts.cluster
+    return update_command(eks.name, eks.region, facts.addon.name, facts.target.version, mode.value, values)
+
+
+def update_command(cluster: str, region: str, addon: str, version: str, mode: str, values: Doc | None) -> str:
+    """For a shell. `values` None: EKS keeps those it has."""
+    words = ["aws", "eks", "update-addon", "--cluster-name", cluster, "--addon-name", addon]
+    words += ["--addon-version", version, "--resolve-conflicts", mode, *(["--region", region] if region else [])]
+    return shlex.join([*words, *([] if values is None else ["--configuration-values", given(values)])])
 
 
 def next_update(plan: AddonPlan) -> str:
@@ -72,7 +77,7 @@ def next_update(plan: AddonPlan) -> str:
     if plan.facts.offered is False:
         return ""
     if plan.way_out is None:
-        return "" if any(change.at_risk for change in plan.changes) else shlex.join(_update(plan, Mode.NONE))
+        return "" if any(change.at_risk for change in plan.changes) else _update(plan, Mode.NONE)
     return update_addon(plan, plan.way_out) if plan.way_out.usable else ""
 
 

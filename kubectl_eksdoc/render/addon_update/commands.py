@@ -11,7 +11,7 @@ from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.render.addon.update import as_json, given
+from kubectl_eksdoc.render.addon.update import as_json, update_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,8 @@ def way_back_text(
         return back.why
     ours = ["kubectl", "eksdoc", "addon-diff", back.addon, "--to", back.version]
     ours += ["--configuration-values", file or _FILE, "--apply", *reached_by]
-    theirs = ["aws", "eks", "update-addon", "--cluster-name", cluster, "--addon-name", back.addon]
-    theirs += ["--addon-version", back.version, "--resolve-conflicts", "NONE", *_in(region)]
-    theirs += ["--configuration-values", given(back.values)]
-    commands = [shlex.join(ours), shlex.join(theirs)]
+    theirs = update_command(cluster, region, back.addon, back.version, "NONE", back.values)
+    commands = [shlex.join(ours), theirs]
     if not file and printed(back.values) == back.values:
         commands[0] = f"printf %s {shlex.quote(as_json(back.values))} > {_FILE} && {commands[0]}"
     elif not file:

@@ -244,6 +244,14 @@ class UpdateReport(Report):
         return UpdateResult.of(self)
 
 
+def guard_lines(guards: Iterable[Guard]) -> list[Line | str]:
+    """Why nothing is sent, and what to do."""
+    lines: list[Line | str] = []
+    for guard in guards:
+        lines += [f"✗ {guard.why}", *(Line(f"→ {line}", indent=4, hang=0) for line in guard.hint.splitlines())]
+    return lines
+
+
 def _before(report: UpdateReport, full: bool) -> Iterator[Section | None]:
     plan = report.plan
     if plan is not None:
@@ -252,10 +260,7 @@ def _before(report: UpdateReport, full: bool) -> Iterator[Section | None]:
         yield way_out(plan, [] if way is None else [BLANK, Line(update_addon(plan, way), whole=True)])
     yield ReportLines(Title("What is sent"), [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
     yield _back(report)
-    lines: list[Line | str] = []
-    for guard in report.guards:
-        lines += [f"✗ {guard.why}", *(Line(f"→ {line}", indent=4, hang=0) for line in guard.hint.splitlines())]
-    yield ReportLines(Title("Nothing is sent"), lines)
+    yield ReportLines(Title("Nothing is sent"), guard_lines(report.guards))
     weighty = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in report.weighty]
     yield ReportLines(Title("To be acknowledged"), _few(weighty, _MOST, "all are among the findings above"))
 

@@ -17,7 +17,6 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import Corefile
-from kubectl_eksdoc.render.addon.update import given
 from kubectl_eksdoc.render.addon_update.commands import WayBackText, way_back_text
 from kubectl_eksdoc.render.encode import Json, to_yaml
 
@@ -46,13 +45,6 @@ def _lameduck(text: str) -> str:
     corefile = parse(text)
     found = lameduck_s(corefile) if isinstance(corefile, Corefile) else None
     return "?" if found is None else f"{found:g}s"
-
-
-def update_addon(eks: EksCluster, version: str, mode: str, values: Doc) -> str:
-    said = ["aws", "eks", "update-addon", "--cluster-name", eks.name, "--addon-name", "coredns"]
-    said += ["--addon-version", version, "--resolve-conflicts", mode]
-    said += ["--region", eks.region] if eks.region else []
-    return shell(*said, "--configuration-values", given(values))
 
 
 def apply_config(config: Doc, force: bool, kubectl: Sequence[str]) -> str:

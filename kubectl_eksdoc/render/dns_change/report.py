@@ -23,7 +23,7 @@ from kubectl_eksdoc.model.api_objects import Conflict, Doc
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResult
+from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResult, guard_lines
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
 from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table
@@ -171,7 +171,7 @@ def _before(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
     yield _sent(view)
     yield _left_to_you(change)
     yield _back(view)
-    yield _guards(view)
+    yield Lines(Title("Nothing is changed"), guard_lines(view.guards))
     yield _weighty(view)
 
 
@@ -273,13 +273,6 @@ def _left_to_you(change: CorednsChange) -> Section | None:
 
 def _back(view: DnsChangeReport) -> Section:
     return Lines(Title("Rollback"), [Line(each, whole=True) for each in view.back])
-
-
-def _guards(view: DnsChangeReport) -> Section:
-    lines: list[Line | str] = []
-    for guard in view.guards:
-        lines += [f"✗ {guard.why}", *(Line(f"→ {line}", indent=4, hang=0) for line in guard.hint.splitlines())]
-    return Lines(Title("Nothing is changed"), lines)
 
 
 def _weighty(view: DnsChangeReport) -> Section:

@@ -24,14 +24,14 @@ from tests.addon_diff.incident import rich
 from tests.builders import a_cluster, a_pod
 from tests.host.terraform_plans import AWS, Json, a_change, a_plan, an_addon, written
 from tests.raw_facts import DATA
-from tests.sessions import Answered
+from tests.sessions import Answered, AppliesNothing
 
 OLD, NEW = "v1.11.0-eksbuild.1", "v1.12.6-eksbuild.1"
 CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.24", "", "ACTIVE", "", "")
 
 
 @dataclass(frozen=True)
-class Held:
+class Held(AppliesNothing):
     """Objects of a cluster by what they are called."""
 
     docs: Mapping[ObjectName, Doc]

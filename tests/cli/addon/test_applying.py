@@ -95,7 +95,12 @@ def test_an_update_is_listed_and_reverted(ann: Desk) -> None:
     assert theirs.code == 7 and "is at v1.19.5-eksbuild.1: another client has updated it since" in theirs.err, (
         theirs.err
     )
-    ann.aws.eks().addon("prod", "vpc-cni")["addonVersion"] = NEW
+    addon = ann.aws.eks().addon("prod", "vpc-cni")
+    addon["addonVersion"], configured = NEW, addon.get("configurationValues", "")
+    addon["configurationValues"] = '{"env":{"WARM_IP_TARGET":"5"}}'
+    theirs = ann.changes("undo", change["id"])
+    assert theirs.code == 7 and "has other configuration values than those of change" in theirs.err, theirs.err
+    addon["configurationValues"] = configured
     shown = ann.changes("undo", change["id"])
     assert shown.code == 2 and "→ v1.12.0-eksbuild.1 with NONE" in shown.err, shown.err
     (count,) = re.findall(r"(\d+) fields? (?:is|are) predicted to change", shown.err)

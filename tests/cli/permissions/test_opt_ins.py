@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.cli.rights.commands import SECRETS
+from kubectl_eksdoc.model.kinds import SECRETS
 from tests.aws.test_live import prod
 from tests.cli.permissions.answers import findings
 from tests.cli.permissions.desk import desk

@@ -23,7 +23,7 @@ from kubectl_eksdoc.model.aws.addons import (
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, Finding
 from tests.check.healthy import EKS, healthy
-from tests.sessions import Answered
+from tests.sessions import Answered, AppliesNothing
 
 DENIED = Unknown("IAM does not allow it", "eks:DescribeAddonConfiguration")
 ODD = Unknown("EKS says nothing of it")
@@ -46,7 +46,7 @@ def test_addons_that_eks_does_not_manage_are_not_spoken_of() -> None:
     assert of((Addon("coredns", "v1", "ACTIVE"),), {"coredns": Absent("it is none")}) == ()
 
 
-class _Objects:
+class _Objects(AppliesNothing):
     """A Corefile that CoreDNS refuses since 1.5.0, and nothing else."""
 
     def one(self, of: ObjectName) -> Any:

@@ -23,7 +23,7 @@ from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.session import ClusterSession, Observed
 from tests.broken import accepted
 from tests.reading import yaml_of
-from tests.sessions import of_the_demo
+from tests.sessions import AppliesNothing, of_the_demo
 
 GOLDEN = Path(__file__).parent / "golden"
 JUDGE = jsonschema.Draft202012Validator(schemas.load("AddonAftermath"))
@@ -35,7 +35,7 @@ def world() -> ClusterSession:
     return of_the_demo(replace(NEEDS, histories=HISTORIES))
 
 
-class SixMinutesEarlier:
+class SixMinutesEarlier(AppliesNothing):
     """The demo's cluster when nobody had set the field again: without that revision. Behaves as the two ports."""
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:

@@ -1,0 +1,189 @@
+"""Objects of a live cluster that a field manager has applied: found over all kinds, by their metadata alone.
+
+Sources: kubernetes.io, "Kubernetes API Concepts" (discovery; aggregated discovery since 1.27, the plain one before),
+managedFields; kubernetes.io, RBAC: everybody who is logged in may use discovery (`system:discovery`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from time import monotonic
+from typing import Any
+
+from kubectl_eksdoc.errors import Forbidden, Unreachable
+from kubectl_eksdoc.kube.answers import ContinueTokenExpired, NotServed, RequestRefused
+from kubectl_eksdoc.kube.exchanges import RetryPolicy
+from kubectl_eksdoc.kube.transport import Transport, in_order
+from kubectl_eksdoc.model.api_objects import NAMING_LABELS, AppliedObjects, Doc, ObjectName, at, named
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import APPLIED, NEVER_APPLIED, Resource
+from kubectl_eksdoc.objects.single import NoJson, decode
+
+Listed = Callable[[Transport, Resource, int], Iterator[Doc]]
+"""The metadata of all objects of a resource."""
+
+_AGGREGATED = "APIGroupDiscoveryList"
+DISCOVERY = ",".join(
+    (*(f"application/json;g=apidiscovery.k8s.io;v={each};as={_AGGREGATED}" for each in ("v2", "v2beta1")), "*/*")
+)
+_AHEAD = 4  # questions asked at once
+WITHIN_S = 60.0
+MOST = 10_000
+_HASTY = RetryPolicy(tries=2, tries_to_connect=1, silence=20.0)
+_WHEN_ASKED = (RequestRefused, ContinueTokenExpired, Unreachable)
+_MEASURED = "metrics.k8s.io"
+"""Of this group, and those below it, nothing is stored: it is measured when it is asked for."""
+
+
+class AppliedSearch:
+    """One search. Mutable: it holds what discovery told."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        listed: Listed,
+        page_size: int,
+        most: int = MOST,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """`most`: so many objects of a kind are read."""
+        self._transport = Transport(transport.access, _HASTY)
+        self._listed = listed
+        self._page_size = page_size
+        self._most = most
+        self._clock = clock
+        self._until_s = clock() + WITHIN_S
+        self._unlisted: dict[str, Unknown] = {}
+        self.resources: dict[tuple[str, str], Resource] = {}
+
+    def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
+        """As `session.ports.AppliedReader.applied_by`: one question for discovery of each half of the API, and one for
+        each kind and page. A kind with more than `MOST` objects, and what is not listed after `WITHIN_S`, is unknown.
+        """
+        try:
+            served = {resource.full_name: resource for resource in reversed([*self._served()])}
+        except Forbidden as error:
+            return Unknown(error.message, error.missing)
+        except (NotServed, *_WHEN_ASKED) as error:
+            return Unknown(error.message)
+        wanted = sorted((set(served) - NEVER_APPLIED - _OF_KUBERNETES) if others else (set(served) & _OF_KUBERNETES))
+        self.resources = {(served[each].api_version, served[each].kind): served[each] for each in wanted}
+        labels: dict[ObjectName, dict[str, str]] = {}
+        stripped: set[ObjectName] = set()
+        asked = in_order(lambda each: self._of(served[each]), wanted, _AHEAD)
+        for name, told in zip(wanted, asked, strict=True):
+            docs = told()
+            if isinstance(docs, Unknown):
+                self._unlisted[name] = docs
+                continue
+            for doc in docs:
+                managers = _managers(doc)
+                if not managers or manager in managers:
+                    labels[named(doc)] = _naming(doc)
+                if not managers:
+                    stripped.add(named(doc))
+        return AppliedObjects(labels, frozenset(stripped), self._unlisted)
+
+    def _of(self, resource: Resource) -> list[Doc] | Unknown:
+        right = f"list {resource.full_name}"
+        found: list[Doc] = []
+        try:
+            if self._clock() > self._until_s:
+                return _TOO_LATE
+            for doc in self._listed(self._transport, resource, self._page_size):
+                found.append(doc)
+                if len(found) > self._most:
+                    return Unknown(f"there are more than {self._most:,} of them")
+                if len(found) % self._page_size == 0 and self._clock() > self._until_s:
+                    return _TOO_LATE
+        except Forbidden as error:
+            return Unknown(error.message, right)
+        except NotServed:  # it is gone by now, with all of its objects
+            return []
+        except _WHEN_ASKED as error:
+            return Unknown(error.message)
+        return found
+
+    def _served(self) -> Iterator[Resource]:
+        """What can be listed; of a resource in several versions the one that its group prefers comes first."""
+        for path in ("/api", "/apis"):
+            body = self._asked(path)
+            if body.get("kind") == _AGGREGATED:
+                for group in body.get("items") or ():
+                    yield from self._of_group(group)
+            else:
+                yield from self._plain(path, body)
+
+    def _of_group(self, group: Doc) -> Iterator[Resource]:
+        name = at(group, "metadata", "name") or ""
+        for each in group.get("versions") or ():
+            if each.get("freshness") == "Stale":
+                self._unanswered(name)
+            for told in each.get("resources") or ():
+                kind, namespaced = at(told, "responseKind", "kind"), told.get("scope") == "Namespaced"
+                yield from self._listable(told, told.get("resource"), kind, name, each.get("version"), namespaced)
+
+    def _plain(self, path: str, body: Doc) -> Iterator[Resource]:
+        """Of a server without aggregated discovery: a question for each version of each group."""
+        versions = [str(each) for each in body.get("versions") or ()]
+        for group in body.get("groups") or ():
+            preferred = at(group, "preferredVersion", "groupVersion")
+            every = [str(each.get("groupVersion")) for each in group.get("versions") or ()]
+            versions += sorted(every, key=lambda each: each != preferred)
+        answers = in_order(lambda each: self._resources(path, each), versions, _AHEAD)
+        for group_version, told in zip(versions, answers, strict=True):
+            name, _, version = group_version.rpartition("/")
+            for each in told():
+                yield from self._listable(
+                    each, each.get("name"), each.get("kind"), name, version, bool(each.get("namespaced"))
+                )
+
+    def _resources(self, path: str, group_version: str) -> list[Doc]:
+        try:
+            return list(self._asked(f"{path}/{group_version}").get("resources") or ())
+        except (Forbidden, NotServed, *_WHEN_ASKED):
+            self._unanswered(group_version.rpartition("/")[0])
+            return []
+
+    def _unanswered(self, group: str) -> None:
+        if not _is_measured(group):
+            self._unlisted[f"*.{group}"] = Unknown("the server of this API group does not tell what kinds it has")
+
+    def _listable(
+        self, told: Doc, plural: Any, kind: Any, group: str, version: Any, namespaced: bool
+    ) -> Iterator[Resource]:
+        if "list" in (told.get("verbs") or ()) and "/" not in str(plural) and not _is_measured(group):
+            yield Resource(str(kind), str(plural), group, str(version), namespaced)
+
+    def _asked(self, path: str) -> Doc:
+        body = self._transport.get(path, right=f"get {path}", accept=DISCOVERY).body
+        try:
+            found = decode(body)
+        except NoJson as error:
+            raise RequestRefused(f"the answer to get {path} is no JSON: {error}") from error
+        if not isinstance(found, dict):
+            raise RequestRefused(f"the answer to get {path} is no object")
+        return found
+
+
+_OF_KUBERNETES = frozenset(each.full_name for each in APPLIED)
+_TOO_LATE = Unknown(f"it was not listed within {WITHIN_S:.0f} s")
+
+
+def _is_measured(group: str) -> bool:
+    return group == _MEASURED or group.endswith(f".{_MEASURED}")
+
+
+def _managers(doc: Doc) -> set[str]:
+    """Who has fields of it: those that have applied it by their names, others as ``name (Update)``."""
+    entries = at(doc, "metadata", "managedFields")
+    return {
+        str(each.get("manager")) if each.get("operation") == "Apply" else f"{each.get('manager')} (Update)"
+        for each in (entries if isinstance(entries, list) else ())
+        if isinstance(each, dict)
+    }
+
+
+def _naming(doc: Doc) -> dict[str, str]:
+    labels = at(doc, "metadata", "labels")
+    return {key: str(labels[key]) for key in NAMING_LABELS if key in labels} if isinstance(labels, dict) else {}

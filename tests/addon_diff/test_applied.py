@@ -1,0 +1,65 @@
+"""Objects that EKS applies beside the known ones: whose they are, and what is said of those that nobody could list."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.addon_diff.applied import ObjectSearch, searched
+from kubectl_eksdoc.addon_diff.manifests import objects_of
+from kubectl_eksdoc.addon_diff.plan import plan_update
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
+from kubectl_eksdoc.model.api_objects import AppliedObjects, ObjectName
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.findings import Status
+from tests.addon_diff.test_plan import facts
+
+RBAC = "rbac.authorization.k8s.io/v1"
+ROLE = ObjectName(RBAC, "Role", "kube-system", "aws-node-leader")
+NO_ROLES = Unknown("nobody may", "list roles.rbac.authorization.k8s.io")
+
+
+def of(addon: str, labels: dict[ObjectName, dict[str, str]], *stripped: ObjectName) -> ObjectSearch:
+    return searched([AppliedObjects(labels, frozenset(stripped))], addon, objects_of(addon))
+
+
+def test_an_object_is_of_the_addon_whose_name_or_label_it_has() -> None:
+    node, csi = objects_of("vpc-cni")[0], objects_of("aws-ebs-csi-driver")[0]
+    account = ObjectName("v1", "ServiceAccount", "kube-system", "ebs-csi-controller")
+    efs = ObjectName(RBAC, "Role", "kube-system", "efs-csi")
+    other = ObjectName(RBAC, "ClusterRole", "", "who-knows")
+    found: dict[ObjectName, dict[str, str]] = {
+        node: {"app.kubernetes.io/instance": "aws-vpc-cni"},
+        ROLE: {"app.kubernetes.io/instance": "aws-vpc-cni"},
+        csi: {"app": "ebs-csi-controller"},
+        account: {"app": "ebs-csi-controller"},
+        efs: {"helm.sh/chart": "aws-efs-csi-driver-3.1.0"},
+        ObjectName(RBAC, "ClusterRole", "", "eks:node-manager"): {},
+        other: {},
+    }
+    assert of("vpc-cni", found) == ObjectSearch((ROLE,), (other,))
+    assert of("aws-ebs-csi-driver", found).more == (account,)
+    assert of("aws-efs-csi-driver", found).more == (efs,)
+    assert of("coredns", found) == ObjectSearch((), (other,)), "nothing of another add-on, nor of EKS itself"
+
+
+def test_an_object_without_managed_fields_is_the_addons_by_its_label_alone() -> None:
+    bare = ObjectName("v1", "ConfigMap", "shop", "settings")
+    assert of("vpc-cni", {ROLE: {"k8s-app": "aws-node"}, bare: {}}, ROLE, bare) == ObjectSearch((ROLE,), ())
+
+
+def test_what_was_not_looked_at_never_passes() -> None:
+    for search, said in (
+        (
+            ObjectSearch(more=(ROLE,)),
+            "the known manifests of vpc-cni lack Role.rbac.authorization",
+        ),
+        (ObjectSearch(whose=(ROLE,)), "EKS applies Role.rbac.authorization.k8s.io aws-node-leader, and no label"),
+        (ObjectSearch(unlisted={"roles.rbac.authorization.k8s.io": NO_ROLES}), "roles.rbac.authorization.k8s.io could"),
+        (of_nothing(), "objects of all kinds could not be listed"),
+    ):
+        plan = plan_update(facts(search=search), AddonUpdateRequest(), lambda _: ())
+        (finding,) = (each for each in plan.findings if each.message.startswith(said))
+        assert finding.status is Status.UNKNOWN and finding.code.name == "addon-object-unread"
+        assert search.unlisted != {"roles.rbac.authorization.k8s.io": NO_ROLES} or finding.missing == NO_ROLES.missing
+
+
+def of_nothing() -> ObjectSearch:
+    return searched([Unknown("it is a dump")], "vpc-cni", ())

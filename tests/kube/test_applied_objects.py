@@ -1,0 +1,133 @@
+"""What a field manager has applied is found over all kinds; what cannot be listed is unknown, by its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_eksdoc.kube.applied_objects import AppliedSearch
+from kubectl_eksdoc.kube.config import ApiAccess, connect
+from kubectl_eksdoc.kube.single_objects import ACCEPT, SingleObjects, listed
+from kubectl_eksdoc.kube.target import of_this_process
+from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.connection import Connection
+from tests.fakes.apiserver import ApiServer, Reply, json_reply, refused
+
+LABELS = {"app.kubernetes.io/name": "aws-node", "team": "net"}
+ROLE = ObjectName("rbac.authorization.k8s.io/v1", "Role", "kube-system", "aws-node-leader")
+ROLES, MAPS, SECRETS = "/apis/rbac.authorization.k8s.io/v1/roles", "/api/v1/configmaps", "/api/v1/secrets"
+
+
+@pytest.fixture
+def access(config: str) -> ApiAccess:
+    return connect(Connection(kubeconfig=config), of_this_process())
+
+
+def searched(config: str, page: int = 500) -> AppliedObjects:
+    objects = SingleObjects(Connection(kubeconfig=config, page_size=page))
+    found, others = objects.applied_by("eks"), objects.applied_by("eks", others=True)
+    assert isinstance(found, AppliedObjects) and isinstance(others, AppliedObjects)
+    return AppliedObjects(
+        {**found.labels, **others.labels}, found.stripped | others.stripped, {**found.unlisted, **others.unlisted}
+    )
+
+
+def an_object(name: str, *managers: tuple[str, str], **labels: str) -> Doc:
+    entries = [{"manager": manager, "operation": operation} for manager, operation in managers]
+    return {"metadata": {"name": name, "namespace": "kube-system", "labels": labels, "managedFields": entries}}
+
+
+def a_list(*items: Doc, token: str = "") -> Reply:
+    kind = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1"}
+    return json_reply({**kind, "metadata": {"continue": token}, "items": list(items)})
+
+
+def group(name: str, *resources: tuple[str, str, str], fresh: bool = True) -> Doc:
+    told = [
+        {"resource": plural, "responseKind": {"kind": kind}, "scope": "Namespaced", "verbs": verbs.split()}
+        for plural, kind, verbs in resources
+    ]
+    freshness = "Current" if fresh else "Stale"
+    return {"metadata": {"name": name}, "versions": [{"version": "v1", "freshness": freshness, "resources": told}]}
+
+
+def discovery(server: ApiServer, core: Doc, *groups: Doc) -> None:
+    for path, items in (("/api", [core]), ("/apis", groups)):
+        server.script(path, *[json_reply({"kind": "APIGroupDiscoveryList", "items": list(items)})] * 2)
+
+
+CORE = group("", ("configmaps", "ConfigMap", "get list"), ("secrets", "Secret", "list"), ("pods", "Pod", "list"))
+RBAC = group("rbac.authorization.k8s.io", ("roles", "Role", "get list"), ("reviews", "Review", "create"))
+
+
+def test_all_kinds_are_listed_by_their_metadata_and_only_what_eks_applied_is_kept(
+    server: ApiServer, config: str
+) -> None:
+    discovery(server, CORE, RBAC, group("metrics.k8s.io", ("pods", "PodMetrics", "list")))
+    server.script(ROLES, a_list(an_object(ROLE.name, ("eks", "Apply"), ("kubectl", "Update"), **LABELS)))
+    server.script(MAPS, a_list(an_object("own", ("kubectl", "Update")), an_object("by-name", ("eks", "Update"))))
+    server.script(SECRETS, a_list(an_object("bare")))
+    found = searched(config)
+    bare = ObjectName("v1", "Secret", "kube-system", "bare")
+    assert found.labels == {ROLE: {"app.kubernetes.io/name": "aws-node"}, bare: {}}, "no label but those that name it"
+    assert found.stripped == {bare} and not found.unlisted
+    asked = [each for each in server.requests if each.path not in ("/api", "/apis")]
+    assert {each.header("Accept") for each in asked} == {ACCEPT} and len(asked) == 3, "no pods, and nothing measured"
+
+
+def test_what_cannot_be_listed_is_named(server: ApiServer, access: ApiAccess) -> None:
+    discovery(server, CORE, RBAC, group("wgpolicyk8s.io", fresh=False))
+    server.script(ROLES, refused("nobody may", "Forbidden", 403))
+    server.script(SECRETS, refused("no", "BadRequest", 400))
+    server.script(MAPS, a_list(an_object("a"), token="next"), a_list(an_object("b")))
+    search = AppliedSearch(Transport(access), listed, 1, most=1)
+    found, others = search.applied_by("eks"), search.applied_by("eks", others=True)
+    assert isinstance(found, AppliedObjects) and isinstance(others, AppliedObjects)
+    unlisted = {**found.unlisted, **others.unlisted}
+    assert sorted(unlisted) == ["*.wgpolicyk8s.io", "configmaps", "roles.rbac.authorization.k8s.io", "secrets"]
+    assert unlisted["roles.rbac.authorization.k8s.io"].missing == "list roles.rbac.authorization.k8s.io"
+    assert "more than" in unlisted["configmaps"].why
+
+
+def test_a_server_without_aggregated_discovery_is_asked_group_by_group(server: ApiServer, config: str) -> None:
+    resources = [{"name": "roles", "kind": "Role", "namespaced": True, "verbs": ["list"]}]
+    versions = [{"groupVersion": "rbac.authorization.k8s.io/v1"}, {"groupVersion": "gone.io/v1"}]
+    group_list = [{"preferredVersion": each, "versions": [each]} for each in versions]
+    server.script("/api", *[json_reply({"kind": "APIVersions", "versions": []})] * 2)
+    server.script("/apis", *[json_reply({"kind": "APIGroupList", "groups": group_list})] * 2)
+    server.script("/apis/rbac.authorization.k8s.io/v1", *[json_reply({"resources": resources})] * 2)
+    server.script("/apis/gone.io/v1", *[refused("no", "BadRequest", 400)] * 2)
+    server.script(ROLES, a_list(an_object(ROLE.name, ("eks", "Apply"))))
+    found = searched(config)
+    assert set(found.labels) == {ROLE} and set(found.unlisted) == {"*.gone.io"}
+
+
+def test_nothing_is_known_without_discovery(server: ApiServer, config: str) -> None:
+    server.script("/api", refused("nobody may", "Forbidden", 403))
+    found = SingleObjects(Connection(kubeconfig=config)).applied_by("eks")
+    assert isinstance(found, Unknown) and found.missing == "get /api"
+
+
+def test_an_object_that_was_found_is_read_with_the_right_to_list(server: ApiServer, config: str) -> None:
+    discovery(server, CORE, RBAC)
+    whole = {**an_object(ROLE.name, ("eks", "Apply")), "rules": []}
+    server.script(ROLES, a_list(an_object(ROLE.name, ("eks", "Apply"))))
+    server.script(MAPS, a_list())
+    server.script(SECRETS, a_list())
+    objects = SingleObjects(Connection(kubeconfig=config))
+    objects.applied_by("eks")
+    path = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles"
+    server.script(path, json_reply({"items": [whole]}), json_reply({"items": []}))
+    found = objects.one(ROLE)
+    assert isinstance(found, dict) and (found["rules"], found["kind"]) == ([], "Role")
+    assert server.asked(path)[0].query == {"fieldSelector": f"metadata.name={ROLE.name}"}
+
+
+def test_a_search_ends_in_time(server: ApiServer, access: ApiAccess) -> None:
+    discovery(server, CORE, RBAC)
+    seconds = iter([0.0, *[100.0] * 9])
+    found = AppliedSearch(Transport(access), listed, 500, clock=lambda: next(seconds)).applied_by("eks")
+    assert isinstance(found, AppliedObjects)
+    assert sorted(found.unlisted) == ["configmaps", "roles.rbac.authorization.k8s.io"]
+    assert {each.why for each in found.unlisted.values()} == {"it was not listed within 60 s"}
