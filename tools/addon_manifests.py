@@ -9,11 +9,12 @@ exit code 1 says that there are new versions.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -38,23 +39,33 @@ _ABOUT = [
 Fields = dict[str, dict[str, Any]]
 
 
-def main(cni: Path, eksctl: Path, check: bool) -> int:
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(prog="python -m tools.addon_manifests", description="Add manifests of add-ons.")
+    found.add_argument("cni", type=Path, metavar="VPC_CNI", help="clone of aws/amazon-vpc-cni-k8s, with its tags")
+    found.add_argument("eksctl", type=Path, metavar="EKSCTL", help="clone of eksctl-io/eksctl")
+    found.add_argument("--check", action="store_true", help="write nothing; exit code 1: there are new versions")
+    return found
+
+
+def main(argv: Sequence[str]) -> int:
     """The exit code."""
+    args = parser().parse_args(argv)
     found = {addon: _known(addon) for addon in _SOURCES}
     new = [
         (addon, version, fields)
-        for addon, version, fields in (*_of_cni(cni), *_of_eksctl(eksctl))
+        for addon, version, fields in (*_of_cni(args.cni), *_of_eksctl(args.eksctl))
         if version not in found[addon] and (addon != "vpc-cni" or _order(version) >= (1, 11))
     ]
     for addon, version, fields in new:
-        found[addon].setdefault(version, fields)
-        print(f"new: {addon} {version}")
-    if new and not check:
+        if version not in found[addon]:
+            found[addon][version] = fields
+            print(f"new: {addon} {version}")
+    if new and not args.check:
         records = [record for addon in sorted(found) for record in _written(addon, found[addon])]
         source = {"read": datetime.now(timezone.utc).date().isoformat(), "confidence": "high"}
         told = {"about": _ABOUT, "source": source, "records": records}
         _TO.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return int(bool(new) and check)
+    return int(bool(new) and args.check)
 
 
 def _known(addon: str) -> dict[str, Fields]:
@@ -121,5 +132,4 @@ def _printed(known: NearestManifest) -> Fields:
 
 
 if __name__ == "__main__":
-    clones = [Path(word) for word in sys.argv[1:] if word != "--check"]
-    sys.exit(main(clones[0], clones[1], "--check" in sys.argv))
+    sys.exit(main(sys.argv[1:]))

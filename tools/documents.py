@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from tools import (
@@ -33,6 +34,8 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "dump": tables.dump,
     "exit-codes": tables.exit_codes,
     "plugins": from_registry.table,
+    "unreleased": partial(from_registry.unreleased, "en"),
+    "unreleased-ko": partial(from_registry.unreleased, "ko"),
 }
 
 _BLOCK = re.compile(r"(<!-- begin ([a-z-]+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)

@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli import rights
 from tools import tables
 from tools.krew import manifests
 from tools.registry import PATH, PLACEHOLDER, ROOT, Plugin, Registry, read
+from tools.release.prepare import with_image
 
 INDEX = ROOT / "plugins"
 """This repository is its own index for krew."""
@@ -28,15 +29,21 @@ ADDRESSED = (
     "Dockerfile",
     "SECURITY.md",
     "deploy/kustomization.yaml",
+    "kubectl_eksdoc/cli/in_cluster.py",
+    "mkdocs.yml",
     "setup.cfg",
 )
 """Files that say where this repository and its image are, besides the pages."""
 
+_UNRELEASED = {
+    "en": "OWNER is a placeholder: there is no release yet. Until then: `make krew`, and\n"
+    "`kubectl krew install --manifest plugins/eksdoc.yaml --archive dist/…`.\n",
+    "ko": "OWNER는 자리 표시이고 아직 릴리스가 없습니다. 그때까지는 `make krew`가 아카이브를 만듭니다.\n",
+}
 _REPOSITORY = re.compile(
     r"(?<=\bgithub\.com/)[\w-]+(?=/kubectl-eksdoc\b)|(?<=--repo )[\w-]+(?=/kubectl-eksdoc\b)|(?<=^\* @)[\w-]+$",
     re.MULTILINE,
 )
-_IMAGE = re.compile(r"(?<=\bghcr\.io/)[\w-]+(?=/kubectl-eksdoc\b)")
 _USED = re.compile(r"(?<=uses: )[\w-]+/kubectl-eksdoc@v[\w.]+")
 _BASE = re.compile(r"(?<=/kubectl-eksdoc//deploy\?ref=)v[\w.]+")
 _REVISION = re.compile(r"(/kubectl-eksdoc\n +rev: )v[\w.]+")
@@ -73,8 +80,8 @@ def made() -> dict[Path, str]:
 def addressed(text: str, registry: Registry, version: str = VERSION) -> str:
     """With the owner wherever this repository or its image is named, and the version where one is to be used."""
     text = _REPOSITORY.sub(registry.owner, text)
-    # Names of images are in small letters; a placeholder is no name.
-    text = _IMAGE.sub(registry.owner if registry.owner == PLACEHOLDER else registry.owner.lower(), text)
+    if registry.owner != PLACEHOLDER:
+        text = with_image(text, registry.owner)
     text = _USED.sub(f"{registry.owner}/kubectl-eksdoc@{version}", text)
     text = _BASE.sub(version, text)
     text = _TAGGED.sub(rf"\g<1>{version}", text)
@@ -126,6 +133,11 @@ def table() -> str:
             (f"[`kubectl {plugin.name}`](docs/{page})", plugin.short, f"`kubectl krew install eksdoc/{plugin.name}`")
         )
     return tables.table(("plugin", "what it does", "with krew"), rows)
+
+
+def unreleased(language: str, owner: str = "") -> str:
+    """A paragraph for pages about installing; "" once there is an owner: ``make release`` asks for one."""
+    return _UNRELEASED[language] if (owner or read().owner) == PLACEHOLDER else ""
 
 
 def manifest(plugin: Plugin, registry: Registry, sums: Mapping[str, str]) -> str:

@@ -28,8 +28,13 @@ gate() {
 
 [ -z "${TERRAFORM_PLAN:-}" ] ||
     gate "Terraform plan" addon-diff --tf-plan "$TERRAFORM_PLAN" ${SNAPSHOT:+--snapshot "$SNAPSHOT"}
-[ -z "${MANIFESTS:-}" ] ||
-    gate "Manifests" check -f "$MANIFESTS" ${FROM:+--from "$FROM"} ${TARGET:+--target "$TARGET"} --only api-in-manifest
+if [ -n "${MANIFESTS:-}" ] && { [ -z "${FROM:-}" ] || [ -z "${TARGET:-}" ]; }; then
+    # The program would ask the cluster of the kubeconfig.
+    echo "::error title=Manifests::nothing was judged: manifests needs from and target"
+    ran=yes worst=2
+elif [ -n "${MANIFESTS:-}" ]; then
+    gate "Manifests" check -f "$MANIFESTS" --from "$FROM" --target "$TARGET" --only api-in-manifest
+fi
 [ -z "${COREFILE:-}" ] ||
     gate "Corefile" coredns-lameduck -f "$COREFILE" ${COREDNS_VERSION:+--coredns-version "$COREDNS_VERSION"}
 if [ "$ran" = no ]; then

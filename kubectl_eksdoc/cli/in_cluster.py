@@ -34,8 +34,11 @@ if TYPE_CHECKING:
 
 IN_CLUSTER, APPLY, IMAGE, ROLE = "--in-cluster", "--apply", "--image", "--role-arn"
 
-DEFAULT_IMAGE = f"{PROGRAM}:{__version__}"
-"""As the Dockerfile's image is called where nobody gave it a registry."""
+_RELEASED = f"ghcr.io/OWNER/kubectl-eksdoc:v{__version__}"
+_LOCAL = f"{PROGRAM}:{__version__}"
+"""As ``make image`` calls it."""
+DEFAULT_IMAGE = _LOCAL if "/OWNER/" in _RELEASED else _RELEASED
+"""OWNER is what stands there before the first release."""
 
 OBJECTS = CountedThing("object", "objects", "--expect-changes", "objects")
 
@@ -93,7 +96,7 @@ def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> InClusterO
     if args.image is not None and not _IMAGE.match(image):
         raise UsageError(
             f"{image!r} is no name of an image",
-            f"Write REGISTRY/{DEFAULT_IMAGE}, or REGISTRY/{PROGRAM}@sha256:…; all but the registry in small letters.",
+            f"Write REGISTRY/{_LOCAL}, or REGISTRY/{PROGRAM}@sha256:…; all but the registry in small letters.",
         )
     if role and not _ROLE.match(role):
         raise UsageError(f"{role!r} is no ARN of a role", "Write arn:aws:iam::111122223333:role/NAME.")
@@ -119,7 +122,7 @@ def check_output(output: str) -> None:
 
 
 _OWN_IMAGE = (
-    f"the image is called {DEFAULT_IMAGE}: build it from the Dockerfile, push it to where your nodes pull from, and "
+    f"the image is called {_LOCAL}: build it from the Dockerfile, push it to where your nodes pull from, and "
     "name it with --image"
 )
 
@@ -149,7 +152,7 @@ def shown_or_created(ready: InClusterReady, options: GlobalOptions, around: Comm
     from kubectl_eksdoc.in_cluster import is_ours
     from kubectl_eksdoc.render.roles import taken_away
 
-    if ready.inside.image == DEFAULT_IMAGE:
+    if ready.inside.image == _LOCAL:
         around.note(_OWN_IMAGE)
     docs = ready.manifests.docs
     if not ready.inside.apply or ready.dry == "client":

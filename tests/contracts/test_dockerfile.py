@@ -6,11 +6,14 @@ import configparser
 import json
 import re
 import shlex
+import subprocess
 
 from kubectl_eksdoc import __version__, in_cluster
 from kubectl_eksdoc.cli import in_cluster as in_cluster_command
 from kubectl_eksdoc.model.own_labels import PROGRAM
+from tests import needed
 from tests.contracts.source import ROOT
+from tools import registry
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -60,7 +63,10 @@ def test_it_is_of_this_version() -> None:
     assert every("ARG")[1:] == ["VERSION=unknown"]
     make = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert '--build-arg "VERSION=$(RELEASED)" --tag "kubectl-eksdoc:$(RELEASED)"' in make
-    assert f"kubectl-eksdoc:{__version__}" == in_cluster_command.DEFAULT_IMAGE
+    owner = registry.read().owner
+    released = f"ghcr.io/{owner.lower()}/kubectl-eksdoc:v{__version__}"
+    default = f"kubectl-eksdoc:{__version__}" if owner == registry.PLACEHOLDER else released
+    assert default == in_cluster_command.DEFAULT_IMAGE
     labels = dict(word.split("=", 1) for rest in every("LABEL") for word in shlex.split(rest))
     assert labels["org.opencontainers.image.version"] == "${VERSION}"
     assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
@@ -71,3 +77,8 @@ def test_what_it_copies_is_there_and_not_left_out() -> None:
     copied = [word for rest in every("COPY") for word in rest.split()[:-1]]
     assert copied and sorted(copied) == sorted(allowed)
     assert [name for name in copied if not (ROOT / name).exists()] == []
+
+
+def test_hadolint_finds_nothing() -> None:
+    done = subprocess.run([needed.found("hadolint"), str(ROOT / "Dockerfile")], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")

@@ -14,6 +14,7 @@ import pytest
 
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import spelled_out, strays, until_dashes
+from kubectl_eksdoc.errors import UsageError
 from tests.contracts.source import ROOT
 from tests.contracts.test_ways_in import phony
 from tests.fakes.programs import program
@@ -129,6 +130,12 @@ def test_unknown_passes_only_where_it_is_allowed(tmp_path: Path, codes: str, unk
     )
 
 
+@pytest.mark.parametrize("only", ["FROM", "TARGET"])
+def test_manifests_without_both_versions_do_not_ask_a_cluster(tmp_path: Path, only: str) -> None:
+    code, out, calls = gates(tmp_path, "0", MANIFESTS="d/", **{only: "1.33"})
+    assert (code, calls) == (2, "") and "needs from and target" in out
+
+
 def test_no_gate_is_no_pass(tmp_path: Path) -> None:
     code, out, calls = gates(tmp_path, "")
     assert (code, calls) == (2, "") and out.startswith("::error::no gate")
@@ -167,9 +174,11 @@ def test_hooks_that_are_shown_are_command_lines_that_are_taken() -> None:
     (repository,) = shown("repos:")["repos"]
     assert [each["id"] for each in repository["hooks"]] == list(hooks)
     for each in repository["hooks"]:
-        name, *words = [*shlex.split(hooks[each["id"]]["entry"]), *each["args"]]
-        flags, _ = until_dashes(words)
+        name, *words = shlex.split(hooks[each["id"]]["entry"])
+        flags, _ = until_dashes([*words, *each["args"]])
         parser = tree()
         args, extras = parser.parse_known_args(spelled_out(flags, parser.bare()))
         strays(extras, args.leaf)
         assert name == "kubectl-eksdoc"
+        with pytest.raises(UsageError, match="expected one argument"):  # no cluster is judged instead
+            parser.parse_known_args(spelled_out(words, parser.bare()))

@@ -1,5 +1,5 @@
-"""The checksums of the wheels that archives are made of, as a requirements file: ``pip download --require-hashes``
-reads it too. ``make lock`` writes it; after a change of constraints.txt, read what it changes before you commit it."""
+"""The checksums of the wheels that archives are made of, and of those that pip takes on the same machines: a file for
+``pip install --require-hashes``. ``make lock`` writes it; after a change of constraints.txt, read what it changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ PATH = Path(__file__).with_name("requirements.txt")
 Lock = Mapping[str, frozenset[str]]
 """The checksums of its wheels, by the text of a pin."""
 
-_HEAD = "# The wheels of the archives, one checksum for each file. Written by `make lock`.\n"
+_HEAD = (
+    "# pip install --require-hashes -r requirements.txt: CPython 3.10 to 3.15 on Linux and macOS, amd64 and arm64.\n"
+    "# A checksum for each wheel; the archives for krew are made of these. Written by `make lock`.\n"
+)
 _ENTRY = re.compile(r"^(?P<pin>[a-z0-9-]+==\S+) \\\n(?P<hashes>(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.M)
 
 
@@ -42,13 +45,13 @@ def sha256(path: Path) -> str:
 
 def main() -> int:
     from tools.krew.platforms import MACHINES
-    from tools.krew.wheels import Unfetched, Wheels
+    from tools.krew.wheels import COMPILED, EITHER_WAY, Unfetched, Wheels
 
     wheels = Wheels(ROOT / "build" / "krew" / "wheels", locked=None)
     pins = of_file(ROOT)
     try:
         wheels.fetch_pure(pins)
-        found = {pin: wheels.every(pin, MACHINES) for pin in pins}
+        found = {pin: wheels.every(pin, MACHINES, (COMPILED, *EITHER_WAY)) for pin in pins}
     except Unfetched as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

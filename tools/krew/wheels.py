@@ -64,9 +64,10 @@ class Wheels:
         """One for each CPython and libc. Raises: as `pure`."""
         return [self._of(pin, python, libc) for libc in machine.libcs for python in PYTHONS]
 
-    def every(self, pin: Pin, machines: Sequence[Machine]) -> list[Path]:
-        """All that the archives of `machines` take of it. Raises: as `pure`."""
-        if pin.name != COMPILED:
+    def every(self, pin: Pin, machines: Sequence[Machine], several: Sequence[str] = (COMPILED,)) -> list[Path]:
+        """All that the archives of `machines` take of it. `several`: packages with a wheel for each Python there; with
+        EITHER_WAY it is what pip installs. Raises: as `pure`."""
+        if pin.name not in several:
             return [self.pure(pin)]
         return [path for machine in machines for path in self.compiled(pin, machine)]
 

@@ -1,7 +1,8 @@
 """The first step of ``make release``: writes the version, the owner and the changelog's section into the sources.
 
 The version is in ``kubectl_eksdoc/__init__.py`` and the owner in ``plugins.yaml``; ``make docs`` carries both into all
-other files. A second run with the same values changes nothing.
+other files, but for the name of the image in the program, which is in the archives that are built before. A second run
+with the same values changes nothing.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from datetime import date as Date
 from datetime import datetime, timezone
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION_FILE = "kubectl_eksdoc/__init__.py"
 OWNER_FILE = "plugins.yaml"
+IMAGE_FILE = "kubectl_eksdoc/cli/in_cluster.py"
 CHANGELOG = "CHANGELOG.md"
 
 _VERSION = re.compile(r'(?<=^__version__ = ")[^"]*(?="$)', re.MULTILINE)
 _OWNER = re.compile(r"(?<=^  owner: )\S+$", re.MULTILINE)
+_IMAGE = re.compile(r"(?<=\bghcr\.io/)[\w-]+(?=/kubectl-eksdoc\b)")
 _IS_VERSION = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)((a|b|rc)[0-9]+)?")
 _IS_OWNER = re.compile(r"[A-Za-z0-9](-?[A-Za-z0-9]){0,38}")
 _SECTION = re.compile(
@@ -53,12 +57,19 @@ def with_owner(text: str, owner: str) -> str:
     return _OWNER.sub(owner, text)
 
 
+def with_image(text: str, owner: str) -> str:
+    """Names of images are in small letters."""
+    return _IMAGE.sub(owner.lower(), text)
+
+
 def with_section(changelog: str, version: str, date: str) -> str:
     """With what is unreleased under a heading of its own; as it was, where there is such a section.
 
     Raises:
-        Refused: nothing is unreleased, or the section has another date.
+        Refused: nothing is unreleased, the section has another date, or `date` is none.
     """
+    if date and not _is_date(date):
+        raise Refused(f"DATE={date} is not a date: write it as 2026-12-01")
     sections = {each["version"]: each for each in _SECTION.finditer(changelog)}
     there = sections.get(version)
     if there is not None:
@@ -70,6 +81,13 @@ def with_section(changelog: str, version: str, date: str) -> str:
         raise Refused(f"{CHANGELOG} has nothing under [Unreleased] that {version} could release")
     dated = date or datetime.now(timezone.utc).date().isoformat()
     return changelog.replace("## [Unreleased]\n", f"## [Unreleased]\n\n## [{version}] - {dated}\n", 1)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return Date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def section(changelog: str, version: str) -> tuple[str, str]:
@@ -85,16 +103,18 @@ def section(changelog: str, version: str) -> tuple[str, str]:
 
 
 def prepared(root: Path, version: str, owner: str, date: str) -> list[str]:
-    """Writes the three files; those that it changed.
+    """Writes the files; those that it changed.
 
     Raises:
         Refused: a value is none, or nothing is to be released. Nothing was written.
     """
     version = version or version_of(root)
-    texts = {name: (root / name).read_text(encoding="utf-8") for name in (VERSION_FILE, OWNER_FILE, CHANGELOG)}
+    names = (VERSION_FILE, OWNER_FILE, IMAGE_FILE, CHANGELOG)
+    texts = {name: (root / name).read_text(encoding="utf-8") for name in names}
     new = {
         VERSION_FILE: with_version(texts[VERSION_FILE], version),
         OWNER_FILE: with_owner(texts[OWNER_FILE], owner) if owner else texts[OWNER_FILE],
+        IMAGE_FILE: with_image(texts[IMAGE_FILE], owner) if owner else texts[IMAGE_FILE],
         CHANGELOG: with_section(texts[CHANGELOG], version, date),
     }
     changed = [name for name in texts if new[name] != texts[name]]

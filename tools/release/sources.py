@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,8 +17,11 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.release.prepare import Refused
+from tools.release.prepare import Refused, version_of
 
+_DESCRIPTION = "PACKAGE.md"
+"""README.md for the package index, where a link that is relative leads nowhere."""
+_RELATIVE = re.compile(r"(!?)(\[[^]]*\]\()(?!https?:|#)")
 _NOT_OURS = {"build", "dist", "__pycache__", "out"}
 _RUN = 0o755
 
@@ -48,6 +52,7 @@ def packages(root: Path, epoch_s: int, work: Path) -> tuple[Path, Path]:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
         copy.chmod(_mode(path.stat().st_mode))
+    _describe(clone)
     _build("sdist", clone, work, epoch_s)
     (source,) = work.glob("*.tar.gz")
     source.write_bytes(normalized(source.read_bytes(), epoch_s))
@@ -58,6 +63,19 @@ def packages(root: Path, epoch_s: int, work: Path) -> tuple[Path, Path]:
     _build("wheel", unpacked, work, epoch_s)
     (wheel,) = work.glob("*.whl")
     return source, wheel
+
+
+def _describe(clone: Path) -> None:
+    setup, readme = ((clone / name).read_text(encoding="utf-8") for name in ("setup.cfg", "README.md"))
+    (address,) = re.findall(r"^url = (\S+)$", setup, re.MULTILINE)
+    text = described(readme, address, f"v{version_of(clone)}")
+    (clone / _DESCRIPTION).write_text(text, encoding="utf-8")
+    (clone / "setup.cfg").write_text(setup.replace("file: README.md\n", f"file: {_DESCRIPTION}\n"), encoding="utf-8")
+
+
+def described(readme: str, address: str, tag: str) -> str:
+    """With links into the repository at `address`, and images from there."""
+    return _RELATIVE.sub(lambda m: f"{m[1]}{m[2]}{address}/{'raw' if m[1] else 'blob'}/{tag}/", readme)
 
 
 def _write(entry: tarfile.TarInfo, archive: tarfile.TarFile, into: Path) -> None:
