@@ -94,11 +94,11 @@ def keys(plan: Plan) -> Iterator[Line]:
                 name, seconds = driven.press(number, mark=False)
                 took.setdefault(name, []).append(seconds)
                 moving += [seconds] if name in ("row", "page down") else []
-                ours.settle(PAUSE_S)
+                driven.rest()
             driven.home()
             moved.append(_p95(moving))
             beside.append(_p95(other))
-        busy = [driven.press(number, mark=number % 12 == 1)[1] for number in _paced(ours, presses)]
+        busy = [driven.press(number, mark=number % 12 == 1)[1] for number in _paced(driven, presses)]
     what = f"screens: {nodes} rows, key to bytes"
     yield Line("screens: hello world, key to bytes, p95", _ms(beside), "ms")
     yield Line(f"{what}, p95 of the keys that move the cursor", _ms(moved), "ms", 16)
@@ -108,17 +108,24 @@ def keys(plan: Plan) -> Iterator[Line]:
 
 
 class _Driven:
-    """Mutable: on which row the cursor is."""
+    """Mutable: on which row the cursor is, or that it `is_away`: how far down a page leads depends on the layout."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._at = 0
+        self._is_away = False
 
     def home(self) -> None:
         """To the first row of the nodes."""
         self._terminal.press(b"g", _row(0))
         self._terminal.watch(PAUSE_S)
-        self._at = 0
+        self._at, self._is_away = 0, False
+
+    def rest(self) -> None:
+        """Between two keys that are measured: back from where no row is known."""
+        self._terminal.settle(PAUSE_S)
+        if self._is_away:
+            self.home()
 
     def press(self, number: int, mark: bool) -> tuple[str, float]:
         """What it was, and how long it took: a row down, mostly; sometimes a page down, sometimes another page of the
@@ -131,10 +138,8 @@ class _Driven:
         if number % 12 == 5:
             return "page of the screens", self._terminal.press(b"1", _page(1))
         if number % 12 == 9:
-            took = self._terminal.press(b"\x06", lambda text: "▌" in text)
-            self._terminal.watch(PAUSE_S)
-            self.home()  # how far down it was depends on the layout
-            return "page down", took
+            self._is_away = True
+            return "page down", self._terminal.press(b"\x06", lambda text: "▌" in text)
         self._at += 1
         return "row", self._terminal.press(b"j", _row(self._at))
 
@@ -150,10 +155,10 @@ def _row(at: int) -> Shown:
     return on_it.search
 
 
-def _paced(terminal: Terminal, count: int) -> Iterator[int]:
+def _paced(driven: _Driven, count: int) -> Iterator[int]:
     for number in range(count):
         yield number
-        terminal.watch(PAUSE_S)
+        driven.rest()
 
 
 def first_answer(plan: Plan) -> Iterator[Line]:
@@ -255,6 +260,7 @@ def large(plan: Plan) -> Iterator[Line]:
             name, wall_s = driven.press(number, mark=False)
             ours.settle(PAUSE_S)
             used_s = ours.screens_cpu_s() - used_s
+            driven.rest()
             walls.append(wall_s)
             (switches if name == "page of the screens" else rows).append(used_s)
     what = f"screens: {nodes} nodes and {nodes * 10:,} pods"

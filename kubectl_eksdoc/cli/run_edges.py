@@ -32,6 +32,7 @@ from kubectl_eksdoc.wiring.runs import (
     open_runs,
     open_trial,
     open_watch,
+    pod_report,
     read_recorded,
     reviewed,
 )
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.journal import Entries, RunEvents
     from kubectl_eksdoc.model.permissions import Permission, Review
     from kubectl_eksdoc.model.placing import ProbeLabels
@@ -82,6 +84,7 @@ class DrainRunEdges:
     open_trial: Callable[[Connection], DryRunField] = open_trial
     denied: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = denied
     reviewed: Callable[[Connection, Sequence[Permission]], tuple[Review, ...]] = reviewed
+    pod_report: Callable[[Connection, str], PodReport] = pod_report
     new_run_id: Callable[[datetime], str] = new_run_id
     earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = earlier_journals
     add_events: Callable[[JournalLocation, str], None] = add_events

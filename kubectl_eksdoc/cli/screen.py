@@ -64,6 +64,7 @@ def live_of(
         watch=watch,
         contexts=lambda: sources.contexts(options.connection),
         denied=lambda asked: around.edges.denied(reached(), asked),
+        pod_report=lambda pod: around.edges.pod_report(reached(), pod),
         at=lambda context: opened(replace(options, connection=at(options.connection, context)), context),
     )
 

@@ -23,17 +23,20 @@ from kubectl_eksdoc.kube.transport import Transport, in_order
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.interruption import PodReport, ReportedEvent
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeLabels, ProbeOwner
 from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects.containers import containers_of
-from kubectl_eksdoc.objects.single import NoSuchObject
+from kubectl_eksdoc.objects.held import event
+from kubectl_eksdoc.objects.single import NoSuchObject, document
 
 T = TypeVar("T")
 
-GET_POD, GET_LOG = "get pods", "get pods/log"
+GET_POD, GET_LOG, LIST_EVENTS = "get pods", "get pods/log", "list events"
 """The rights this needs, in the namespaces of the pods that are asked for."""
 
 LINES, FEWER_LINES, MOST_BYTES = 100, 5, 64 << 10
+MOST_EVENTS = "500"
 _AT_ONCE = 8
 _HASTY = RetryPolicy(tries=2, tries_to_connect=2)
 """A kubelet that does not answer its API server is no reason to wait: the others' logs tell as much."""
@@ -56,8 +59,32 @@ class LivePodReader:
         """As `session.ports.PodReader.logs`."""
         return {log: found() for log, found in zip(asked, in_order(self._log, asked, _AT_ONCE), strict=True)}
 
+    def report(self, pod: str) -> PodReport:
+        """All that is told of one pod, ``namespace/name``."""
+        namespace, _, name = pod.partition("/")
+        containers = self.containers([pod])[pod]
+        asked = [
+            LogOf(namespace, name, each.name, previous)
+            for each in (containers if isinstance(containers, tuple) else ())
+            for previous in ((False, True) if each.ended_before else (False,))
+        ]
+        return PodReport(pod, containers, self._events(namespace, name), self.logs(asked))
+
     def close(self) -> None:
         self._transport.close()
+
+    def _events(self, namespace: str, name: str) -> tuple[ReportedEvent, ...] | Absent | Unknown:
+        query = {"fieldSelector": f"involvedObject.kind=Pod,involvedObject.name={name}", "limit": MOST_EVENTS}
+
+        def read() -> tuple[ReportedEvent, ...]:
+            path = f"/api/v1/namespaces/{quote(namespace, safe='')}/events"
+            items = (document(self._transport.get(path, query, right=LIST_EVENTS).body) or {}).get("items")
+            if not isinstance(items, list):
+                raise NoSuchObject("it has no items")
+            found = (event(each) for each in items if isinstance(each, dict))
+            return tuple(sorted((each for each in found if each is not None), key=lambda each: each.at, reverse=True))
+
+        return _had(read, LIST_EVENTS)
 
     def _pod(self, pod: str) -> tuple[Container, ...] | Absent | Unknown:
         namespace, _, name = pod.partition("/")
@@ -98,7 +125,7 @@ def _had(read: Callable[[], T], right: str) -> T | Absent | Unknown:
     except (NotServed, RequestRefused, Incomplete) as error:
         return Unknown(error.message)
     except NoSuchObject as error:
-        return Unknown(f"the answer to {right} is no pod: {error}")
+        return Unknown(f"the answer to {right} is no pod: {error}" if right == GET_POD else f"{right}: {error}")
 
 
 # The namespace of a live cluster in which short-lived pods of ours run: they themselves, and what owns them.

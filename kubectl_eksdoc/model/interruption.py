@@ -9,7 +9,7 @@ from datetime import datetime
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.pods import RoleBy
+from kubectl_eksdoc.model.pods import Container, LogOf, RoleBy
 from kubectl_eksdoc.model.quantities import Version
 
 EVENTS = Subject("Interruption", "events")
@@ -107,6 +107,17 @@ class ReportedEvent:
     message: str = ""
     warning: bool = False
     count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PodReport:
+    """What a cluster says of one pod (``namespace/name``) now. `logs`: the last lines of each container, and of the one
+    before it where that ended."""
+
+    pod: str
+    containers: tuple[Container, ...] | Absent | Unknown
+    events: tuple[ReportedEvent, ...] | Absent | Unknown
+    logs: Mapping[LogOf, str | Absent | Unknown] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

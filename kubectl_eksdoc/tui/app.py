@@ -11,6 +11,7 @@ from kubectl_eksdoc.tui.framed import FramedApp
 from kubectl_eksdoc.tui.opening import FirstScreen, Opening
 
 if TYPE_CHECKING:  # `_load` brings them
+    from kubectl_eksdoc.tui.model import InspectPod
     from kubectl_eksdoc.tui.offline import OfflineScreen
     from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
     from kubectl_eksdoc.tui.rights import RightsScreen
@@ -175,6 +176,17 @@ class EksdocApp(FramedApp):
         if model.facts is not None:
             needs = self.opening.needs() if self.opening.needs is not None else PlanPermissions()
             self.push_screen(RightsScreen(needs, model.facts, model.view, self.only_ascii))
+
+    def on_inspect_pod(self, event: InspectPod) -> None:
+        from kubectl_eksdoc.tui.pod_panel import PodPanel
+
+        if self.opening.live is None:
+            self.notify(
+                "d: a dump and the demo say no more of a pod; a live cluster does (kubectl eksdoc rehearse --serve)",
+                timeout=6,
+            )
+        else:
+            self.push_screen(PodPanel(event.pod, self.opening.live.pod_report, self.opening.now))
 
     def on_ask_rights(self) -> None:
         if self.opening.live is not None and self.opening.needs is not None:

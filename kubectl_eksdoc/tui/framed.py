@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import signal
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import IO, Any, ClassVar, cast
 
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Event, Key
 from textual.filter import LineFilter, NoColor
 from textual.notifications import Notify
 from textual.screen import ModalScreen
@@ -22,6 +27,11 @@ from kubectl_eksdoc.render.text import Look, shown
 
 # The terminal that the screens are in, which may go away under them: Textual by itself would wait for it for ever, and
 # a run would go on that nobody sees.
+
+
+SWITCH_S = 0.0005
+"""A thread that plans gives way so soon to the one that draws. With Python's own, ten times that, a key that comes
+while a plan is made waits 5 ms for each step of its handling."""
 
 
 class TerminalDriver(LinuxDriver):
@@ -37,6 +47,7 @@ class TerminalDriver(LinuxDriver):
         hear = getattr(self._app, "hear_signals", None)
         if hear is not None:
             hear()
+        sys.setswitchinterval(SWITCH_S)
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     @property
@@ -175,6 +186,10 @@ LOOK_S = 1.0
 """So often it is looked whether the terminal is still there."""
 
 
+PAINT_S = 0.05
+"""So long keys are handled before what they did is painted: the next one waits for it."""
+
+
 class FramedApp(App[int]):
     """`only_ascii`: no other sign is drawn; `plain`: no colour is."""
 
@@ -187,6 +202,7 @@ class FramedApp(App[int]):
         self.only_ascii = ascii
         self.is_leaving = False  # widgets go one by one then
         self._plain = plain
+        self._painted = 0.0
         for theme in (DARK_THEME, LIGHT_THEME):
             self.register_theme(theme)
         if light:
@@ -211,10 +227,21 @@ class FramedApp(App[int]):
             return usual
         return TerminalDriver
 
+    async def on_event(self, event: Event) -> None:
+        """Keys that come faster than they are handled are handled one after the other; the screen is painted in
+        between, so that one sees where one is."""
+        await super().on_event(event)
+        if not self.message_queue_size:
+            self._painted = monotonic()  # it is, as soon as there is nothing else to do
+        elif isinstance(event, Key) and monotonic() - self._painted > PAINT_S:
+            painted = asyncio.Event()
+            self.screen.call_after_refresh(painted.set)
+            with suppress(asyncio.TimeoutError):  # a screen that is being closed paints nothing any more
+                await asyncio.wait_for(painted.wait(), PAINT_S)
+            self._painted = monotonic()
+
     def hear_signals(self) -> None:
         """Without this the terminal is left as it is: alternate screen, no cursor, no echo. In the event loop."""
-        import asyncio
-
         try:
             loop = asyncio.get_running_loop()
             for name in ("SIGTERM", "SIGHUP"):

@@ -128,6 +128,15 @@ KEYS: tuple[KeyBinding, ...] = (
         "copy", "y", "y", "copy", "copy the fix", HelpPart.LOOK, (ScreenPage.HEADROOM, ScreenPage.BLOCKERS), _COPY
     ),
     KeyBinding(
+        "describe",
+        "d",
+        "d",
+        "inspect",
+        "describe the pod (its events and logs)",
+        HelpPart.LOOK,
+        (ScreenPage.PODS, ScreenPage.BUDGET),
+    ),
+    KeyBinding(
         "command", "C", "C", "command", "command (copied: the same plan on a command line)", HelpPart.LOOK, (), 11
     ),
     KeyBinding("plan", "1", "1", "page", "nodes", HelpPart.ANYWHERE, given=ScreenPage.PLAN),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from textual.app import App
 from textual.message import Message
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
@@ -152,6 +154,12 @@ class Model:
         return self.facts is not None and self.facts.old
 
     @property
+    def drawn(self) -> tuple[object, ...]:
+        """What pages are made from."""
+        what = (self.facts, self.choice.ask, self.planned, self.planned_of, self.preview, self.pinned)
+        return (*what, self.trouble, self.filter, self.seen, self.about)
+
+    @property
     def stale(self) -> bool:
         """A plan of the choice as it is, is being made."""
         return (
@@ -201,6 +209,22 @@ class LookAway(Message):
 
 class ShowRights(Message):
     """What is hidden, and what may not be done."""
+
+
+class InspectPod(Message):
+    """What the cluster says of a pod (``namespace/name``) is to be seen."""
+
+    def __init__(self, pod: str) -> None:
+        super().__init__()
+        self.pod = pod
+
+
+INSPECTS = "d describe, events, logs"
+
+
+def can_inspect(app: App[Any]) -> bool:
+    """Whether there is a cluster that says more of a pod than was read."""
+    return getattr(getattr(app, "opening", None), "live", None) is not None
 
 
 class AskRights(Message):

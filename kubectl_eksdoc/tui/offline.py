@@ -62,7 +62,7 @@ class OfflineScreen(Screen[None]):
     def show(self, told: NotRead, model: Model) -> None:
         """What reads as it did is not drawn anew, and stays where it was scrolled to."""
         self._told, self._model = told, model
-        if not self.query("#unreached Static"):
+        if not self.query("#unreached"):
             return  # it is being closed
         now = self._opening.now()
         self.query_one("#identity", Static).update(plain(self._said(unreached.head(model, told.what, now))))

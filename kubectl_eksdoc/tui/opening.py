@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.flows.ports import Field
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import ClusterAddress
+    from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.permissions import Permission, PlanPermissions
     from kubectl_eksdoc.model.snapshots import LastView
     from kubectl_eksdoc.tui.run.state import ScreenRunController
@@ -35,6 +36,7 @@ class LiveClusterAccess:
     `where`: which cluster it is; it may raise ConfigError, as `watch` may, which gives a field that tells of changes.
     `last_view`: what it was like when it was seen last, and `remember` keeps that. `contexts`: the names of those that
     can be chosen instead; `at`: the same screens on another one. `denied`: those of the rights that we do not have.
+    `pod_report`: what the cluster says of a pod, ``namespace/name``; it may raise EksdocError.
     """
 
     where: Callable[[], ClusterAddress]
@@ -44,6 +46,7 @@ class LiveClusterAccess:
     contexts: Callable[[], tuple[str, ...]]
     at: Callable[[str], Opening]
     denied: Callable[[Sequence[Permission]], tuple[Permission, ...]]
+    pod_report: Callable[[str], PodReport]
 
 
 @dataclass(frozen=True, slots=True)

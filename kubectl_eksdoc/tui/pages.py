@@ -6,6 +6,8 @@ Never here: what a key does (`tui.screen`), what stands in a row (`tui.sheets`).
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
@@ -15,7 +17,7 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.roles import starter_budgets
 from kubectl_eksdoc.render.text import Look, counted, cut, shown, wrap
 from kubectl_eksdoc.tui import details
-from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.model import INSPECTS, Model, TableView, can_inspect
 from kubectl_eksdoc.tui.sheets import budgets, nodes, pods, waves
 from kubectl_eksdoc.tui.sheets.pods import EMPTY, Sheet, text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
@@ -37,6 +39,11 @@ def no_plan(model: Model) -> Sheet:
 # What every page can do.
 
 
+def _same(one: object, other: object) -> bool:
+    """Facts and plans are not compared: that would take longer than to draw them."""
+    return one is other or (isinstance(one, (str, tuple, TableView)) and one == other)
+
+
 FIX = "copy the fix"
 
 
@@ -45,7 +52,16 @@ _FRAME = 6
 
 
 class PageOf(Vertical):
-    """A page is shown from the model, and knows which node is under its cursor."""
+    """A page is shown from the model, and knows which node is under its cursor. Mutable: what it was made from."""
+
+    _made_from: tuple[object, ...] = ()
+
+    def update(self, model: Model) -> None:
+        """Unless all is there already: turning pages makes none anew."""
+        made_from = (*model.drawn, self.app.size, self.app.theme)
+        if model.trouble or len(self._made_from) != len(made_from) or not all(map(_same, self._made_from, made_from)):
+            self._made_from = made_from
+            self.show(model)
 
     def show(self, model: Model) -> None:
         raise NotImplementedError
@@ -64,7 +80,7 @@ class PageOf(Vertical):
         looked = (("wide, h l sideways", model.seen.wide), ("without the head", model.seen.headless))
         table.subtitle(self.said(" · ".join([*filter(None, told), *(words for words, on in looked if on)])))
 
-    @property
+    @cached_property
     def table(self) -> LineTable:
         """The one that has the focus when the page is opened."""
         return self.query(LineTable).first()
@@ -76,6 +92,11 @@ class PageOf(Vertical):
 
     marks = "mark"
     """What space does, in words."""
+
+    @property
+    def pod(self) -> str:
+        """The pod under the cursor, ``namespace/name``; "" for none."""
+        return ""
 
     @property
     def cause(self) -> str:
@@ -345,10 +366,16 @@ class PodsPage(PageOf):
             return
         self._listed = self.listed(model, model.facts.cluster)
         self.table.entitle(self.said(self._listed.title))
-        self.frame(self.table, model)
+        self.frame(self.table, model, INSPECTS if can_inspect(self.app) else "")
         self.table.set_class(model.stale, "-stale")
         self.table.show(self._listed.sheet)
         self.moved(self.table, self.table.key or "", model)
+
+    @property
+    def pod(self) -> str:
+        sheet, key = self.table.sheet, self.table.key
+        at = next((at for at, column in enumerate(sheet.columns) if column.title == "POD"), None)
+        return pods.text_of(sheet.cells(key)[at]) if key and at is not None else ""
 
     def listed(self, model: Model, cluster: Cluster) -> pods.Listed:
         return pods.of_node(model.about, cluster, model.view, model.about in model.choice.ask.marked)

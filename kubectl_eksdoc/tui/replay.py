@@ -7,18 +7,18 @@ Never here: files, and how a recording is made of what is in them (`drain.run.re
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 from typing import ClassVar
 
-from kubectl_eksdoc.drain.run.chronicle import NodeCourse, NodeState, PlannedNode, PodState, RunHistory
+from kubectl_eksdoc.drain.run.chronicle import NodeState, PlannedNode, PodState
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
 from kubectl_eksdoc.flows.run.draining import RunWish
-from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK
-from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing
+from kubectl_eksdoc.render.run import page
+from kubectl_eksdoc.render.text import Tone, counted, duration
 from kubectl_eksdoc.tui.framed import FramedApp
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keymap import HelpPart, Hint, KeyBinding, Keymap, ScreenPage
@@ -31,47 +31,8 @@ from kubectl_eksdoc.tui.words import FittingText
 # What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
 
 
-_MOST = 5
-MOST_DROPPED = 20
-
-_ENDS = {DONE: "it came to its end: every node is empty", ROLLED_BACK: "it was rolled back: nodes are as before it"}
-_NO_END = "its end was not recorded: the journal ends here"
-
-
 def outcome_of(recording: RunReplay) -> RunSummaryView:
-    said = _ENDS.get(recording.ended, recording.ended) or _NO_END
-    return RunSummaryView(said, tuple(_lines(recording)), bad=not recording.whole)
-
-
-def _lines(recording: RunReplay) -> Iterator[str]:
-    chronicle = RunHistory(recording.aims)
-    chronicle.take(recording.moments)
-    nodes = list(chronicle.nodes.values())
-    drained = sum(node.state in (NodeState.DONE, NodeState.GONE) for node in nodes)
-    yield (
-        f"{drained} of {counted(len(nodes), 'node')} drained in {duration(recording.length_s)}, "
-        f"{counted(chronicle.pods, 'pod')} asked to go, {counted(chronicle.refusals, 'refusal')}"
-    )
-    slow = sorted(((_lasted(node), node.node) for node in nodes if node.ended_s is not None), reverse=True)
-    if slow:
-        yield f"Longest: {listing([f'{name} {duration(lasted)}' for lasted, name in slow], _MOST, Look())}"
-    pods = (pod for node in nodes for pod in node.pods.values() if pod.refused > 1)
-    often = [f"{pod.pod} {pod.refused} times" for pod in sorted(pods, key=lambda pod: -pod.refused)]
-    if often:
-        yield f"Refused most often: {listing(often, _MOST, Look())}"
-    alone = [node for node in nodes if node.state is NodeState.ALONE]
-    yield from (f"Left alone: {node.node}: {node.why}" for node in alone)
-    yield from recording.said
-    if recording.dropped:
-        yield "Not taken into account:"
-        yield from (f"    {said}" for said in recording.dropped[:MOST_DROPPED])
-    if len(recording.dropped) > MOST_DROPPED:
-        yield f"    and {len(recording.dropped) - MOST_DROPPED} more: drain status --replay says all of them"
-
-
-def _lasted(node: NodeCourse) -> float:
-    """From its first eviction; of one that had none, nothing."""
-    return (node.ended_s or 0.0) - node.begun_s if node.begun_s is not None else 0.0
+    return RunSummaryView(page.ended(recording), tuple(page.figures(recording)), bad=not recording.whole)
 
 
 # What the screens are given when a run is shown again.
@@ -221,7 +182,7 @@ class ReplayState(RunState):
 
 JUMP_S = 10.0
 
-_AS_LIVE = ("run-follow", "run-level", "run-filter", "run-live", "run-log", "run-help", "run-command")
+_AS_LIVE = ("run-follow", "run-level", "run-filter", "run-live", "run-log", "run-help", "run-command", "run-html")
 
 REPLAY_KEYS: tuple[KeyBinding, ...] = (
     KeyBinding("play", "space,p", "space", "play", "play, or stand still", HelpPart.TIME, (), 1),
@@ -412,6 +373,12 @@ class ReplayScreen(RunScreen):
         command = shlex.join(["kubectl", "eksdoc", "drain", "status", "--replay", self._path])
         self.app.copy_to_clipboard(command)
         self._tell(f"copied: {command}", 10)
+
+    def do_html(self) -> None:
+        from kubectl_eksdoc.render.run.page import page
+
+        recording = self._replayed.recording
+        self._save("html", recording.run or "replay", page(recording, self.look))
 
     def do_help(self) -> None:
         """Without the keys that only say why they do nothing."""

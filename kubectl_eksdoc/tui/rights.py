@@ -67,7 +67,7 @@ class RightsScreen(Screen[None]):
         self.post_message(AskRights())
 
     def show(self) -> None:
-        if not self.query("#rights-about Static"):
+        if not self.query("#rights-about"):
             return  # it is being closed
         cluster = self._facts.cluster
         self.query_one("#rights", LineTable).show(budgets.rights_sheet(cluster, self._needs, self.denied))

@@ -17,13 +17,12 @@ from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keymap import TYPED_AFTER, Hint, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
-from kubectl_eksdoc.tui.model import OtherContexts, ReadAnew, ShowRights, TableView
+from kubectl_eksdoc.tui.model import InspectPod, OtherContexts, ReadAnew, ShowRights, TableView
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages import FIX
 from kubectl_eksdoc.tui.planning import LearningScreen
 from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.run.state import RunKind
-from kubectl_eksdoc.tui.widgets.foot import FootBar
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
@@ -107,7 +106,7 @@ class PlanScreen(LearningScreen):
         key = self.keymap.of("mark-more")
         groups = (Hint(each, does, (f"mark_by('{each}')",)) for each, does in edits.MENU)
         hints = (Hint(key.shown, key.words), *groups)
-        self.app.call_later(self.query_one("#foot", FootBar).show, hints)
+        self.app.call_later(self._foot_bar.show, hints)
 
     def action_mark_by(self, key: str) -> None:
         """A click on one of them."""
@@ -115,7 +114,7 @@ class PlanScreen(LearningScreen):
         self._mark_by(key)
 
     def _foot(self, text: str) -> None:
-        self.query_one("#foot", FootBar).show([Hint(text, "")])
+        self._foot_bar.show([Hint(text, "")])
 
     def do_undo(self) -> None:
         said = self.model.choice.past[-1].words
@@ -176,6 +175,13 @@ class PlanScreen(LearningScreen):
         self.app.copy_to_clipboard(page.copied)
         said = page.copied if page.copies == FIX else "as YAML, for kubectl apply -f"
         self.notify(shown(f"copied: {said}", Look(ascii=self._opening.ascii)), timeout=6, markup=False)
+
+    def do_inspect(self) -> None:
+        pod = self._of(self.page).pod
+        if pod:
+            self.post_message(InspectPod(pod))
+        else:
+            self.notify("d: no pod is under the cursor", timeout=4)
 
     def do_command(self) -> None:
         view = self.model.view
@@ -352,7 +358,7 @@ class PlanScreen(LearningScreen):
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:
         page = self._of(self.page)
-        if event.table in page.query(LineTable):
+        if page in event.table.ancestors:
             page.moved(event.table, event.key, self.model)
             self.show_foot()
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from textual.app import ComposeResult
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input
 
 from kubectl_eksdoc.render.identity import is_production
@@ -60,18 +61,19 @@ class Shell(Screen[None]):
         self._read = read
         self.model = Model(reads=ScreenReads(live=opening.live is not None), context=opening.context)
         self.page = ScreenPage.PLAN
+        self._identity, self._line, self._foot_bar = HeadLine(id="identity"), HeadLine(id="line"), FootBar(id="foot")
+        self._pages = {page: kind(id=_id(page)) for page, kind in _PAGES.items()}
         self.before: list[ScreenPlace] = []
         self.after: list[ScreenPlace] = []
 
     def compose(self) -> ComposeResult:
-        yield HeadLine(id="identity")
-        yield HeadLine(id="line")
+        yield self._identity
+        yield self._line
         with ContentSwitcher(initial=_id(ScreenPage.PLAN), id="pages"):
-            for page, kind in _PAGES.items():
-                yield kind(id=_id(page))
+            yield from self._pages.values()
         yield AskLine("/", "text, !text for those without it, -l key=value,key2!=x", id="filter")
         yield AskLine(":", "nodes, pdb, waves, blockers, what-if, help, quit", id="prompt")
-        yield FootBar(id="foot")
+        yield self._foot_bar
 
     def on_mount(self) -> None:
         self._of(ScreenPage.PLAN).table.focus()
@@ -81,29 +83,29 @@ class Shell(Screen[None]):
 
     def show(self) -> None:
         """All that depends on the model, of the page that is seen."""
-        if not self.query(f"#{_id(self.page)} LineTable"):
+        if not self._of(self.page).children:
             return  # it is being closed
         self.show_age()
         self.show_line()
         self.show_foot()
         self.set_class(self.model.seen.headless, "-headless")
         self.set_class(bool(self.model.trouble), "-troubled")
-        self._of(self.page).show(self.model)
+        self._of(self.page).update(self.model)
 
     def show_foot(self) -> None:
-        for each in self.query("#foot").results(FootBar):  # none while it is being closed
-            page = self._of(self.page)
-            each.show(foot(self.page, self.keymap.keys, page.copies, page.marks))
+        page = self._of(self.page)
+        if self._foot_bar.is_attached:  # not while it is being closed
+            self._foot_bar.show(foot(self.page, self.keymap.keys, page.copies, page.marks))
 
     def show_line(self) -> None:
         """What is known of the plan."""
-        self._say("line", words.plan_line(self.model), " · ")
+        self._say(self._line, words.plan_line(self.model), " · ")
 
     def show_age(self) -> None:
         """Whose cluster it is, and how old what is shown."""
         reads = self.model.reads
         self.set_class(self.model.old or reads.lost is not None or bool(reads.failures), "-doubtful")
-        self._say("identity", words.identity(self.model, self._opening.now(), self._badges()))
+        self._say(self._identity, words.identity(self.model, self._opening.now(), self._badges()))
 
     def _badges(self) -> list[FittingText]:
         """What one must know before any key: that a run is under way, or that nothing can be changed, and where."""
@@ -115,9 +117,9 @@ class Shell(Screen[None]):
             return [*badges, words.READ_ONLY]
         return [*badges, words.rights(self.model.denied), *([words.UNTIL_R] if self._opening.desk is not None else [])]
 
-    def _say(self, name: str, parts: Sequence[FittingText], gap: str = "  ") -> None:
-        for each in self.query(f"#{name}").results(HeadLine):  # none while it is being closed
-            each.show(parts, gap)
+    def _say(self, line: HeadLine, parts: Sequence[FittingText], gap: str = "  ") -> None:
+        if line.is_attached:  # not while it is being closed
+            line.show(parts, gap)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While something is typed, the letters are letters."""
@@ -127,7 +129,7 @@ class Shell(Screen[None]):
         return super().check_action(action, parameters)
 
     def _of(self, page: ScreenPage) -> PageOf:
-        return self.query_one(f"#{_id(page)}", PageOf)
+        return self._pages[page]
 
     def _go(self, page: ScreenPage, about: str = "") -> None:
         """`about`: what of, where there is such a page of more than one."""
@@ -160,9 +162,15 @@ class Shell(Screen[None]):
         self.query_one("#pages", ContentSwitcher).current = _id(to.page)
         self.show()
         table = self._of(to.page).table
-        table.focus()
+        self.set_focus(table, scroll_visible=False)  # at once: else the page is painted without it, and again
         if node is not None:
             table.go_to(node)
+
+    def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
+        """Textual paints the whole screen when the focus moves; what changes by it paints itself."""
+        whole = self._repaint_required
+        super().set_focus(widget, scroll_visible, from_app_focus)
+        self._repaint_required = whole
 
     @property
     def _node(self) -> str | None:

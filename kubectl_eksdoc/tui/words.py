@@ -13,7 +13,7 @@ from kubectl_eksdoc.render.identity import data_age, named
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, duration, shown
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.reading import ScreenReads, brief
-from kubectl_eksdoc.tui.sheets.pods import cells
+from kubectl_eksdoc.tui.sheets.pods import cells, once_a_view
 
 # Parts of a line, and what becomes of them where there is too little room: the least important is shortened first.
 
@@ -155,8 +155,7 @@ def plan_line(model: Model) -> tuple[FittingText, ...]:
     view = model.view
     if view is None or (model.stale and model.preview is None):
         return (FittingText(f"Planning {counted(marked, 'node')}…"), at, stop)
-    drained = sum(target.order > 0 for target in view.targets)
-    waves = len(set(view.wave_of.values()))
+    drained, waves = _drained(view)
     estimate = view.plan.estimate
     time = "" if estimate is None else f"about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})"
     left = len(view.targets) - drained
@@ -169,6 +168,12 @@ def plan_line(model: Model) -> tuple[FittingText, ...]:
         FittingText(time or "time not known", tone=Tone.TITLE if time else Tone.UNKNOWN),
         stop,
     )
+
+
+@once_a_view
+def _drained(view: DrainView) -> tuple[int, int]:
+    """How many nodes, in how many waves."""
+    return sum(target.order > 0 for target in view.targets), len(set(view.wave_of.values()))
 
 
 def _of_marked(drained: int, marked: int) -> FittingText:

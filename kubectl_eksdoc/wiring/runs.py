@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.kubernetes.news import News
     from kubectl_eksdoc.model.acts import Errand
     from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.interruption import PodReport
     from kubectl_eksdoc.model.journal import Entries, RunEvents, RunStanding
     from kubectl_eksdoc.model.permissions import Permission, Review
 
@@ -214,6 +215,18 @@ def open_trial(connection: Connection) -> DryRunField:
     from kubectl_eksdoc.kube.field.writes import DryTrial
 
     return DryTrial(sender_of(connection))
+
+
+def pod_report(connection: Connection, pod: str) -> PodReport:
+    """What the cluster says of that pod (``namespace/name``) now.
+
+    Raises:
+        ConfigError, ClusterError: the kubeconfig cannot be used, or nobody answers.
+    """
+    from kubectl_eksdoc.kube.inside_pods import LivePodReader
+
+    with closing(LivePodReader(connection)) as reader:
+        return reader.report(pod)
 
 
 def denied(connection: Connection, asked: Sequence[Permission]) -> tuple[Permission, ...]:

@@ -47,3 +47,29 @@ def test_without_credentials_nothing_can_be_asked(server: ApiServer, config: str
     server.accepts = lambda request: False
     with pytest.raises(ClusterError):
         LivePodReader(Connection(kubeconfig=config)).logs([LOG])
+
+
+def test_a_report_has_events_and_the_logs_of_each_container(server: ApiServer, config: str) -> None:
+    json_type, plain = {"Content-Type": "application/json"}, {"Content-Type": "text/plain"}
+    ended = b'"lastState": {"terminated": {"reason": "OOMKilled"}}'
+    status = b'{"name": "app", "restartCount": 2, "state": {"running": {}}, %s}' % ended
+    pod = b'{"spec": {"containers": [{"name": "app"}]}, "status": {"containerStatuses": [%s]}}' % status
+    server.script(f"{PODS}/asks", Reply(200, json_type, pod))
+    server.script(f"{PODS}/asks/log", Reply(200, plain, b"now\n"), Reply(200, plain, b"before\n"))
+    listed = (
+        b'{"items": [{"reason": "Killing", "type": "Normal", "message": "bye", "lastTimestamp": "2026-11-20T09:00:00Z",'
+        b' "involvedObject": {"kind": "Pod", "name": "asks", "namespace": "default"}}]}'
+    )
+    server.script("/api/v1/namespaces/default/events", Reply(200, json_type, listed))
+    found = LivePodReader(Connection(kubeconfig=config)).report("default/asks")
+    assert isinstance(found.containers, tuple) and isinstance(found.events, tuple)
+    assert found.containers[0].ended_as == "OOMKilled" and found.events[0].reason == "Killing"
+    assert {log.previous for log in found.logs} == {True, False}
+
+
+def test_events_that_may_not_be_read_are_unknown_by_that_right(server: ApiServer, config: str) -> None:
+    server.script(f"{PODS}/asks", refused("pods asks not found", "NotFound", 404))
+    server.script("/api/v1/namespaces/default/events", refused("events is forbidden", "Forbidden", 403))
+    found = LivePodReader(Connection(kubeconfig=config)).report("default/asks")
+    assert isinstance(found.events, Unknown) and found.events.missing == "list events"
+    assert isinstance(found.containers, Unknown) and not found.logs

@@ -17,6 +17,7 @@ from kubectl_eksdoc.kubernetes.news import News
 from kubectl_eksdoc.model.acts import Errand
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import ClusterAddress
+from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.snapshots import LastView, last_view_of
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening, Progress
@@ -81,6 +82,8 @@ class LiveCluster:
     elsewhere: Callable[[str], LiveCluster] | None = None
     targeting: Targeting = Targeting()
     denied: tuple[Permission, ...] = ()
+    report: PodReport | EksdocError = PodReport("", (), ())
+    asked_pods: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.may_answer.set()
@@ -98,6 +101,12 @@ class LiveCluster:
         self.watches.append(FakeField())
         yield self.watches[-1]
 
+    def pod_report(self, pod: str) -> PodReport:
+        self.asked_pods.append(pod)
+        if isinstance(self.report, EksdocError):
+            raise self.report
+        return replace(self.report, pod=pod)
+
     def at(self, context: str) -> Opening:
         assert self.elsewhere is not None, "there is no other cluster"
         return replace(self.elsewhere(context).opening(), context=context)
@@ -110,6 +119,7 @@ class LiveCluster:
             watch=self.watch,
             contexts=lambda: self.others,
             at=self.at,
+            pod_report=self.pod_report,
             denied=lambda asked: tuple(each for each in asked if each in self.denied),
         )
         return Opening(

@@ -19,6 +19,7 @@ from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.keymap import ScreenPage, ScreenPlace
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening, Progress
+from kubectl_eksdoc.tui.pages import PageOf
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.pods import EMPTY
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
@@ -137,6 +138,8 @@ async def as_first(pilot: Pilot[Any], size: tuple[int, int], model: Model) -> No
     for table in screen.query(LineTable):
         table._across = table._cursor = 0
         table.show(EMPTY)
+    for page in screen.query(PageOf):
+        page._made_from = ()
     screen.model = model
     screen._show_place(ScreenPlace(ScreenPage.PLAN))
     screen.before.clear()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 from textual.events import Key
 from textual.pilot import Pilot
 
+from kubectl_eksdoc.tui.keymap import ScreenPage
+from kubectl_eksdoc.tui.pages import PageOf
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import drive, planned
+from tests.tui.pilots import drive, planned, press
 from tests.tui.run.scripted import ScriptedDesk
 
 
@@ -74,3 +77,30 @@ def test_what_is_typed_after_a_slash_is_in_the_filter() -> None:
         assert screen.model.filter == "mspot" and screen.model.choice.ask.marked == marked
 
     drive(typing)
+
+
+def test_the_screen_is_painted_while_keys_are_still_waiting() -> None:
+    waiting: list[int] = []
+
+    async def at_once(pilot: Pilot[int], screen: PlanScreen) -> None:
+        app = pilot.app
+        screen.screen_layout_refresh_signal.subscribe(screen, lambda _: waiting.append(app.message_queue_size))
+        burst(pilot, "21" * 150)
+        while app.message_queue_size:
+            await asyncio.sleep(0.01)
+        screen.screen_layout_refresh_signal.unsubscribe(screen)
+
+    drive(at_once)
+    assert sum(keys > 0 for keys in waiting) >= 2
+
+
+def test_turning_pages_back_makes_no_page_anew() -> None:
+    async def there_and_back(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await press(pilot, "2", "1", "2")
+        sheets = [page.table.sheet for page in screen.query(PageOf)]
+        await press(pilot, "1", "2", "1")
+        assert all(page.table.sheet is sheet for page, sheet in zip(screen.query(PageOf), sheets, strict=True))
+        await press(pilot, "space")
+        assert screen._of(ScreenPage.PLAN).table.sheet is not sheets[0]
+
+    drive(there_and_back)

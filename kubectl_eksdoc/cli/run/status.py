@@ -90,6 +90,7 @@ Examples:
   %(prog)s --history                        # predicted against actual of past runs
   %(prog)s --attach                         # what kubectl drain or a node group's update is doing
   %(prog)s --replay ~/.local/state/eksdoc/runs/20261120-193005-4f2a.jsonl
+  %(prog)s --replay ~/.local/state/eksdoc/runs/20261120-193005-4f2a.events -o html > run.html
 """
 
 _EXIT_CODES = """\
@@ -253,13 +254,17 @@ def _events(told: RunReplay | None, request: RunRequest, around: CommandContext)
     from kubectl_eksdoc.render.run import events
 
     output = request.options.output
-    if output not in ("table", "wide", "json"):
-        raise UsageError(f"events have no output format {output!r}", "choose table or json")
+    if output not in ("table", "wide", "json", "html"):
+        raise UsageError(f"events have no output format {output!r}", "choose table, json or html")
     if told is None:
         return CommandAnswer("")
     look = opening.decide(request.options, around.stdout, around.environ)
     for said in told.dropped:
         around.note(f"note: not taken into account: {said}")
+    if output == "html":
+        from kubectl_eksdoc.render.run.page import page
+
+        return CommandAnswer(page(told, look))
     timed = ((told.began_at + timedelta(seconds=moment.at_s), moment) for moment in told.moments)
     if output == "json":
         return CommandAnswer("".join(events.event_line(moment, told.run, at) for at, moment in timed))

@@ -236,13 +236,13 @@ def _together(bars: list[_Bars], members: Sequence[DrainTarget]) -> list[_Bars]:
 def _drawn(row: _Bars, marks: list[float], end: float) -> list[Html]:
     said = f"{row.name}: {duration(row.start_s)} to {duration(row.empty_s)}, done after {duration(row.done_s)}"
     said += f", at p95 after {duration(row.slow_s)}" if row.slow_s > row.done_s else ""
-    bars = el("svg", el("title", said), *grid(marks, end), _rect("bar", row.start_s, row.empty_s, end),
-              _rect("rest", row.empty_s, row.done_s, end), _rect("slow", row.done_s, max(row.done_s, row.slow_s), end),
+    bars = el("svg", el("title", said), *grid(marks, end), rect("bar", row.start_s, row.empty_s, end),
+              rect("rest", row.empty_s, row.done_s, end), rect("slow", row.done_s, max(row.done_s, row.slow_s), end),
               role="img")  # fmt: skip
     return [el("span", row.name, class_="name"), bars, el("span", duration(row.done_s), class_="t")]
 
 
-def _rect(kind: str, start: float, stop: float, end: float) -> Html:
+def rect(kind: str, start: float, stop: float, end: float) -> Html:
     return el("rect", class_=kind, x=at(start, end), width=at(stop - start, end), y="15%", height="70%", rx=2)
 
 

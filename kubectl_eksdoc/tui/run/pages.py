@@ -23,6 +23,7 @@ from kubectl_eksdoc.render.record.rows import cordoned_only, placed
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, sentences, shown
+from kubectl_eksdoc.tui.model import INSPECTS, can_inspect
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenRunController, ScreenStage
 from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, text_sheet
@@ -371,6 +372,7 @@ class LivePage(RunPage):
         pods = self.query_one("#run-pods", LineTable)
         pods.entitle(self.said(node or "Pods"))
         pods.show(sheets.pods(state, node))
+        pods.subtitle(self.said(INSPECTS if pods.key and can_inspect(self.app) else ""))
         if not pods.has_focus:
             pods.to_start()  # those that need a look come first, and change
         why = self.query_one("#run-why", Prose)

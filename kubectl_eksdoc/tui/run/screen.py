@@ -18,6 +18,7 @@ from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keymap import HelpPart, Hint, KeyBinding, ScreenPage
+from kubectl_eksdoc.tui.model import InspectPod
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import EntryScreen
 from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown, toned
@@ -44,11 +45,13 @@ RUN_KEYS: tuple[KeyBinding, ...] = (
     ),
     KeyBinding("run-others", "L", "L", "others", "the other runs of this cluster", HelpPart.RUN),
     KeyBinding("run-copy", "y", "y", "copy", "copy kubectl describe (of what is waited for)", HelpPart.LOOK, _RUN, 4),
+    KeyBinding("run-describe", "d", "d", "inspect", "describe the pod (its events and logs)", HelpPart.LOOK, _RUN),
     KeyBinding("run-follow", "f", "f", "follow", "follow what is new", HelpPart.LOOK, _LOG, 5),
     KeyBinding("run-level", "v", "v", "level", "all, or only what went wrong", HelpPart.LOOK, _LOG, 4),
     KeyBinding("run-filter", "slash", "/", "filter", "look for", HelpPart.LOOK, _LOG, 6),
     KeyBinding("run-ticket", "m", "m", "ticket", "copy the result, as markdown", HelpPart.LOOK, (), 8),
     KeyBinding("run-save", "ctrl+s", "ctrl+s", "save", "save the result, as markdown", HelpPart.LOOK),
+    KeyBinding("run-html", "H", "H", "html", "save an HTML report of the run", HelpPart.LOOK),
     KeyBinding(
         "run-command",
         "C",
@@ -89,7 +92,7 @@ def why_not(key: KeyBinding, state: RunState, page: ScreenPage) -> str:
         return "" if state.outcome is not None and state.outcome.bad and state.drains else "nothing is left of it"
     if key.action == "others" and not state.over:
         return "this run is under way"
-    if key.action in ("ticket", "save") and not state.over:
+    if key.action in ("ticket", "save", "html") and not state.over:
         return "it is not over yet"
     return ""
 
@@ -332,10 +335,20 @@ class RunScreen(Screen[None]):
         self._tell("copied as markdown; where the terminal forbids that, ctrl+s saves it in a file")
 
     def do_save(self) -> None:
-        path = f"drain-{self.state.live.run}.md"
+        self._save("md", self.state.live.run, self._ticket())
+
+    def do_html(self) -> None:
+        from kubectl_eksdoc.render.run.page import page
+
+        view = self.state.live.view
+        planned = view.spans if view is not None else {}
+        self._save("html", self.state.live.run, page(self.state.recording, self.look, planned))
+
+    def _save(self, kind: str, run: str, text: str) -> None:
+        path = f"drain-{run}.{kind}"
         try:
             with open(path, "x", encoding="utf-8") as file:
-                file.write(self._ticket())
+                file.write(text)
         except FileExistsError:
             self._tell(f"{path} is there already")
         except OSError as error:
@@ -359,6 +372,14 @@ class RunScreen(Screen[None]):
         if remedy:
             self.app.copy_to_clipboard(remedy)
         self._tell(f"copied: {remedy}" if remedy else "y: nothing is waited for that a command would show")
+
+    def do_inspect(self) -> None:
+        """Of the pod under the cursor, which is the first that waits while the cursor is on the nodes."""
+        pod = self.query_one(LivePage).query_one("#run-pods", LineTable).key
+        if pod:
+            self.post_message(InspectPod(pod))
+        else:
+            self._tell("d: no pod is under the cursor")
 
     def do_command(self) -> None:
         outcome = self.state.outcome

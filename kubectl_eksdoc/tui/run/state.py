@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kubectl_eksdoc.drain.run.chronicle import PlannedNode, RunHistory
+from kubectl_eksdoc.drain.run.replay import WRITTEN_S, ReplaySource, RunReplay
 from kubectl_eksdoc.drain.run.standing import PodWaits, RunProgress
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.render.text import Tone, counted
@@ -165,6 +166,7 @@ class RunState:
         self.standing: RunProgress | None = None
         self.outcome: RunSummaryView | None = None
         self.wished = RunWish.GO_ON
+        self._stood: list[RunProgress] = []  # about as often as it is written down, for the report
         self._heard_s = clock()
 
     def take(self, update: RunUpdate) -> bool:
@@ -181,7 +183,27 @@ class RunState:
         if again and self.wished is RunWish.PAUSE:
             self.wished = RunWish.GO_ON  # somebody else wants it to
         self.standing, self.outcome = update.standing, update.outcome
+        stands = update.standing
+        if stands is not None and (not self._stood or stands.at_s - self._stood[-1].at_s >= WRITTEN_S):
+            self._stood.append(stands)
         return new
+
+    @property
+    def recording(self) -> RunReplay:
+        """What is known of it, once it is over, as if it had been written down."""
+        assert self.outcome is not None, "it is over"
+        return RunReplay(
+            self.live.run,
+            ReplaySource.EVENTS,
+            self.live.began_at,
+            max([self.at_s, *(each.at_s for each in self.chronicle.moments[-1:])]),
+            tuple(self.live.aims),
+            tuple(self.chronicle.moments),
+            ended=self.outcome.said,
+            whole=not self.outcome.bad,
+            said=self.outcome.more,
+            standings=tuple(self._stood),
+        )
 
     def may_wish(self, wish: RunWish) -> bool:
         """What stops is not held or begun anew; it may only be left sooner."""

@@ -147,6 +147,7 @@ class Unguarded:
         return self.workload.replicas if self.workload is not None else 0
 
 
+@once_a_view
 def unguarded(view: DrainView) -> tuple[Unguarded, ...]:
     """The worst first: those that are away as a whole, then those that lose most at once."""
     rounds: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)

@@ -41,12 +41,14 @@ class FootBar(Static):
     """Mutable: the hints that are shown. Drawn again when its width or the theme changes."""
 
     _hints: tuple[Hint, ...] = ()
+    _theme = ""
     _drawn: Content | None = None
     _clicks: tuple[tuple[int, str], ...] = ()  # up to which column a click does what
 
     def show(self, hints: Sequence[Hint]) -> None:
-        self._hints = tuple(hints)
-        self._draw()
+        if (tuple(hints), self.app.theme) != (self._hints, self._theme):
+            self._hints, self._theme = tuple(hints), self.app.theme
+            self._draw()
 
     def on_resize(self) -> None:
         self._draw()

@@ -39,11 +39,13 @@ _TONES = {
 }
 
 
+_BOLD = frozenset({"bad", "title", "head"})
+_COLOURED = frozenset({"good", "warn", "bad", "unknown"})
+
+
 class LineTable(ScrollView, Titled, can_focus=True):
     """The cursor stays on its key when the rows change. `wide`: every column in full; what does not fit is seen by
     going sideways, and the first column stays."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"line-table--{name}" for name in (*_TONES.values(), "cursor", "head")}
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "row", show=False),
@@ -352,9 +354,19 @@ class LineTable(ScrollView, Titled, can_focus=True):
         return Strip(segments).adjust_cell_length(width, base).crop(0, width)
 
     def _style(self, name: str) -> Style:
+        """Of a tone, of the titles (`head`) or of the row under the cursor. Made from the theme here: as component
+        classes Textual would match all rules against each of them whenever the focus moves."""
         found = self._styles.get(name)
         if found is None:
-            found = self.get_component_rich_style(f"line-table--{name}") if name else self.rich_style
+            found = self.rich_style
+            if name == "cursor" and self.app.has_class("-plain"):
+                found += Style(bold=True, reverse=True)
+            elif name == "cursor":
+                found += Style(bold=True, bgcolor=self.app.theme_variables["st-cursor"])
+            elif name:
+                tone = "faint" if name == "head" or (name in _COLOURED and self.has_class("-old")) else name
+                colour = self.app.theme_variables.get(f"st-{tone}")
+                found += Style(bold=name in _BOLD or None, color=colour)
             self._styles[name] = found
         return found
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
 from rich.style import Style
-from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
+from textual.geometry import Size
 from textual.message import Message
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -41,15 +42,16 @@ class Titled(Widget):
             self._subtitle = self.border_subtitle = subtitle
 
 
-_STYLES = {Tone.TITLE: "bold", Tone.FAINT: "dim"}
+_STYLES: dict[Tone | None, Style] = {Tone.TITLE: Style(bold=True), Tone.FAINT: Style(dim=True)}
 
 _LABEL = re.compile(r" *\S+(?: \S+)* {2,}|[✗✓!?·»] | +")
 """What stands before the words of a line, as in ``Will not  delete nodes`` and ``✓ all is well``: they are wrapped
 behind it."""
 
 
-class Prose(VerticalScroll, Titled, can_focus=True):
-    """Lines of text, as many as there are; long ones are wrapped. Mutable."""
+class Prose(ScrollView, Titled, can_focus=True):
+    """Lines of text, as many as there are; long ones are wrapped. Drawn line by line, as tables are: of a long text
+    only what is seen. Mutable."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_down", show=False),
@@ -59,36 +61,56 @@ class Prose(VerticalScroll, Titled, can_focus=True):
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(Static(id=f"{id}-text"), id=id)
+        super().__init__(id=id)
         self._shown: list[Line] | None = None
+        self._wrapped: dict[int, list[tuple[str, Tone | None]]] = {}
 
     def show(self, lines: list[Line]) -> None:
         """From its begin, unless it is there already."""
         if lines == self._shown:
             return
         self._shown = lines
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
-        colours = self.app.theme_variables
-        told = []
-        for line in lines:
-            words, tone = line if isinstance(line, tuple) else (line, None)
-            style = "" if tone is None else _STYLES.get(tone) or colours.get(f"st-{tone.name.lower()}", "")
-            told += [(part, style) for part in shown(words, look).split("\n")]
-        for each in self.query(Static):  # none while it is being closed
-            each.update(_Wrapped(told))
-        self.scroll_home(animate=False)
+        self._wrapped.clear()
+        self._fit()
+        self.refresh(layout=self.styles.auto_dimensions)
+        self.scroll_home(animate=False, immediate=True)
 
+    def lines(self, width: int) -> list[tuple[str, Tone | None]]:
+        """In as many columns."""
+        if width not in self._wrapped:
+            look = Look(ascii=getattr(self.app, "only_ascii", False))
+            told = ((each, None) if isinstance(each, str) else each for each in self._shown or ())
+            self._wrapped[width] = [
+                (part, tone)
+                for words, tone in told
+                for line in shown(words, look).split("\n")
+                for part in hanging(line, max(width, 1))
+            ]
+        return self._wrapped[width]
 
-class _Wrapped:
-    """Lines and their styles, in as many columns as there are when they are drawn."""
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self.lines(width))
 
-    def __init__(self, lines: list[tuple[str, str]]) -> None:
-        self._lines = lines
+    def _fit(self) -> None:
+        """To all columns, unless the rows are more than there is room for: then one scrolls."""
+        room = self.content_region
+        fits = len(self.lines(room.width)) <= room.height
+        width = room.width - (0 if fits else self.styles.scrollbar_size_vertical)
+        self.virtual_size = Size(width, len(self.lines(width)))
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        for line, style in self._lines:
-            for part in hanging(line, options.max_width):
-                yield Text(part, style=style, no_wrap=True)
+    def on_resize(self) -> None:
+        self._fit()
+
+    def render_line(self, y: int) -> Strip:
+        width, base = self.virtual_size.width, self.rich_style
+        lines = self.lines(width)
+        place = y + int(self.scroll_offset.y)
+        text, tone = lines[place] if place < len(lines) else ("", None)
+        return Strip([Segment(text, base + self._style(tone))]).adjust_cell_length(width, base)
+
+    def _style(self, tone: Tone | None) -> Style:
+        colour = self.app.theme_variables.get(f"st-{tone.name.lower()}") if tone is not None else None
+        return _STYLES[tone] if tone in _STYLES else Style(color=colour)
 
 
 def hanging(line: str, room: int) -> list[str]:

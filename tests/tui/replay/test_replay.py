@@ -165,6 +165,17 @@ def test_what_is_typed_moves_nothing_in_time() -> None:
     show(look)
 
 
+def test_it_is_saved_as_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def save(shown: Shown) -> None:
+        await shown.press("H")
+        (file,) = tmp_path.iterdir()
+        assert file.suffix == ".html" and f"saved: {file.name}" in shown.told
+
+    show(save)
+
+
 def test_nothing_can_be_done_to_it() -> None:
     async def press(shown: Shown) -> None:
         told: list[str] = []

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from tests.tui.run.scripted import RUN, ScriptedLive
 from tests.tui.run.stage import Show, play_run
 
 
@@ -19,3 +24,21 @@ def test_after_a_run_the_next_group_is_marked_and_the_check_is_copied() -> None:
         assert "has an older kubelet" in show.told[-1] or "is marked" in show.told[-1]
 
     play_run(then)
+
+
+def test_a_report_is_saved_as_html_once_it_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    live = ScriptedLive()
+
+    async def keep(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("H")
+        assert "H: it is not over yet" in show.told and not list(tmp_path.iterdir())
+        live.ends()
+        await show.looks()
+        await show.press("H")
+        text = (tmp_path / f"drain-{RUN}.html").read_text(encoding="utf-8")
+        assert text.startswith("<!DOCTYPE html>") and "as planned (p50)" in text and "blue-1" in text
+
+    play_run(keep, live)

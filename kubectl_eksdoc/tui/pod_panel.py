@@ -1,0 +1,98 @@
+"""[d] on a pod: what the cluster says of it now, at the side of what it was opened from."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+
+from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.model.interruption import PodReport
+from kubectl_eksdoc.render.drain.pod import pod_lines
+from kubectl_eksdoc.render.text import Look, Tone, shown
+from kubectl_eksdoc.tui.keymap import Hint
+from kubectl_eksdoc.tui.sheets.pods import Line
+from kubectl_eksdoc.tui.widgets.foot import FootBar
+from kubectl_eksdoc.tui.widgets.panel import Prose
+
+_FOOT = (
+    Hint("esc", "close", ("dismiss",)),
+    Hint("d", "describe", ("first(False)",)),
+    Hint("l", "logs", ("first(True)",)),
+    Hint("ctrl+r", "read again", ("read",)),
+    Hint("j k", "scroll"),
+)
+
+
+class PodPanel(ModalScreen[None]):
+    """`read` is called in a thread of its own: it asks the cluster. Mutable: what was answered last, and what of it
+    comes first."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "dismiss", "close", show=False),
+        Binding("d", "first(False)", "describe", show=False),
+        Binding("l", "first(True)", "logs", show=False),
+        Binding("ctrl+r", "read", "read again", show=False),
+    ]
+
+    @dataclass
+    class Answered(Message):
+        """By the cluster; or why it did not."""
+
+        answer: PodReport | list[Line]
+
+    def __init__(self, pod: str, read: Callable[[str], PodReport], now: Callable[[], datetime]) -> None:
+        super().__init__()
+        self._pod, self._read, self._now, self._logs = pod, read, now, False
+        self._answer: PodReport | list[Line] = ["The cluster is asked…"]
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="side"):
+            yield Prose(id="about-pod")
+            yield FootBar(id="foot")
+
+    def on_mount(self) -> None:
+        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        self.query_one("#side").border_title = shown(self._pod, look).replace("[", r"\[")
+        self.query_one(FootBar).show(_FOOT)
+        self.query_one(Prose).focus()
+        self.action_read()
+
+    def action_read(self) -> None:
+        threading.Thread(target=self._work, name="pod", daemon=True).start()
+        self._show()
+
+    def action_first(self, logs: bool) -> None:
+        """What is known already, in that order."""
+        self._logs = logs
+        self._show()
+
+    def _work(self) -> None:
+        answer: PodReport | list[Line]
+        try:
+            answer = self._read(self._pod)
+        except EksdocError as error:
+            answer = [(f"✗ {error.message}", Tone.BAD), "", *error.hint.splitlines()]
+        except Exception as error:  # a bug must not leave a panel that waits for ever
+            answer = [(f"✗ this is a bug in kubectl eksdoc, please report it: {error!r}", Tone.BAD)]
+        self.post_message(self.Answered(answer))
+
+    @on(Answered)
+    def _answered(self, event: Answered) -> None:
+        self._answer = event.answer
+        self._show()
+
+    def _show(self) -> None:
+        known = self._answer
+        lines = pod_lines(known, self._now(), self._logs) if isinstance(known, PodReport) else known
+        self.query_one(Prose).show(lines)
