@@ -90,6 +90,8 @@ def put_together(world: DrainContext, chosen: OrderedPlan) -> DrainPlan:
 
 def _tight(world: DrainContext, going: Sequence[Eviction], tight: frozenset[str]) -> tuple[Subject, ...]:
     """The workloads of those that go."""
+    if not tight:
+        return ()
     found = {world.owner_subject(each.pod): None for each in going if each.pod.uid in tight}
     return tuple(sorted(found, key=str))
 

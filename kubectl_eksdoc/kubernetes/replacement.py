@@ -165,10 +165,11 @@ def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
     serving: dict[SoftwareRole, list[Pod]] = defaultdict(list)
     roles: dict[int, SoftwareRole | None] = {}  # replicas share their labels
     for pod in ready:
-        if id(pod.labels) not in roles:
+        same = id(pod.labels)
+        if same not in roles:
             known = (_CONTROLLERS.get(pod.labels.get(label, "")) for label in _NAME_LABELS)
-            roles[id(pod.labels)] = next(filter(None, known), None)
-        role = roles[id(pod.labels)]
+            roles[same] = next(filter(None, known), None)
+        role = roles[same]
         # A DaemonSet has one on every node: a drain takes none of them away.
         if role and not pod.of_daemon_set:
             serving[role].append(pod)

@@ -138,7 +138,9 @@ def test_skipped_targets_are_named_with_what_becomes_of_them() -> None:
     assert BALANCERS in " ".join(render(view, "wide", Look()).split())
     assert not_drained(view) == "; drain run cordons them too"
     left_open = a_view(replace(plan, policy=DrainPolicy(cordon_skipped=False)), LIVE, options={}, reached_by=())
-    assert not_drained(left_open) == ", and not cordoned (--no-cordon-skipped)"
+    cost = ", not cordoned: evicted pods can be scheduled onto them"
+    assert not_drained(left_open) == cost
+    assert f"TARGETS that are not drained (1){cost}\n" in render(left_open, "table", Look(width=100))
     fields = document(left_open)
     assert "--no-cordon-skipped" in fields["reEvictions"]["because"]  # type: ignore[index,call-overload,operator]
     assert fields["options"]["cordonSkipped"] is False  # type: ignore[index,call-overload]

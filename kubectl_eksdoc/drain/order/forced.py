@@ -112,20 +112,25 @@ def _reason(world: DrainContext, booking: BudgetBooking, by_budget: str) -> str:
 
 def outages(world: DrainContext, order: EvictionOrder) -> Iterable[Finding]:
     """One finding for each workload of several replicas of which no ready pod is left after one round."""
-    together: dict[tuple[str, int], list[Pod]] = defaultdict(list)
+    found: dict[tuple[str, int], list[Pod]] = defaultdict(list)
     tops: dict[str, Workload] = {}
+    known: dict[str, Workload | None] = {}  # by uid of the pods' own owners
     budgets = {budget.key for budget in world.cluster.budgets}
     for booking in order.bookings:
-        pod, limits, *_, manner = booking.task
-        # Most wait for a budget, which says enough.
-        if (limits and limits[0] in budgets) or not pod.ready or world.budgets_of(pod):
+        task = booking.task
+        # Most wait for a budget, which says enough; the others are never away, or not because of this drain.
+        if (task.limits and task.limits[0] in budgets) or task.manner.means in (Means.RESTART, Means.PATIENCE):
             continue
-        if manner.means in (Means.RESTART, Means.PATIENCE):
-            continue  # never away, or not because of this drain
-        top = world.top_of(pod)
+        pod, owner = task.pod, task.pod.owner
+        if owner is None or not pod.ready:
+            continue
+        if owner.uid not in known:
+            known[owner.uid] = world.top_of(pod)
+        top = known[owner.uid]
         if top is not None and top.kind in SCALED_BY_HAND:
-            together[(top.uid, booking.round)].append(pod)
+            found[top.uid, booking.round].append(pod)
             tops[top.uid] = top
+    together = {key: [p for p in pods if not world.budgets_of(p)] for key, pods in found.items() if len(pods) > 1}
     owners = {pod.owner.uid: uid for (uid, _), pods in together.items() for pod in pods if pod.owner is not None}
     ready = Counter(
         [

@@ -56,7 +56,7 @@ from kubectl_eksdoc.render.report import (
     Table,
     Written,
 )
-from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Title, plain
+from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Drawn, Title, plain
 from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, shown, wrap
 
 BLOCKERS, ESTIMATE, NEXT = Title("Blockers"), Title("Estimate"), Title("Next", " (nothing was changed)")
@@ -258,8 +258,9 @@ def _height(sections: Iterable[Sequence[str]]) -> int:
 def _nodes(view: DrainView, look: Look, room: int) -> list[list[str]]:
     """Both tables; first the skipped nodes, then the others give way where there is no room for all."""
     drained, skipped = _MOST_DRAINED, _MOST_SKIPPED
+    targets, causes = rows.drained(view), rows.causes(view)
     while True:
-        found = [_drained(view, look, drained), _skipped(view, look, skipped)]
+        found = [_drained(view, look, targets, drained), _skipped(view, look, causes, skipped)]
         if _height(found) <= room or (drained, skipped) == (_FEWEST, _FEWEST):
             return found
         if skipped > _FEWEST:
@@ -278,23 +279,22 @@ def _cut(text: str, look: Look, margin: str = MARGIN) -> str:
     return margin + cut(shown(text, look), look.columns - len(margin), look)
 
 
-def _drained(view: DrainView, look: Look, most: int) -> list[str]:
-    columns, every = rows.drained(view)
+def _drained(view: DrainView, look: Look, targets: Drawn, most: int) -> list[str]:
+    columns, every = targets
     kept = every if len(every) <= most + 1 else every[:most]
     lines = plain(columns, kept, look, indent=len(MARGIN))
     return _listed(_targets(view).screen, lines, look, len(every) - len(kept), "target")
 
 
-def _skipped(view: DrainView, look: Look, most: int) -> list[str]:
+def _skipped(view: DrainView, look: Look, causes: Mapping[str, Sequence[str]], most: int) -> list[str]:
     """A line for each node: its name, its verdict, and the causes by code and subject."""
     every = view.undrained
-    named = rows.causes(view)
     width = max((len(target.node.name) for target in every), default=0)
     kept = every if len(every) <= most + 1 else every[:most]
     lines = []
     for target in kept:
         name = target.node.name
-        why = "; ".join(named.get(name, target.why))
+        why = "; ".join(causes.get(name, target.why))
         lines.append(_cut(f"{name.ljust(width)}  {rows.verdict(target).text}: {why}", look))
     title = _undrained(view, f" ({len(every)})").screen
     return _listed(title, lines, look, len(every) - len(kept), "target")

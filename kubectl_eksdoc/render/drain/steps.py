@@ -164,7 +164,7 @@ def skipped_briefly(view: DrainView) -> str:
 def not_drained(view: DrainView) -> str:
     """What becomes of the targets that are not drained, behind "Targets that are not drained"."""
     if view.plan.open_targets:
-        return ", and not cordoned (--no-cordon-skipped)"
+        return ", not cordoned: evicted pods can be scheduled onto them"
     if view.plan.cordoned_only:
         return "; drain run cordons them too"
     return ""

@@ -208,7 +208,7 @@ def course(view: DrainView) -> str:
 
 def ordered_by(view: DrainView) -> str:
     """In which order the drained targets stand."""
-    return "in the order of --order-file" if view.plan.policy.order_nodes else "in the order in which they are emptied"
+    return "in the order of --order-file" if view.plan.policy.order_nodes else "in the order of the plan"
 
 
 def new_names(view: DrainView) -> str:
