@@ -8,15 +8,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.model.budgets import Amount, Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl, patch, shell
-
-if TYPE_CHECKING:
-    pass
-
 
 UNDO = "Undo: "
 """What a command follows."""

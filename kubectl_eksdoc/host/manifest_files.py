@@ -109,6 +109,7 @@ def _elsewhere(path: str, found: Collection[str], bounds: ManifestLimits) -> str
 
 def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """Each with whether it was named itself."""
+    roots = tuple(os.path.join(os.path.realpath(path), "") for path in paths if os.path.exists(path))
     for path in paths:
         if path == STDIN:
             yield path, True
@@ -121,24 +122,28 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
         if not is_folder:
             yield path, True
             continue
-        for file in _below(path):
+        for file in _below(path, roots):
             yield file, False
 
 
-def _below(folder: str) -> Iterator[str]:
+def _below(folder: str, roots: tuple[str, ...]) -> Iterator[str]:
     """As ``kubectl apply -R`` goes through it: folders that are links are not gone into, hidden ones are. One that
-    cannot be opened is named as if it were a file."""
+    cannot be opened, or is a link to what is below none of `roots`, is named as if it were a file."""
     shut: list[str] = []
     for at, folders, files in os.walk(folder, onerror=lambda error: shut.append(str(error.filename))):
         yield from shut
         shut.clear()
         folders[:] = sorted(each for each in folders if each != ".git")
+        links = (os.path.join(at, each) for each in folders if os.path.islink(os.path.join(at, each)))
+        yield from (each for each in links if not os.path.join(os.path.realpath(each), "").startswith(roots))
         yield from (os.path.join(at, name) for name in sorted(files) if name.endswith((*ENDINGS, *_KUSTOMIZATIONS)))
     yield from shut
 
 
 def _read(path: str, bounds: ManifestLimits) -> ManifestText:
     """Of a path that cannot be, why."""
+    if os.path.islink(path) and os.path.isdir(path):
+        return _unread(path, "it is a link to a folder, which is not read: name that folder, too")
     try:
         read = _bytes(path, bounds.size)
         if len(read) > bounds.size:

@@ -130,3 +130,17 @@ def test_documents_of_a_rendered_manifest_need_a_type(tmp_path: Path) -> None:
     made(tmp_path, c_yaml="kind: ConfigMap\nmetadata: {name: web}\n")
     with pytest.raises(UsageError, match="c.yaml has a document without apiVersion and kind"):
         read_documents(folder, "--manifest", 1 << 20)
+
+
+def test_a_folder_that_is_a_link_is_read_nowhere_else_is_named(tmp_path: Path) -> None:
+    deploy, common = tmp_path / "deploy", tmp_path / "common"
+    for folder in (deploy, common):
+        folder.mkdir()
+        (folder / "web.yaml").write_text("apiVersion: v1\nkind: Service\n")
+    (deploy / "loop").symlink_to(deploy)
+    assert [each.path for each in read_manifests([str(deploy)])] == [str(deploy / "web.yaml")]
+    (deploy / "common").symlink_to(common)
+    told = {each.path: [one.why for one in each.unread] for each in read_manifests([str(deploy)])}
+    why = "it is a link to a folder, which is not read: name that folder, too"
+    assert told == {str(deploy / "common"): [why], str(deploy / "web.yaml"): []}
+    assert not any(each.unread for each in read_manifests([str(deploy), str(common)]))

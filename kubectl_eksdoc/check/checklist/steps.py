@@ -274,7 +274,7 @@ def preparing(facts: CheckFacts) -> Iterator[UpgradeStep]:
 def _elsewhere(target: str) -> Iterator[UpgradeStep]:
     yield UpgradeStep(
         Phase.PREPARE,
-        "Go this way on a cluster that is not production first",
+        "Upgrade a cluster that is not production first",
         "what no table knows is found there: applications, operators and pipelines of your own",
         done_when=f"that cluster is at {target} and its checklist is at its end",
         source=_BEST,
@@ -300,7 +300,7 @@ def _read(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
     )
     yield UpgradeStep(
         Phase.PREPARE,
-        "Read what the release notes on the way warn of",
+        "Read the warnings of the release notes up to the target",
         "some warnings concern what nothing here can see",
         (check("--target", target, "--only", "release-note", "-o", "wide"),),
         "each was read by the people it concerns",
