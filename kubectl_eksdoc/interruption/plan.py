@@ -286,7 +286,6 @@ def _of_install(facts: InterruptionFacts, foreseen: InterruptionOutage) -> Itera
                 tuple(nodes[:5]),
                 severity=Severity.CRITICAL if foreseen.nodes else Severity.HIGH,
                 nodes_count=len(nodes),
-                command=shell("kubectl", "get", "deployments", "-A", "-l", "app.kubernetes.io/name=karpenter"),
             )
         elif facts.cluster.unread(kinds.DEPLOYMENTS):
             yield Finding.of("interruption-karpenter/deployment-unknown", facts.subject)

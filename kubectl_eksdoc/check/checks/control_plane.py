@@ -25,7 +25,6 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import clusters as told
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
@@ -357,8 +356,6 @@ def _whence(found: Support) -> tuple[str, ...]:
     sure = f", {found.source.doubt}" if found.source.doubt else ""
     return (f"dates of the table of {found.as_of.isoformat()}{sure}: {found.instead}",)
 
-
-_WANTED = (CheckNeed.VERSIONS,)
 
 SUPPORT_CHECKS = (
     UpgradeCheck.of("support-ends", _ends),
