@@ -74,16 +74,6 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def value_at(values: Doc, path: Sequence[str]) -> Any:
-    """What stands at a path, `MISSING` for nothing. Lists are not looked into."""
-    found: Any = values
-    for step in path:
-        if not isinstance(found, dict) or step not in found:
-            return MISSING
-        found = found[step]
-    return found
-
-
 def with_value(values: Doc, path: Sequence[str], value: Any) -> Doc:
     """`values` with another value at a path; what is no object on the way gives way to one."""
     first, rest = path[0], path[1:]
@@ -91,20 +81,6 @@ def with_value(values: Doc, path: Sequence[str], value: Any) -> Doc:
         return {**values, first: value}
     inner = values.get(first)
     return {**values, first: with_value(inner if isinstance(inner, dict) else {}, rest, value)}
-
-
-def without_value(values: Doc, path: Sequence[str]) -> Doc:
-    """`values` without what stands at a path, nor the objects that this leaves empty."""
-    first, rest = path[0], path[1:]
-    if first not in values:
-        return values
-    inner = values[first]
-    if rest and not isinstance(inner, dict):
-        return values
-    left = without_value(inner, rest) if rest else {}
-    if left or (rest and left == inner):
-        return {**values, first: left}
-    return {key: value for key, value in values.items() if key != first}
 
 
 def leaves(values: Doc) -> tuple[Leaf, ...]:

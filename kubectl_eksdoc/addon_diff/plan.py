@@ -182,28 +182,28 @@ def _settable(change: FieldChange, facts: AddonFacts) -> bool:
 
 KIN = {
     code.name: frozenset({"addon-object-unread", "addon-field-unknown"})
-    for code in (
-        Code.of("addon-field-reset"),
-        Code.of("addon-field-changed-in-every-mode"),
-        Code.of("addon-field-conflict"),
-        Code.of("addon-update-refused"),
-        Code.of("addon-field-kept"),
-        Code.of("addon-field-unknown"),
-        Code.of("addon-ownership-grows"),
-        Code.of("addon-other-writer"),
+    for code in Code.each(
+        "addon-field-reset",
+        "addon-field-changed-in-every-mode",
+        "addon-field-conflict",
+        "addon-update-refused",
+        "addon-field-kept",
+        "addon-field-unknown",
+        "addon-ownership-grows",
+        "addon-other-writer",
     )
 }
 """An object that nobody could look at hides the effect on its fields."""
 
 OF_FIELDS = frozenset(
     code.name
-    for code in (
-        Code.of("addon-field-reset"),
-        Code.of("addon-field-changed-in-every-mode"),
-        Code.of("addon-field-conflict"),
-        Code.of("addon-field-kept"),
-        Code.of("addon-field-unknown"),
-        Code.of("addon-ownership-grows"),
+    for code in Code.each(
+        "addon-field-reset",
+        "addon-field-changed-in-every-mode",
+        "addon-field-conflict",
+        "addon-field-kept",
+        "addon-field-unknown",
+        "addon-ownership-grows",
     )
 )
 """An object may have several of each, a field each."""

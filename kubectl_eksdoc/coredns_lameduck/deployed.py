@@ -433,7 +433,7 @@ def _moves(install: KarpenterInstall, broken: Link) -> str:
     """Source: `interruption.LOGS_SINCE`. A changed setting is a new pod template."""
     if broken.code == Code.of("interruption-setting"):
         return "no node; the new setting rolls out Karpenter's Deployment"
-    if broken.code not in (Code.of("interruption-queue"), Code.of("interruption-rights")):
+    if broken.code not in Code.each("interruption-queue", "interruption-rights"):
         return "no node"
     if install.version is None:
         return "no node; whether Karpenter restarts is unknown, as its version is"

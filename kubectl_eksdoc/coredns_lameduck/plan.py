@@ -47,7 +47,7 @@ class CorednsStep:
     command: str = ""
 
 
-_FIRST_AID = (Code.of("dns-failing"), Code.of("dns-not-serving"))
+_FIRST_AID = Code.each("dns-failing", "dns-not-serving")
 
 
 def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> tuple[CorednsStep, ...]:

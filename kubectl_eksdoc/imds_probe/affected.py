@@ -342,7 +342,6 @@ def _associated(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
 
 AL2023 = "AL2023"
 TAG = "tag:"
-_MOST, _NAMED = 5, 3
 
 
 def settings(text: str, names: Collection[str]) -> dict[str, str] | None:

@@ -93,7 +93,6 @@ def _cluster(facts: MetadataFacts) -> Subject:
     return Subject("Cluster", facts.cluster.identity.name)
 
 
-_ROLES = "Give a role of its own (EKS Pod Identity or IRSA) to whatever calls AWS, and a region (AWS_REGION)."
 _LOOK = (
     "Check what creates the next one (launch template, auto scaling group, EC2NodeClass), or "
     "test the first new node: running nodes do not show it."
@@ -240,7 +239,6 @@ def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
             tuple(evidence),
             count=len(every),
             whose=whose(every),
-            roles=_ROLES,
         )
 
 

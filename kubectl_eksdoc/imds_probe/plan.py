@@ -190,12 +190,8 @@ def _alike(pod: Pod) -> str:
 _OPEN = frozenset({"imds-nodes-unknown", "imds-roles-unknown", "imds-pods-unread"})
 KIN = {
     code.name: _OPEN
-    for code in (
-        Code.of("imds-pods-broken"),
-        Code.of("imds-pods-will-break"),
-        Code.of("imds-next-differs"),
-        Code.of("imds-pods-possible"),
-        Code.of("imds-roles-unknown"),
+    for code in Code.each(
+        "imds-pods-broken", "imds-pods-will-break", "imds-next-differs", "imds-pods-possible", "imds-roles-unknown"
     )
 }
 """Of nodes whose service is not known nobody knows who suffers, or asks which pods have a role. That a pod may possibly

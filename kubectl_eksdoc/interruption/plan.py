@@ -156,7 +156,7 @@ def _both(one: bool | None, other: bool | None) -> bool | None:
     return True if one and other else None
 
 
-_SENDING = (Code.of("interruption-queue"), Code.of("interruption-queue-policy"), Code.of("interruption-queue-key"))
+_SENDING = Code.each("interruption-queue", "interruption-queue-policy", "interruption-queue-key")
 """Links of every kind of event, before the queue."""
 
 
@@ -178,13 +178,12 @@ def to_karpenter(links: Sequence[Link]) -> bool | None:
     behind = [
         each
         for each in links
-        if each.code
-        not in (Code.of("interruption-queue-policy"), Code.of("interruption-queue-key"), Code.of("interruption-rule"))
+        if each.code not in Code.each("interruption-queue-policy", "interruption-queue-key", "interruption-rule")
     ]
     return handled(each for each in behind if not (alive and each.code in _READING and each.status is Status.UNKNOWN))
 
 
-_READING = (Code.of("interruption-setting"), Code.of("interruption-rights"), Code.of("interruption-provider-fails"))
+_READING = Code.each("interruption-setting", "interruption-rights", "interruption-provider-fails")
 """Links behind the queue."""
 
 
@@ -286,7 +285,6 @@ def _of_install(facts: InterruptionFacts, foreseen: InterruptionOutage) -> Itera
                 tuple(nodes[:5]),
                 severity=Severity.CRITICAL if foreseen.nodes else Severity.HIGH,
                 nodes_count=len(nodes),
-                command=shell("kubectl", "get", "deployments", "-A", "-l", "app.kubernetes.io/name=karpenter"),
             )
         elif facts.cluster.unread(kinds.DEPLOYMENTS):
             yield Finding.of("interruption-karpenter/deployment-unknown", facts.subject)

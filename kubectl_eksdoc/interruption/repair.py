@@ -127,13 +127,13 @@ def _key_policy(key: object) -> Doc | None:
     return merged(key.policy, [key_statement()]) if isinstance(key, KmsKey) and isinstance(key.policy, dict) else None
 
 
-_MADE = (
-    Code.of("interruption-setting"),
-    Code.of("interruption-queue"),
-    Code.of("interruption-queue-policy"),
-    Code.of("interruption-queue-key"),
-    Code.of("interruption-rule"),
-    Code.of("interruption-rights"),
+_MADE = Code.each(
+    "interruption-setting",
+    "interruption-queue",
+    "interruption-queue-policy",
+    "interruption-queue-key",
+    "interruption-rule",
+    "interruption-rights",
 )
 
 

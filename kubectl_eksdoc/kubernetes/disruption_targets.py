@@ -38,12 +38,6 @@ class DisruptionTarget:
         return self.status == "True"
 
 
-def by_eviction(held: DisruptionTarget | None, now: datetime) -> DisruptionTarget:
-    """The condition with which the eviction endpoint marks a pod before it deletes it (not in a dry run)."""
-    since = held.since if held is not None and held.holds else now
-    return DisruptionTarget("True", since, BY_EVICTION, EVICTING)
-
-
 def stale_in(
     pod: Pod, held: DisruptionTarget | None, now: datetime, after: timedelta = STALE_AFTER
 ) -> timedelta | None:

@@ -44,6 +44,11 @@ class Code:
         return _by_name()[name]
 
     @staticmethod
+    def each(*names: str) -> tuple[Code, ...]:
+        """As `of`, of several."""
+        return tuple(map(Code.of, names))
+
+    @staticmethod
     def of_area(*areas: str) -> tuple[Code, ...]:
         """Those that one command, or one part of it, may find, in the order of their records."""
         return tuple(code for area in areas for code in _by_area()[area])

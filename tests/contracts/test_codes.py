@@ -25,7 +25,7 @@ def functions_and_calls() -> tuple[tuple[str, ast.FunctionDef | ast.Call], ...]:
     return tuple(
         (f"{name(path)} line {node.lineno}", node)
         for path in files(PACKAGE)
-        if path != MAKER and re.search(r"CodeName|Code\.of|Finding\.of|unknown\(|unread\(|UpgradeCheck", text(path))
+        if path != MAKER and re.search(r"CodeName|Code\.|Finding\.of|unknown\(|unread\(|UpgradeCheck", text(path))
         for node in ast.walk(ast.parse(text(path)))
         if isinstance(node, (ast.FunctionDef, ast.Call))
     )
@@ -89,7 +89,8 @@ def test_each_code_has_a_record_and_each_record_a_rule() -> None:
     passed_on = [at for at, call in calls("Code.of") if not named(call) and ast.unparse(call.args[0]) != "code"]
     assert passed_on == [], "a code stands as it is, or is given to a function that takes its name"
     assert [(at, code) for at, code in given() if code not in records()] == []
-    asked = {code for _, call in calls("Code.of") for code in named(call)} | {code for _, code in given()}
+    several = {ast.literal_eval(each) for _, call in calls("Code.each") for each in call.args}
+    asked = several | {code for _, call in calls("Code.of") for code in named(call)} | {code for _, code in given()}
     filled = {text.partition("/")[0] for _, call in calls("Finding.of") for text in named(call)}
     assert sorted(asked - records().keys()) == []
     assert sorted(records().keys() - asked - filled) == []

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from kubectl_eksdoc.kubernetes.disruption_targets import (
+    BY_EVICTION,
+    EVICTING,
     STALE_AFTER,
     DisruptionTarget,
     after_sync,
-    by_eviction,
     stale_in,
 )
 from tests import raw_facts
 from tests.builders import NOW, a_pod, ago
 
-EVICTED = by_eviction(None, NOW)
+EVICTED = DisruptionTarget("True", NOW, BY_EVICTION, EVICTING)
 
 
 def test_a_real_server_marked_the_pod_it_evicted_alike() -> None:
@@ -25,18 +27,12 @@ def test_a_real_server_marked_the_pod_it_evicted_alike() -> None:
     at = raw_facts.when(held["lastTransitionTime"])
     assert at is not None
     recorded = DisruptionTarget(held["status"], at, held["reason"], held["message"], held.get("observedGeneration", 0))
-    assert by_eviction(None, at) == recorded
-
-
-def test_a_second_eviction_does_not_begin_the_time_again() -> None:
-    first = by_eviction(None, ago(30))
-    assert by_eviction(first, NOW) == first
-    assert by_eviction(DisruptionTarget("False", ago(30)), NOW) == EVICTED
+    assert replace(EVICTED, since=at) == recorded
 
 
 @pytest.mark.parametrize(("age", "left"), [(0, 120), (119, 1), (120, 0), (500, 0)])
 def test_how_long_a_mark_stays(age: int, left: int) -> None:
-    assert stale_in(a_pod(), by_eviction(None, ago(age)), NOW) == timedelta(seconds=left)
+    assert stale_in(a_pod(), replace(EVICTED, since=ago(age)), NOW) == timedelta(seconds=left)
 
 
 def test_a_mark_without_a_time_is_old() -> None:

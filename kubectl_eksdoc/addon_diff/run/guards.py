@@ -57,10 +57,7 @@ def is_nothing(plan: AddonPlan) -> bool:
 
 
 def _weighs(finding: Finding) -> bool:
-    if finding.status is Status.UNKNOWN or finding.code in (
-        Code.of("addon-values-dropped"),
-        Code.of("addon-not-active"),
-    ):
+    if finding.status is Status.UNKNOWN or finding.code in Code.each("addon-values-dropped", "addon-not-active"):
         return True
     return finding.status is Status.FAIL and finding.severity is Severity.CRITICAL
 

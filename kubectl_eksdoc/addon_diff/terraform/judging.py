@@ -262,16 +262,16 @@ def _left_open(change: PlannedAddonChange, supposed: Sequence[Assumption]) -> It
 
 
 _OPEN = frozenset(
-    (
-        Code.of("addon-field-reset"),
-        Code.of("addon-field-changed-in-every-mode"),
-        Code.of("addon-field-conflict"),
-        Code.of("addon-update-refused"),
-        Code.of("addon-field-kept"),
-        Code.of("addon-ownership-grows"),
-        Code.of("addon-values-dropped"),
-        Code.of("addon-values-refused"),
-        Code.of("addon-version-unfit"),
+    Code.each(
+        "addon-field-reset",
+        "addon-field-changed-in-every-mode",
+        "addon-field-conflict",
+        "addon-update-refused",
+        "addon-field-kept",
+        "addon-ownership-grows",
+        "addon-values-dropped",
+        "addon-values-refused",
+        "addon-version-unfit",
     )
 )
 """What rests on the version, the values or the mode."""

@@ -34,7 +34,6 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import GROUP_LABELS, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
 
-_GUIDE = KnowledgeSource("EKS user guide, managed-node-update-behavior")
 _SELF = KnowledgeSource("EKS user guide, update-workers", Confidence.MEDIUM)
 _HYBRID = KnowledgeSource("EKS user guide, hybrid-nodes-upgrade", Confidence.MEDIUM)
 _AUTO = KnowledgeSource("EKS user guide, auto-upgrade", Confidence.MEDIUM)

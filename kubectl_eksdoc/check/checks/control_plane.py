@@ -26,7 +26,6 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import clusters as told
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
@@ -372,8 +371,6 @@ def _if_so(judge: Judge) -> Judge:
 
     return judged
 
-
-_WANTED = (CheckNeed.VERSIONS,)
 
 SUPPORT_CHECKS = (
     UpgradeCheck.of("support-ends", _if_so(_ends)),

@@ -24,7 +24,6 @@ from kubectl_eksdoc.model.aws.clusters import TemplateVersions
 from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject, When
-from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.pods import Pod
 
@@ -172,7 +171,6 @@ CHECKS = (UpgradeCheck.of("nodegroup-update", _updates),)
 # What nodes are made from: Amazon Linux 2, which has ended, what comes after it, and who needs an AMI of others.
 
 
-_NODES: tuple[Resource, ...] = (kinds.NODES,)
 _OF_EKS = (NodeOwner.FARGATE, NodeOwner.AUTO_MODE)
 """EKS chooses what these run."""
 

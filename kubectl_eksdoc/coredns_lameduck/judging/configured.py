@@ -82,7 +82,7 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
         yield from _plugins(facts, corefile, facts.deployed)
 
 
-NO_START = (Code.of("dns-corefile-refused"), Code.of("dns-no-ready"))
+NO_START = Code.each("dns-corefile-refused", "dns-no-ready")
 
 
 def stoppers(facts: DnsFacts) -> tuple[Finding, ...]:

@@ -99,10 +99,7 @@ def findings(slow: Iterable[SlowNode]) -> Iterator[Finding]:
             "node-slow",
             Subject("NodeGroup", group),
             tuple(_line(node) for node in nodes),
-            remedy=(
-                Remedy("Drain these nodes by this plan before that update: it waits for what is slow."),
-                *_remedies(nodes),
-            ),
+            remedy=tuple(_remedies(nodes)),
             how=how,
             count=count,
             more=more,

@@ -278,30 +278,30 @@ _OWNERS: Mapping[NodeOwner, Callable[[NodeGroupRemoval], ReplacementAdvice]] = {
 
 STOP = {
     code.name
-    for code in (
-        Code.of("budget-never-allows"),
-        Code.of("budget-sync-failed"),
-        Code.of("budget-unhealthy"),
-        Code.of("pod-several-budgets"),
-        Code.of("pod-returns"),
-        Code.of("pod-stuck-terminating"),
+    for code in Code.each(
+        "budget-never-allows",
+        "budget-sync-failed",
+        "budget-unhealthy",
+        "pod-several-budgets",
+        "pod-returns",
+        "pod-stuck-terminating",
     )
 }
 """The pod does not leave its node: the API refuses, it comes back, or it does not stop."""
 
-_MAY_STOP = {code.name for code in (Code.of("budget-exhausted"), Code.of("budget-stale"), Code.of("budget-disagrees"))}
+_MAY_STOP = {code.name for code in Code.each("budget-exhausted", "budget-stale", "budget-disagrees")}
 """The API refuses now, and can allow within the 15 minutes."""
 
 _OURS = {
     code.name
-    for code in (
-        Code.of("pod-emptydir"),
-        Code.of("pod-unmanaged"),
-        Code.of("pod-protected"),
-        Code.of("pod-daemonset-missing"),
-        Code.of("pod-local-volume"),
-        Code.of("only-backend"),
-        Code.of("job-would-fail"),
+    for code in Code.each(
+        "pod-emptydir",
+        "pod-unmanaged",
+        "pod-protected",
+        "pod-daemonset-missing",
+        "pod-local-volume",
+        "only-backend",
+        "job-would-fail",
     )
 }
 """Only this plan minds: the API evicts the pod. Any code that is in none of these sets counts as not judged."""

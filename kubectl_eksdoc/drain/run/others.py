@@ -29,12 +29,7 @@ from kubectl_eksdoc.model.pods import Pod
 # A new plan while a run is under way, made from what is seen then, for pods that the first one does not know.
 
 
-_PASSING = (
-    Code.of("budget-exhausted"),
-    Code.of("budget-stale"),
-    Code.of("budget-disagrees"),
-    Code.of("budget-unhealthy"),
-)
+_PASSING = Code.each("budget-exhausted", "budget-stale", "budget-disagrees", "budget-unhealthy")
 
 WAITED_FOR = frozenset(code.name for code in _PASSING)
 """Blockers of a plan that pass by themselves where this run brought them about; else the engine gives up on them."""

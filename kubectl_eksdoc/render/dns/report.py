@@ -133,13 +133,8 @@ def legend(budget: ShutdownBudget) -> str:
 
 
 _FORMATS = "All evidence and every zone: -o wide; for a program: -o json"
-_IN_STEPS = (
-    Code.of("dns-lameduck-short"),
-    Code.of("dns-lameduck-long"),
-    Code.of("dns-on-spot"),
-    Code.of("dns-together"),
-    Code.of("dns-notices-unheard"),
-    Code.of("dns-no-budget"),
+_IN_STEPS = Code.each(
+    "dns-lameduck-short", "dns-lameduck-long", "dns-on-spot", "dns-together", "dns-notices-unheard", "dns-no-budget"
 )
 
 
