@@ -270,10 +270,6 @@ class TableOutline:
         return min(row.read for row in self.rows)
 
     @property
-    def newest(self) -> date:
-        return max(row.read for row in self.rows)
-
-    @property
     def promises(self) -> str:
         """``3 supported, 3 tested``."""
         said = [row.promise for row in self.rows if row.promise]

@@ -290,7 +290,7 @@ class TablesReport(Report):
         columns = [
             Column("TABLE"),
             Column("ROWS", right=True),
-            Column("READ"),
+            Column("OLDEST"),
             Column("AGE", right=True),
             Column("KUBERNETES", drop=2),
             Column("PROMISE", drop=1),
@@ -300,7 +300,7 @@ class TablesReport(Report):
             [
                 each.name,
                 str(len(each.rows)),
-                each.oldest.isoformat() if each.oldest == each.newest else f"{each.oldest} to {each.newest}",
+                each.oldest.isoformat(),
                 self._age(each.oldest),
                 f"to {each.read_to}" if each.read_to else "",
                 each.promises,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
 
 import pytest
 
+from tests.cli.check.asked import check, document
 from tests.cli.running import run_cli
 
 ROW = re.compile(r"  [✗?] (?:critical|high|medium|low) +(\S.*?)  +(\S.*)")
@@ -20,7 +20,7 @@ def page(columns: int) -> tuple[str, ...]:
 
 @cache
 def causes() -> list:  # type: ignore[type-arg]
-    found: list = json.loads(run_cli("check", "--demo", "-o", "json").out)["causes"]  # type: ignore[type-arg]
+    found: list = document("--demo")["causes"]  # type: ignore[type-arg]
     return found
 
 
@@ -46,7 +46,7 @@ def test_the_first_three_have_a_command_each_and_no_more() -> None:
 def test_one_api_is_one_cause_and_each_finding_has_one() -> None:
     (api,) = (each for each in causes() if each["subject"]["kind"] == "API")
     assert api["subject"]["name"] == "admissionregistration.k8s.io/v1beta1" and len(api["findings"]) == 7
-    told = json.loads(run_cli("check", "--demo", "-o", "json").out)
+    told = document("--demo")
     rank = ["critical", "high", "medium", "low"]
     counting = [each for each in told["findings"] if each["status"] != "pass" and each["severity"] in rank]
     assert sum(len(each["findings"]) for each in causes()) == len(counting)
@@ -55,8 +55,7 @@ def test_one_api_is_one_cause_and_each_finding_has_one() -> None:
 
 
 def test_the_document_counts_causes_before_each_step() -> None:
-    told = json.loads(run_cli("check", "--demo", "-o", "json").out)
-    for gate in told["gates"]:
+    for gate in document("--demo")["gates"]:
         found = [each["status"] for each in causes() if each["gate"] == gate["gate"]]
         assert (gate["fail"], gate["unknown"]) == (found.count("fail"), found.count("unknown")), gate
 
@@ -67,8 +66,7 @@ def test_no_area_has_a_sign_and_no_reason() -> None:
 
 
 def test_a_ticket_leaves_out_no_finding() -> None:
-    told = json.loads(run_cli("check", "--demo", "-o", "json").out)["findings"]
-    text = run_cli("check", "--demo", "-o", "markdown").out
+    told, text = document("--demo")["findings"], check("--demo", "-o", "markdown").out
     head, _, others = text.partition("### Findings that block nothing\n")
     pattern = r"^(?:<summary>|- )[✗?!] \w+ [a-z0-9-]+: "
     passing = sum(each["status"] == "pass" or each["severity"] == "info" for each in told)

@@ -44,7 +44,7 @@ def test_dns_on_the_demo_is_about_its_spot_node() -> None:
     ran = check("--symptom", "dns")
     assert ran.code == 1
     lines = ran.out.splitlines()
-    assert next(filter(None, lines[2:])).startswith("Most likely: CoreDNS dies with its Spot node")
+    assert next(filter(None, lines[2:])).startswith("Most likely: CoreDNS ends with its Spot node")
     assert not any("cloudformation" in line for line in lines), "nothing hurts now: no stack is made for it"
     assert "kubectl eksdoc interruption" in ran.out
 

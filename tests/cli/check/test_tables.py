@@ -24,7 +24,8 @@ def test_each_table_is_shown_with_its_age() -> None:
     lines = [line.split() for line in ran.out.splitlines()]
     assert ran.code == 0 and ["removed_apis", "101", "2026-11-20", "11d", "to", "1.36"] in [each[:6] for each in lines]
     assert {each.stem for each in (PACKAGE / "knowledge").glob("*.json")} - {"findings"} == set(SUBJECTS)
-    assert "supported, 3 tested, 1 none" in ran.out, "the kind of promise"
+    narrow = run_cli("check", "--tables", now=lambda: TODAY, environ={"COLUMNS": "100"}).out
+    assert "supported, 3 tested, 1 none" in ran.out and "supported, 3 tested, 1 none" in narrow, "the kind of promise"
 
 
 def test_each_row_has_a_source_a_day_and_how_sure_it_is() -> None:
