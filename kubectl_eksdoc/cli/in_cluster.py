@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -171,7 +172,7 @@ def shown_or_created(ready: InClusterReady, options: GlobalOptions, around: Comm
         what = f"{OBJECTS.said(len(docs))} of {errand.name} in {errand.namespace}"
         first = applying.first_line(PLACEMENT, what, written.id, ready.context, around)
         with applying.world(written, 0.0, around) as world:
-            begun = {**first, "objects": list(docs), "away": away}
+            begun = {**first, "objects": list(docs), "away": away, "command": ready.command}
             done = applying.carried(Placement(docs, ground, tell, away), begun, world, written, around)
         if not done.whole:
             return _broken_off(done, around)
@@ -203,8 +204,10 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
         Forbidden, ClusterError: the server does not take it.
     """
     from kubectl_eksdoc.changes.placement import Placement, Removal
+    from kubectl_eksdoc.cli import rights
 
     saved = change.saved
+    command = saved.text("command")
     docs, away, context = saved.begun.get("objects"), saved.text("away"), saved.text("cluster", "context")
     if not isinstance(docs, list):
         raise LocalJournalError(f"the journal of change {change.id} cannot be understood: it names no objects")
@@ -213,9 +216,10 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
     around.note(f"{saved.text('what')}, begun at {saved.text('at')}:")
     typed_back(f"{change.id} {count}", f"to {does} {OBJECTS.said(count)} in {context}", around.ask)
     ground, written = around.edges.open_placing(change.options.connection), applying.journal(change.id, around)
-    if change.undo:
-        done = applying.reverted(Removal(docs, ground, around.note, away), written, around)
-    else:
-        with applying.world(written, 0.0, around) as world:
-            done = applying.continued(Placement(docs, ground, around.note, away, again=True), saved, world, around)
+    with rights.explaining(command) if command in rights.BY_COMMAND else nullcontext():
+        if change.undo:
+            done = applying.reverted(Removal(docs, ground, around.note, away), written, around)
+        else:
+            with applying.world(written, 0.0, around) as world:
+                done = applying.continued(Placement(docs, ground, around.note, away, again=True), saved, world, around)
     return CommandAnswer("") if done.whole else _broken_off(done, around)

@@ -176,8 +176,8 @@ WORST_FIRST = {effect: rank for rank, effect in enumerate(Effect)}
 @dataclass(frozen=True, slots=True)
 class AffectedPod:
     """`why` it needs the service, `where` it has it not and `way_out` are clauses; `source` of what is known of the
-    program, "" where it is not known. `line`: of its log, that says so. `asks`: whether it would ask the service for
-    what it lacks. `own_role`: it lacks the credentials of a role of its own, in whose place the node's are none."""
+    program, "" where it is not known. `line`: of its log, that says so. `asks`: whether it is taken to ask the service
+    for what it lacks. `own_role`: it lacks the credentials of a role of its own, in whose place the node's are none."""
 
     pod: Pod
     effect: Effect

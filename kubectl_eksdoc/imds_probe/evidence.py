@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import cache
 
+from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, has_role
-from kubectl_eksdoc.imds_probe.sources import EvidenceSource, MetadataFacts
+from kubectl_eksdoc.imds_probe.sources import EvidenceSource, MetadataFacts, NodesAlike
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import V1_DAYS, RoleUse, RoleUses, V1Calls
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
@@ -153,13 +154,21 @@ def beyond_node(uses: RoleUses, now: datetime) -> tuple[RoleUse, ...]:
     return tuple(sorted(recent, key=lambda each: (now - each.last, each.service, each.action, each.agent)))
 
 
-def may_use_role(affected: Iterable[AffectedPod], facts: MetadataFacts) -> Mapping[str, Set[Subject]]:
+def may_use_role(
+    groups: Iterable[tuple[NodesAlike, Iterable[AffectedPod]]], facts: MetadataFacts
+) -> Mapping[str, Set[Subject]]:
     """By node: the workloads that have no role of their own, and of which it is not known that they need one."""
     found: dict[str, set[Subject]] = {}
-    for each in affected:
-        if each.effect in _DOUBTFUL and not has_role(each.pod, facts.told.identities):
-            found.setdefault(each.pod.node, set()).add(owner_of(each.pod))
+    for alike, affected in groups:
+        for each in affected if tells(alike) else ():
+            if each.effect in _DOUBTFUL and not has_role(each.pod, facts.told.identities):
+                found.setdefault(each.pod.node, set()).add(owner_of(each.pod))
     return found
+
+
+def tells(alike: NodesAlike) -> bool:
+    """Whether a use of the role may be that of a pod: where pods cannot reach the service, it is of the host."""
+    return alike.here.reach is not Reach.CUT_OFF
 
 
 _DOUBTFUL = (Effect.POSSIBLE, Effect.NO_KNOWN_NEED)
@@ -189,11 +198,15 @@ def role_clauses(facts: MetadataFacts) -> Mapping[Subject, str]:
 
 
 def with_role_use(affected: AffectedPod, clauses: Mapping[Subject, str], facts: MetadataFacts) -> AffectedPod:
-    """That the role of its node was used makes it no more than possible that it was this pod."""
+    """That the role of its node was used makes it no more than possible that it was this pod, and no reason to let all
+    pods of the node reach the service."""
     if affected.effect not in _DOUBTFUL or has_role(affected.pod, facts.told.identities):
         return affected
     clause = clauses.get(owner_of(affected.pod))
-    return replace(affected, effect=Effect.POSSIBLE, why=f"{affected.why}; {clause}") if clause else affected
+    if not clause:
+        return affected
+    asks = affected.asks and affected.effect is Effect.POSSIBLE
+    return replace(affected, effect=Effect.POSSIBLE, why=f"{affected.why}; {clause}", asks=asks)
 
 
 def _services(uses: Iterable[RoleUse], now: datetime) -> str:

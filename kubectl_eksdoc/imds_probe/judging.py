@@ -71,7 +71,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             lacking=identities.missing or "the Pod Identity associations",
         )
     yield from in_all(_cluster(facts), facts.v1_calls or {})
-    doubtful = may_use_role((each for _, affected in groups for each in affected), facts) if facts.role_uses else {}
+    doubtful = may_use_role(groups, facts) if facts.role_uses else {}
     whole = all(Reach.UNKNOWN not in (alike.here.reach, alike.later.reach) for alike, _ in groups)
     yield from role_used(_cluster(facts), facts, doubtful.keys(), whole)
     yield from _unread(facts)

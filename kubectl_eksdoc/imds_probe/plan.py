@@ -21,7 +21,7 @@ from kubectl_eksdoc.imds_probe.affected import (
     cut_off,
     fails,
 )
-from kubectl_eksdoc.imds_probe.evidence import role_clauses, with_role_use
+from kubectl_eksdoc.imds_probe.evidence import role_clauses, tells, with_role_use
 from kubectl_eksdoc.imds_probe.judging import judged, judged_whole, reasons, some, whose
 from kubectl_eksdoc.imds_probe.programs import program_of
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, counted_of, nodes_alike
@@ -168,7 +168,7 @@ def _affected(
         each = (on_host if pod.calls.host_network else judged).affected(pod, within)
         # where there never was a service, nobody who runs has lost one
         if each is not None and (has_one or each.effect in (Effect.BROKEN, Effect.WILL_BREAK)):
-            found.append(with_role_use(each, clauses, facts))
+            found.append(with_role_use(each, clauses, facts) if tells(alike) else each)
     return tuple(sorted(found, key=lambda each: (WORST_FIRST[each.effect], each.pod.key)))
 
 

@@ -150,7 +150,7 @@ def _with_evidence(
     if not {EvidenceSource.CLOUDTRAIL, EvidenceSource.IAM} & {*sources}:
         return facts
     groups = plan_metadata(facts, hops).groups
-    workloads = may_use_role((each for group in groups for each in group.affected), facts)
+    workloads = may_use_role(((each.alike, each.affected) for each in groups), facts)
     instances = {node.name: ident for node in facts.cluster.nodes if (ident := instance_of(node))}
     known = {node: instances[node] for node in sorted(workloads) if node in instances}
     found: dict[EvidenceSource, Mapping[str, RoleUses | Unknown]] = {}

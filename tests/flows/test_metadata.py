@@ -120,7 +120,7 @@ def test_now_and_next_of_each_way_to_make_a_node() -> None:
 
 
 def test_a_node_whose_instance_is_not_known_is_not_asked_about_and_that_is_said() -> None:
-    """Its next node has no service, so that its pods may lose the role of the node; the others are asked about."""
+    """Its next node has no service, so that its pods may lose the role of the node."""
     of = cluster()
     lost = replace(of.nodes[0], provider_id="")
     account = Account()
@@ -131,7 +131,7 @@ def test_a_node_whose_instance_is_not_known_is_not_asked_about_and_that_is_said(
     session = Answered(replace(of, nodes=(lost, *of.nodes[1:])), answer, Nowhere())
     plan = plan_imds(session, evidence=(EvidenceSource.CLOUDTRAIL,))
     told = plan.facts.role_uses[EvidenceSource.CLOUDTRAIL]
-    assert told == {"n0": Unknown("its instance is not known"), "n1": RoleUses(NOW)}, "the pods are of one workload"
+    assert told == {"n0": Unknown("its instance is not known")}, "pods of the others do not reach the service now"
     messages = [each.message for each in plan.findings if each.code.name == "imds-evidence-unknown"]
     assert len(messages) == 1 and "its instance is not known" in messages[0]
 

@@ -12,6 +12,7 @@ import pytest
 
 from kubectl_eksdoc.imds_probe.affected import Effect
 from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
+from kubectl_eksdoc.imds_probe.fixes.chooser import offered
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata
 from kubectl_eksdoc.imds_probe.sources import EvidenceSource
 from kubectl_eksdoc.model.asked import Unknown
@@ -86,10 +87,14 @@ def an_app(name: str, node: str = "n0", role: RoleBy = RoleBy.NOBODY) -> Pod:
 
 
 def planned(
-    role_uses: Mapping[EvidenceSource, Mapping[str, RoleUses | Unknown]], pods: Sequence[Pod] = (), hops: int = 1
+    role_uses: Mapping[EvidenceSource, Mapping[str, RoleUses | Unknown]],
+    pods: Sequence[Pod] = (),
+    now: int = 2,
+    later: int = 1,
 ) -> MetadataPlan:
-    """Of two nodes of one group, with a pod each of which nothing is known."""
-    world = cloud("own template", "own template", options=MetadataOptions("required", hops))
+    """Of two nodes of one group, with a pod each of which nothing is known. Pods reach the service `now`."""
+    said = SaidOptions("required", later)
+    world = cloud("own template", "own template", options=MetadataOptions("required", now), said=said)
     world.pods = pods or [an_app(f"p{at}", node=f"n{at}") for at in range(2)]
     facts = world.facts()
     told = replace(facts.told, identities=frozenset())
@@ -163,6 +168,21 @@ def test_a_role_of_its_own_is_not_that_of_the_node() -> None:
     assert effects(planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}}, pods)) == {"none": Effect.POSSIBLE}
 
 
+def test_what_a_pod_cannot_reach_now_it_has_not_used() -> None:
+    """Where the hop limit is 1 already, a program of the host or with its network has used the role."""
+    plan = planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}, IAM: {"n0": uses("s3")}}, now=1)
+    assert set(effects(plan).values()) == {Effect.NO_KNOWN_NEED}
+    (group,) = plan.groups
+    assert may_use_role([(group.alike, group.affected)], plan.facts) == {}
+
+
+def test_evidence_proposes_no_higher_hop_limit() -> None:
+    """It does not show that a pod with a network of its own needs the service."""
+    plan = planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}})
+    ((_, choice),) = offered(plan, plan.facts.cluster)
+    assert choice.fixes == () and "EKS Pod Identity" in found(plan)["imds-role-used"].remedy[0].text
+
+
 def test_what_holds_for_one_replica_holds_for_the_others() -> None:
     """They run the same program: a workload is not said to be without a known need beside that."""
     pods = [replace(an_app("web", node=f"n{at}"), name=f"web-{at}") for at in range(2)]
@@ -203,7 +223,7 @@ def test_what_was_asked_for_and_not_told_is_said() -> None:
         if each.code.name == "imds-role-used"
     ]
     assert unasked.status is Status.UNKNOWN and "is not known of all nodes" in unasked.message
-    nobody = planned({CLOUDTRAIL: {}}, hops=2)
+    nobody = planned({CLOUDTRAIL: {}}, later=2)
     assert (
         found(nobody)["imds-role-used"].status is Status.PASS
         and "was not asked" in found(nobody)["imds-role-used"].message
@@ -225,7 +245,7 @@ def test_a_thousand_nodes_with_thirty_thousand_pods_take_three_seconds() -> None
     facts = replace(world.facts(), told=replace(world.facts().told, identities=frozenset()))
     begun = process_time()
     groups = plan_metadata(facts, 2).groups
-    asked = worth_asking(may_use_role((each for group in groups for each in group.affected), facts))
+    asked = worth_asking(may_use_role(((each.alike, each.affected) for each in groups), facts))
     told = {CLOUDTRAIL: dict.fromkeys(asked, uses("s3:ListBuckets")), IAM: dict.fromkeys(asked, uses("s3"))}
     plan = plan_metadata(replace(facts, role_uses=told), 2)
     assert process_time() - begun <= 3 and len(asked) == 10

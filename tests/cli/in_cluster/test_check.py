@@ -283,3 +283,22 @@ def test_a_pod_cannot_tell_which_cluster_it_is(ann: Machine) -> None:
     ran = ann.run("check", "--in-cluster", "--schedule", "@daily", "--region", "eu-west-1")
     assert ran.code == 2 and "Give --cluster-name and --region." in ran.err
     assert ann.run(*DAILY, "--apply", EKSDOC_READ_ONLY="1").code == 2
+
+
+def test_who_may_not_create_it_any_more_is_told_which_rights_it_takes(
+    api: Api, ann: Machine, server: SimulatedApiServer, tmp_path: Path
+) -> None:
+    """As who has no right at first is."""
+    assert ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "8").code == 0
+    (change,) = json.loads(ann.run("changes", "-o", "json").out)["changes"]
+    (journal,) = (tmp_path / "ann").rglob(f"{change['id']}*")
+    begun, *_ = journal.read_text().splitlines()
+    ann.types = f"{change['id']} 8\n"
+    assert ann.run("changes", "undo", change["id"]).code == 0
+    viewer = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
+    theirs = tmp_path / "eve" / journal.relative_to(tmp_path / "ann")
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text(f"{begun}\n")
+    viewer.types = f"{change['id']} 8\n"
+    ran = viewer.run("changes", "resume", change["id"])
+    assert ran.code == 3 and "kubectl auth can-i tells which you have" in ran.err

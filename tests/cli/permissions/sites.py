@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.check_needs import FURTHER
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.interruption.incident import QUEUE, ROLE, _instances, _placed, _role, documents
-from tests.cli.metadata.probed import nodes_are_instances
+from tests.cli.metadata.probed import all_reach_the_service, nodes_are_instances
 from tests.cli.permissions.desk import NAME, Site
 from tests.embedded.clients import worlds
 from tools.demo.interruption.cluster import logs
@@ -214,6 +214,7 @@ def instances(aws: World) -> Site:
     """A cluster whose nodes are instances of the AWS of the tests."""
     site = Site(worlds.plane_of("small-traps", None))
     nodes_are_instances(site.api, aws)
+    all_reach_the_service(aws)
     scaling = aws.client("autoscaling")
     image = aws.publish_image("an older AMI")
     scaling.create_launch_configuration(LaunchConfigurationName="old", ImageId=image, InstanceType="m5.large")
