@@ -123,6 +123,10 @@ def _proved(done: FixDone, nodes: tuple[str, ...], ports: Ports) -> FixDone:
 # Options of running instances, one call after the other, until all of them are in force.
 
 
+SHOWN_S = 60.0
+"""EC2 shows a change that it has taken as pending within seconds: what is as it was after so long was not taken."""
+
+
 class _OnInstances:
     """A `Kind`."""
 
@@ -131,6 +135,7 @@ class _OnInstances:
         self._now: Mapping[str, Instance | Absent | Unknown] = {}
         self._pending: set[str] = set()
         self._said: set[str] = set()
+        self._shown_s: float | None = None
 
     def steps(self, sent: Sent) -> Iterator[Step]:
         self._read()
@@ -160,7 +165,12 @@ class _OnInstances:
             if part.became is Became.DONE and str(part) not in self._said:
                 self._said.add(str(part))
                 self._world.tell(str(part))
-        return not any(part.became in (Became.PENDING, Became.AS_BEFORE) for part in parts)
+        now_s = self._world.clock.monotonic()
+        if any(part.became is Became.PENDING for part in parts):
+            self._shown_s = now_s
+            return False
+        self._shown_s = now_s if self._shown_s is None else self._shown_s
+        return now_s - self._shown_s >= SHOWN_S or not any(part.became is Became.AS_BEFORE for part in parts)
 
     def result(self, sent: Sent) -> FixDone:
         try:

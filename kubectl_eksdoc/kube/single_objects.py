@@ -30,6 +30,7 @@ from kubectl_eksdoc.objects.single import NoJson, decode
 VERB = "get"
 _HINT = "Is this the address of a Kubernetes API?"
 READ = {resource.kind: resource for resource in kinds.SINGLE}
+_APPLIED = {resource.kind: resource for resource in kinds.APPLIED}
 
 
 class SingleObjects:
@@ -39,20 +40,21 @@ class SingleObjects:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._transport = Transport(connect(connection, around or of_this_process()))
         self._page_size = connection.page_size
-        self._found: dict[tuple[str, str], Resource] = {}
+        self._found: dict[ObjectName, Resource] = {}
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
         """As `session.ports.AppliedReader.applied_by`."""
         search = AppliedSearch(self._transport, listed, self._page_size)
         found = search.applied_by(manager, others)
-        self._found |= search.resources
+        if not isinstance(found, Unknown):
+            self._found |= {of: search.resources[of.api_version, of.kind] for of in found.labels}
         return found
 
     def one(self, of: ObjectName) -> Doc | Absent | Unknown:
         """As `session.ports.ObjectReader.one`."""
-        resource = READ.get(of.kind)
-        single = resource is not None and of.namespace in ("", SYSTEM)  # for these there is the right to get them
-        resource = resource or self._found[of.api_version, of.kind]
+        # For some kinds there is the right to get one, of what was found elsewhere than in kube-system that to list.
+        single = of.kind in READ and (of not in self._found or of.namespace in ("", SYSTEM))
+        resource = READ[of.kind] if single else self._found.get(of) or _APPLIED[of.kind]
         right = f"{VERB if single else LIST_VERB} {resource.full_name}"
         path, query = resource.path_in(of.namespace), {"fieldSelector": f"metadata.name={of.name}"}
         try:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kubectl_eksdoc.addon_diff.applied import ObjectSearch, searched
 from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.addon_diff.plan import plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
+from kubectl_eksdoc.addon_diff.read import plan_addon
 from kubectl_eksdoc.model.api_objects import AppliedObjects, ObjectName
 from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.findings import Status
+from tests.addon_diff.terraform.worlds import Held, World
 from tests.addon_diff.test_plan import facts
+from tests.sessions import Answered
 
 RBAC = "rbac.authorization.k8s.io/v1"
 ROLE = ObjectName(RBAC, "Role", "kube-system", "aws-node-leader")
+SECRET = ObjectName("v1", "Secret", "kube-system", "metrics")
+CUSTOM = ObjectName("example.com/v1", "Grant", "", "metrics")
 NO_ROLES = Unknown("nobody may", "list roles.rbac.authorization.k8s.io")
 
 
@@ -59,6 +67,37 @@ def test_what_was_not_looked_at_never_passes() -> None:
         (finding,) = (each for each in plan.findings if each.message.startswith(said))
         assert finding.status is Status.UNKNOWN and finding.code.name == "addon-object-unread"
         assert search.unlisted != {"roles.rbac.authorization.k8s.io": NO_ROLES} or finding.missing == NO_ROLES.missing
+
+
+class _WithMore(Held):
+    """EKS has applied a Role with a field of a user, a Secret and a custom resource, too."""
+
+    def applied_by(self, manager: str, others: bool = False) -> AppliedObjects:
+        assert manager == "eks"
+        found = (SECRET, CUSTOM) if others else (ROLE,)
+        return AppliedObjects({of: {"k8s-app": "metrics-server"} for of in found})
+
+
+def test_objects_that_were_found_are_read_but_for_secrets_and_custom_resources() -> None:
+    fields = {"f:rules": {}}
+    entries = [
+        {"manager": manager, "operation": operation, "apiVersion": RBAC, "fieldsType": "FieldsV1", "fieldsV1": owned}
+        for manager, operation, owned in (("eks", "Apply", {"f:metadata": {}}), ("kubectl-edit", "Update", fields))
+    ]
+    meta = {"name": ROLE.name, "namespace": ROLE.namespace, "managedFields": entries}
+    role = {"apiVersion": RBAC, "kind": "Role", "metadata": meta, "rules": [{"verbs": ["get"]}]}
+    side = replace(World().side("vpc-cni", None), addon=Addon("metrics-server", "v0.7.2-eksbuild.1", "ACTIVE"))
+    session = Answered(World().cluster, lambda *_: side, _WithMore({ROLE: role}))
+    plan = plan_addon(session, side, AddonUpdateRequest())
+    assert plan.facts.search.more == (CUSTOM, ROLE, SECRET)
+    said = {each.message for each in plan.findings if each.status is Status.UNKNOWN}
+    for text in (
+        "by kubectl-edit, may be reset",
+        "Secret metrics cannot be judged",
+        "Grant.example.com metrics cannot be judged",
+        "no manifest of metrics-server is known here",
+    ):
+        assert any(text in each for each in said), (text, said)
 
 
 def of_nothing() -> ObjectSearch:

@@ -246,6 +246,19 @@ def test_an_answer_that_is_lost_is_looked_for() -> None:
     assert case.resumed().whole and case.aws.asked == [ident(0), ident(1)]
 
 
+def test_a_call_that_never_arrived_is_not_waited_for_as_long_as_a_change_is_watched() -> None:
+    """EC2 shows a change that it has taken as pending within seconds."""
+    case = Case(instances(1))
+
+    def lost(number: int) -> None:
+        raise AwsError("no route")
+
+    case.aws.before = lost
+    done = case.done()
+    assert [part.became for part in done.parts] == [Became.AS_BEFORE] and not done.whole
+    assert done.left == "no route" and case.time.s < 120
+
+
 def test_told_to_stop_before_and_between() -> None:
     case = Case(instances(2), told=1)
     with pytest.raises(Stopped):

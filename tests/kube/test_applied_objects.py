@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kubectl_eksdoc.kube.applied_objects import AppliedSearch
@@ -10,7 +12,7 @@ from kubectl_eksdoc.kube.single_objects import ACCEPT, SingleObjects, listed
 from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, refused
 
@@ -122,6 +124,11 @@ def test_an_object_that_was_found_is_read_with_the_right_to_list(server: ApiServ
     found = objects.one(ROLE)
     assert isinstance(found, dict) and (found["rules"], found["kind"]) == ([], "Role")
     assert server.asked(path)[0].query == {"fieldSelector": f"metadata.name={ROLE.name}"}
+    other = ObjectName("v1", "ConfigMap", "karpenter", "settings")  # nobody has found it: whoever reads it may get it
+    server.script("/api/v1/namespaces/karpenter/configmaps/settings", json_reply({"metadata": {"name": "settings"}}))
+    assert isinstance(objects.one(other), dict)
+    server.script(f"{path}", json_reply({"items": []}))
+    assert isinstance(objects.one(replace(ROLE, name="of-a-manifest")), Absent), "a manifest names it"
 
 
 def test_a_search_ends_in_time(server: ApiServer, access: ApiAccess) -> None:
