@@ -62,7 +62,8 @@ def ours(api: Api) -> set[str]:
 
 
 def test_it_prints_objects_that_kubernetes_takes_and_creates_none(api: Api, ann: Machine) -> None:
-    ran = ann.run(*BLUE, "-o", "json", "--role-arn", "arn:aws:iam::111122223333:role/x", "--region", "eu-west-1")
+    of_aws = ("--role-arn", "arn:aws:iam::111122223333:role/x", "--region", "eu-west-1")
+    ran = ann.run(*BLUE, "-o", "json", *of_aws, "--image", f"kubectl-eksdoc:{__version__}")  # as make image calls it
     assert ran.code == 0 and ours(api) == set(), ran.err
     assert [each for doc in docs_of(ran.out) for each in problems(doc)] == []
     assert "BLOCKERS" in ran.err and "build it from the Dockerfile" in ran.err
