@@ -85,7 +85,8 @@ class RunController:
             return _outcome(carrying.report(fresh.cluster, ended), carrying.recorded_in)
 
         who, also = read.cluster.identity, read.past_budgets
-        return self._prepared(RunKind.DRAIN, who, tuple(view.drained), carry, notes, view, also=also)
+        prepared = self._prepared(RunKind.DRAIN, who, tuple(view.drained), carry, notes, view, also=also)
+        return replace(prepared, limits=wanted.limits)
 
     def prepare_going_on(self, run: str) -> PreparedRun:
 
@@ -114,7 +115,8 @@ class RunController:
             return _outcome(carrying.report(*rest.gone_on(left, request, carrying, around)), carrying.recorded_in)
 
         who, also = left.cluster.identity, left.past_budgets
-        return self._prepared(RunKind.GO_ON, who, tuple(view.drained), carry, notes, view, run, also)
+        prepared = self._prepared(RunKind.GO_ON, who, tuple(view.drained), carry, notes, view, run, also)
+        return replace(prepared, limits=limits)
 
     def prepare_giving_back(self, run: str) -> PreparedRun:
         self._check_free()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from typing import ClassVar
@@ -15,9 +16,12 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.running import DryRunResult
+from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.drain.steps import skipped_briefly
 from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing, shown
 from kubectl_eksdoc.tui.framed import too_small
@@ -72,6 +76,7 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
 
     def on_mount(self) -> None:
         self._said("dialog", _TITLES[self._kind])
+        self.query_one("#dialog").border_subtitle = "up, down scroll; esc back, nothing is done"
         self.query_one("#typed").display = False
         self.query_one(Prose).show(["The cluster is read again, and your permissions are checked…"])
         self.query_one(Prose).focus()
@@ -143,16 +148,15 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
 def lines(prepared: PreparedRun) -> list[Line]:
     """What will be done and what will not, how long it takes, what was checked, what stops it, the way back."""
     about: list[Line] = [(prepared.name or "this cluster", Tone.TITLE)]
-    about += _drain(prepared) if prepared.view is not None else _give_back(prepared)
-    about += [(f"! {note}", Tone.WARN) for note in prepared.notes]
-    return about
+    notes: list[Line] = [(f"! {note}", Tone.WARN) for note in prepared.notes]
+    return about + (_drain(prepared, notes) if prepared.view is not None else [*_give_back(prepared), *notes])
 
 
-def _drain(prepared: PreparedRun) -> list[Line]:
+def _drain(prepared: PreparedRun, notes: list[Line]) -> list[Line]:
+    """What must be read stands first: the rest may have to be scrolled to."""
     view = prepared.view
     assert view is not None, "something is drained"
     plan, nodes = view.plan, listing(prepared.nodes, _MOST_NAMES, Look())
-    left = len(plan.targets) - len(prepared.nodes)
     estimate = plan.estimate
     lasts = "how long is not known"
     if estimate is not None:
@@ -161,27 +165,64 @@ def _drain(prepared: PreparedRun) -> list[Line]:
     cordon = "cordon" if first else "resume"
     anew = "read again: the plan is unchanged" if first else f"what is left of run {prepared.run} is planned"
     past = plan.past_budgets
-    bare = sum(not eviction.budget for eviction in plan.evictions)
+    bare = [eviction.pod.key for eviction in plan.evictions if not eviction.budget]
     lines: list[Line] = [
         f"Will      {cordon} {counted(len(prepared.nodes), 'node')} ({nodes}) and evict "
         f"{counted(len(plan.evictions) - len(past), 'pod')}",
-        *([f"Skipped   {skipped_briefly(view)}; load balancers still send to them"] if left else []),
+        *_skipped(view),
         f"Will not  {'go past any budget' if not past else 'go past budgets but for the pods below'}, delete nodes",
         f"Lasts     {lasts}",
+        "Undo      R gives nodes back as they were. Evicted pods do not move back.",
         "",
         (f"✓ {anew}; it is checked once more under the lock", Tone.GOOD),
         ("✓ you may do all that it needs", Tone.GOOD),
         ("✓ no other run is under way on these nodes", Tone.GOOD),
+        *notes,
+        *((f"! {each.pod.key} is deleted past its budget", Tone.BAD) for each in past),
     ]
     if bare:
-        lines.append((f"! no budget counts {counted(bare, 'pod')}: they go together, node by node", Tone.WARN))
-    lines += [(f"! {each.pod.key} is deleted past its budget", Tone.BAD) for each in past]
+        said = f"! no budget counts {counted(len(bare), 'pod')}: they go together, node by node"
+        lines += [(said, Tone.WARN), f"  {listing(bare, _MOST_NAMES, Look())}"]
     return [
         *lines,
         "",
-        "Stops     by a guard, by a, and when the terminal is closed; then drain resume continues",
-        "Undo      R gives nodes back as they were. Evicted pods do not move back.",
-        "",
+        *_places(view),
+        "Stops     by a, and when the terminal is closed; then drain resume continues",
+        *_guards(prepared.limits),
+    ]
+
+
+def _skipped(view: DrainView) -> list[Line]:
+    """Which nodes are left out, and what keeps each of them."""
+    kept = view.undrained
+    if not kept:
+        return []
+    how = skipped_briefly(view).rpartition(": ")[2]
+    why = [
+        f"          {each.node.name}: {', '.join(map(in_brief, view.codes_on(each))) or each.verdict.value}"
+        for each in kept[:_MOST_NAMES]
+    ]
+    more = [f"          and {len(kept) - len(why)} more: [4] lists them"] if len(kept) > len(why) else []
+    return [f"Skipped   {counted(len(kept), 'node')}: {how}; load balancers still send to them", *why, *more]
+
+
+def _places(view: DrainView) -> list[Line]:
+    """Where replacements have a place reserved, by the plan."""
+    found = Counter(each.lands_on for each in view.evictions)
+    none = found.pop("", 0)
+    said = listing([f"{pods} on {node}" for node, pods in found.most_common()], _MOST_NAMES, Look())
+    without = f"no place is known for {counted(none, 'pod')}" if none else ""
+    told = "; ".join(filter(None, (said, without)))
+    return [f"Placed    {told}"] if told else []
+
+
+def _guards(limits: RunLimits | None) -> list[Line]:
+    if limits is None:
+        return []
+    return [
+        f"          by a guard: a replacement is Pending for {duration(limits.pending_s)}, more than "
+        f"{counted(limits.not_ready, 'other node')} NotReady, the API server is away for {duration(limits.away_s)}, "
+        f"or most of its answers are errors for {duration(limits.failing_s)}"
     ]
 
 

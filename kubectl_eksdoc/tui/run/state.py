@@ -17,6 +17,7 @@ from kubectl_eksdoc.render.text import Tone, counted
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.drain.run.limits import RunLimits
     from kubectl_eksdoc.drain.run.moments import RunMoment
     from kubectl_eksdoc.flows.run.running import DryRunResult
     from kubectl_eksdoc.model.journal import RunSummary
@@ -101,7 +102,7 @@ class ActiveRun(Protocol):
 class PreparedRun:
     """What is about to be done, read afresh and checked: `name` of the cluster, so many `nodes`. `typed`: what must be
     typed for it, one after the other; `notes` say what was noticed. `view`: the plan, None where nothing is drained.
-    `begin` does it."""
+    `limits` of its guards. `begin` does it."""
 
     kind: RunKind
     name: str
@@ -111,6 +112,7 @@ class PreparedRun:
     notes: tuple[str, ...] = ()
     view: DrainView | None = None
     run: str = ""
+    limits: RunLimits | None = None
 
 
 class ScreenRunController(Protocol):

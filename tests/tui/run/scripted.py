@@ -9,6 +9,7 @@ from threading import Event
 
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.chronicle import PlannedNode, aimed_by
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import RunProgress
 from kubectl_eksdoc.errors import EksdocError
@@ -174,7 +175,7 @@ class ScriptedDesk:
         if self.refuses is not None:
             raise self.refuses
         typed = (f"{NAME} {len(nodes)}", *self._also)
-        return PreparedRun(kind, NAME, nodes, typed, self._begins(kind), self._notes, view, run)
+        return PreparedRun(kind, NAME, nodes, typed, self._begins(kind), self._notes, view, run, RunLimits())
 
     def _begins(self, kind: RunKind) -> Callable[[], ScriptedLive]:
         def begin() -> ScriptedLive:

@@ -7,7 +7,7 @@ from textual.widgets import Input
 
 from kubectl_eksdoc.errors import Drifted, Locked
 from kubectl_eksdoc.tui.framed import too_small
-from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
+from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, lines
 from kubectl_eksdoc.tui.run.state import RunKind, RunSummaryView
 from tests.examples import one_in
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
@@ -177,6 +177,22 @@ def test_what_fails_while_it_is_begun_is_said_too() -> None:
         assert show.stack == ["PlanScreen"] and show.desk.begun == []
 
     play(refused, desk)
+
+
+def test_it_names_what_is_left_out_and_why_where_pods_go_and_what_stops_it() -> None:
+    async def look(show: Show) -> None:
+        await asked(show)
+        screen = show.app.screen
+        assert isinstance(screen, ConfirmScreen) and screen.prepared is not None
+        told = " ".join(line[0] if isinstance(line, tuple) else line for line in lines(screen.prepared))
+        assert "Skipped   3 nodes: cordoned" in told and "blue-7: bare pod, several PDBs, PDB never allows" in told
+        assert "pod-unmanaged" not in told
+        assert "Placed    9 on spot-1" in told
+        assert "no budget counts 6 pods" in told and "shop/mailer-" in told
+        assert "a replacement is Pending for 10m0" in told and "more than 2 other nodes NotReady" in told
+        assert "esc back, nothing is done" in show.text
+
+    play(look)
 
 
 def test_what_was_noticed_is_shown_as_it_was_written() -> None:
