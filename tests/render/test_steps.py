@@ -15,9 +15,9 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Code, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.render.drain.findings import evidence, grouped
+from kubectl_eksdoc.render.drain.handoffs import briefly
 from kubectl_eksdoc.render.drain.plan import again, dump_folder
 from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.drain.rows import briefly
 from kubectl_eksdoc.render.drain.steps import answer, steps
 from kubectl_eksdoc.render.text import Look
 from tests.examples import one_in

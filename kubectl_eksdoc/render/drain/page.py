@@ -10,7 +10,7 @@ from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.model.budgets import BudgetStatus
 from kubectl_eksdoc.model.findings import Severity
-from kubectl_eksdoc.render.drain import comparison, rows, steps
+from kubectl_eksdoc.render.drain import comparison, handoffs, rows, steps
 from kubectl_eksdoc.render.drain.findings import Group, by_when, evidence, grouped, unknown_of, unread
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.timeline import colour, over_the_drain
@@ -285,13 +285,13 @@ def _group(handoff: HandOff) -> Html:
             inside.append(el("div", said, command_list(each.commands), class_="remedy"))
     beware = el("ul", *(el("li", f"{text}.") for text in handoff.beware)) if handoff.beware else ""
     inside.append(folded(f"{len(handoff.beware)} to beware of", beware))
-    update = rows.update_of(handoff)
+    update = handoffs.update_of(handoff)
     if update is not None:
-        inside += [el("h3", "The methods compared"), table(*rows.comparison(handoff.instead))]
-        added = (f"Nodes added by {rows.WAYS[each.way].lower()}: {each.surge_why}" for each in handoff.instead)
+        inside += [el("h3", "The methods compared"), table(*handoffs.comparison(handoff.instead))]
+        added = (f"Nodes added by {handoffs.WAYS[each.way].lower()}: {each.surge_why}" for each in handoff.instead)
         inside += [el("p", text, class_="soft") for text in added]
-        for text, pods in rows.pods_of(update):
+        for text, pods in handoffs.pods_of(update):
             names = el("ul", *(el("li", pod, class_="name") for pod in pods[:_MOST_PODS]))
             said = put("The group's own update: ", text, f" {counted(len(pods), 'pod')}")
             inside.append(folded(said, names, more(len(pods) - _MOST_PODS, "pods")))
-    return folded(rows.head(handoff), el("div", lines(inside)))
+    return folded(handoffs.head(handoff), el("div", lines(inside)))

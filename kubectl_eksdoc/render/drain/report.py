@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.model.findings import Severity
-from kubectl_eksdoc.render.drain import comparison, rows, steps
+from kubectl_eksdoc.render.drain import comparison, handoffs, rows, steps
 from kubectl_eksdoc.render.drain.findings import (
     Cause,
     Group,
@@ -103,7 +103,7 @@ class DrainReport(DrainView, Report):
         yield Table(Title("Not read"), rows.unread(self.unread))
         yield Lines(Title("Notes"), self.cluster.notes)
         yield Lines(Title("Not judged", " by this plan"), self.plan.not_judged)
-        yield rows.section(self.handoffs, full)
+        yield handoffs.section(self.handoffs, full)
         if not self.preview:
             answer = Line(steps.answer(self, Look()), hang=0, tone=Tone.TITLE)
             lines = [answer, *(line for each in steps.steps(self) for line in step(*each))]
@@ -130,7 +130,7 @@ class DrainReport(DrainView, Report):
         yield Table(Title("Not read"), rows.unread(self.unread), "kinds")
         yield Points(Title("Notes"), self.cluster.notes)
         yield Points(Title("Not judged", " by this plan"), self.plan.not_judged)
-        yield rows.written(self.handoffs, most)
+        yield handoffs.written(self.handoffs, most)
         items = _items(warnings, most, self)
         yield Written(None, folded(f"{counted(len(warnings), 'warning')}{WARNINGS.rest}", items))
         yield from self._folded()

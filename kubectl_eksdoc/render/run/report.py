@@ -15,7 +15,7 @@ from kubectl_eksdoc.drain.run.account import WAITED_S
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.drain import rows as handoffs
+from kubectl_eksdoc.render.drain import handoffs
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.plan import NextStep
 from kubectl_eksdoc.render.drain.verdict import soaked
