@@ -15,24 +15,15 @@ from kubectl_eksdoc.objects.sharing import SharedTexts
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean, Meta, Object, RawError, Time, placed, quickly
 
 
-class _JudgedAnnotations(
-    Lean,
-    rename={
-        "mirror": pods.MIRROR,
-        "do_not_disrupt": pods.DO_NOT_DISRUPT,
-        "do_not_evict": pods.DO_NOT_EVICT,
-        "safe_to_evict": pods.SAFE_TO_EVICT,
-        "pod_eni": POD_ENI,
-    },
-):
+class _JudgedAnnotations(Lean):
     """The annotations that are judged (`model.pods.JUDGED_ANNOTATIONS`), and what a branch interface is told by;
     the others are never decoded."""
 
-    mirror: str | None = None
-    do_not_disrupt: str | None = None
-    do_not_evict: str | None = None
-    safe_to_evict: str | None = None
-    pod_eni: str | None = None
+    mirror: str | None = msgspec.field(default=None, name=pods.MIRROR)
+    do_not_disrupt: str | None = msgspec.field(default=None, name=pods.DO_NOT_DISRUPT)
+    do_not_evict: str | None = msgspec.field(default=None, name=pods.DO_NOT_EVICT)
+    safe_to_evict: str | None = msgspec.field(default=None, name=pods.SAFE_TO_EVICT)
+    pod_eni: str | None = msgspec.field(default=None, name=POD_ENI)
 
 
 _NONE_JUDGED = _JudgedAnnotations()
@@ -218,13 +209,8 @@ def _branch(meta: PodMeta, spec: PodSpec, status: PodStatus) -> Branch:
 def _annotations(given: _JudgedAnnotations | None, share: SharedTexts) -> dict[str, str]:
     if given is None:
         return _NO_ANNOTATIONS
-    pairs = (
-        (pods.MIRROR, given.mirror),
-        (pods.DO_NOT_DISRUPT, given.do_not_disrupt),
-        (pods.DO_NOT_EVICT, given.do_not_evict),
-        (pods.SAFE_TO_EVICT, given.safe_to_evict),
-    )
-    return {key: share.text(value) for key, value in pairs if value is not None}
+    pairs = zip(given.__struct_encode_fields__, msgspec.structs.astuple(given), strict=True)
+    return {key: share.text(value) for key, value in pairs if value is not None and key != POD_ENI}
 
 
 def _volumes(given: list[_VolumeEntry], pod_name: str, share: SharedTexts) -> tuple[pods.Volume, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from string import Formatter
@@ -55,7 +56,8 @@ def _named(first: ast.expr) -> Iterator[str]:
 def records() -> Mapping[str, Mapping[str, Any]]:
     areas = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))["areas"]
     every = [record for found in areas.values() for record in found]
-    assert len({record["code"] for record in every}) == len(every), "two records of one code"
+    counts = Counter(record["code"] for record in every)
+    assert [code for code, count in counts.items() if count > 1] == [], "codes with two records"
     return {record["code"]: record for record in every}
 
 
@@ -97,14 +99,14 @@ def test_each_code_has_a_record_and_each_record_a_rule() -> None:
 
 
 def test_each_text_is_used_and_has_all_of_its_values() -> None:
-    assert sorted(texts().keys() - {text for _, call in calls("Finding.of") for text in named(call)}) == []
     assert [fault for at, call in calls("Finding.of") for fault in faults(at, call, texts())] == []
+    assert sorted(texts().keys() - {text for _, call in calls("Finding.of") for text in named(call)}) == []
 
 
 def faults(at: str, call: ast.Call, known: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     given, asked = {each.arg for each in call.keywords}, named(call)
     if not asked or None in given or not known.keys() >= {*asked}:
-        yield f"{at}: there is no such text, or its values are not given by name"
+        yield f"{at}: there is no such text, it is not a literal, or its values are not given by name"
         return
     for record in map(known.__getitem__, asked):
         if ("severity" in record) is ("severity" in given):

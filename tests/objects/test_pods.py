@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.pods import (
+    JUDGED_ANNOTATIONS,
+    POD_ENI,
+    ControllerOwner,
+    Pod,
+    Toleration,
+    Volume,
+    VolumeKind,
+)
 from tests.objects.observing import T0, T0_TEXT, observed
 
 
@@ -18,6 +26,11 @@ def a_pod_of(**fields: Any) -> Pod:
 
 
 BARE = Pod("shop", "x", "u", {}, "", "", False)
+
+
+def test_each_annotation_that_is_judged_is_read_and_no_other() -> None:
+    judged = dict.fromkeys(JUDGED_ANNOTATIONS, "true")
+    assert a_pod_of(meta={"annotations": {**judged, POD_ENI: "[]", "example.com/other": "x"}}).annotations == judged
 
 
 def test_a_whole_pod() -> None:
