@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.cli.rights.commands import written
 from kubectl_eksdoc.embedded.demo.reader import NOW
 from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import with_value
 from kubectl_eksdoc.model.check_needs import FURTHER
 from kubectl_eksdoc.model.quantities import Version
@@ -61,7 +62,7 @@ _FIRST, _LAST = Version(1, 24), Version(1, 24 + FURTHER)
 _NEXT_WAYS = {
     right: "of ways that begin later: test_reading has them all"
     for each in written(Version(READ_TO.major, READ_TO.minor + FURTHER))
-    if (right := str(each)) not in {*map(str, commands.LISTED), *map(str, commands.DRAIN_PLAN)}
+    if (right := str(each)) not in {*map(str, (*commands.LISTED, *commands.ADDON_DIFF, *commands.DRAIN_PLAN))}
     if each.resource not in {*going(_FIRST, _LAST), *gone_before(_FIRST)}
 }
 """Of a snapshot of that version of a cluster."""
@@ -75,6 +76,12 @@ _NO_UPDATE = {
         "serviceaccounts",
         "services",
     )
+}
+_NO_UPDATE |= {
+    right: _NOTHING
+    for right in map(str, commands.COREDNS_WISH)
+    if right.startswith("list ") and right in {f"list {each.full_name}" for each in kinds.APPLIED}
+    if right not in {*map(str, commands.COREDNS), "list namespaces"}
 }
 _OF_IDENTITY = {"eks:DescribePodIdentityAssociation": "of a Karpenter with Pod Identity: the line at that site"}
 _OF_QUEUE = dict.fromkeys(
