@@ -322,12 +322,12 @@ class PlanScreen(LearningScreen):
 
     @on(AskLine.Said, "#filter")
     def _filtered(self, event: AskLine.Said) -> None:
-        self._of(self.page).table.focus()
+        self.set_focus(self._of(self.page).table)
 
     @on(AskLine.Left, "#filter")
     def _unfiltered(self, event: AskLine.Left) -> None:
         self.model = replace(self.model, filter="")
-        self._of(self.page).table.focus()
+        self.set_focus(self._of(self.page).table)
         self.show()
 
     # What is typed behind the colon
@@ -338,7 +338,7 @@ class PlanScreen(LearningScreen):
 
     @on(AskLine.Left, "#prompt")
     def _not_prompted(self, event: AskLine.Left) -> None:
-        self._of(self.page).table.focus()
+        self.set_focus(self._of(self.page).table)
         self.show()
 
     @on(AskLine.Said, "#prompt")

@@ -105,3 +105,14 @@ def test_blockers_come_first_and_all_of_them() -> None:
     sheet = budgets.blockers_sheet(rows, CLUSTER.observed_at)
     signs = [text_of(sheet.cells(key)[0])[0] for key in sheet.keys]
     assert signs == sorted(signs, key="✗?!".index)
+
+
+def test_the_waves_in_full_say_from_which_budgets_a_node_takes() -> None:
+    sheet = waves.sheet(VIEW, full=True)
+    at = [column.title for column in sheet.columns].index("TAKES FROM")
+    taken = {key: text_of(sheet.cells(key)[at]) for key in sheet.keys}
+    drained = next(target for target in VIEW.targets if target.order)
+    by_budget = {each.budget for each in VIEW.evictions if each.node == drained.node.name and each.budget}
+    first, *_, more = taken[drained.node.name].split()
+    assert first in by_budget and more == f"+{len(by_budget) - 2}"
+    assert all(not taken[target.node.name] for target in VIEW.targets if not target.order)

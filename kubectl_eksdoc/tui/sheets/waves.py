@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.rows import budget_order
 from kubectl_eksdoc.render.drain.signs import TARGET_SIGN, in_brief
 from kubectl_eksdoc.render.drain.timeline import SLOW, text_axis, text_bar
 from kubectl_eksdoc.render.tables import Cell, Column
@@ -20,6 +22,8 @@ NOTHING = "No node of the plan is drained."
 EVICTING = ("▇", "▆")
 """Waves take turns in these, so that one sees where the next begins."""
 EMPTY = "─"
+_LEAST_BARS = 40
+"""Columns that the bars of the whole page have before others are left out."""
 KEY = f"p50: {EVICTING[0]} pods are evicted  {EMPTY} empty, until it is done  {SLOW} p95"
 
 
@@ -28,26 +32,27 @@ def sheet(view: DrainView, full: bool = False) -> Sheet:
     columns = [
         Column("W" if not view.plan.in_generations else "G", right=True),
         Column("NODE", middle=True, floor=14),
-        *([Column("EVICTIONS", right=True, short="EV", drop=1)] if full else []),
-        Column("TIME"),
+        *([Column("EVICTIONS", right=True, short="EV", drop=1), Column("TAKES FROM", drop=2)] if full else []),
+        Column("TIME", floor=_LEAST_BARS if full else 0),
     ]
     spans, slow_s = view.spans, view.slow_s
     end = max([*(span.done_s for span in spans.values()), *slow_s.values()], default=0.0) or 1.0
     rows: list[tuple[str, Cells]] = []
     why: dict[str, Cell] = {}
+    taken = _taken(view) if full else {}
     last = 0
     for target in view.targets:
         name = target.node.name
         if target.order:
             wave = str(target.wave) if target.wave != last else ""
             last = target.wave
-            count = [str(target.evictions)] if full else []
+            count = [str(target.evictions), taken.get(name, "")] if full else []
             rows.append((name, [wave, name, *count, ""]))
         else:
             sign, tone = TARGET_SIGN[target.verdict]
             codes = dict.fromkeys(in_brief(code) for row in view.blocking(target) for code in row.codes)
             why[name] = Cell(", ".join(codes) or "; ".join(target.why) or target.verdict.value, tone)
-            rows.append((name, [Cell(sign, tone), name, *([""] if full else []), ""]))
+            rows.append((name, [Cell(sign, tone), name, *(["", ""] if full else []), ""]))
     sheet = of_rows(columns, rows, NOTHING, fill=len(columns) - 1)
 
     def filled(name: str, room: int) -> Cell | str:
@@ -70,6 +75,25 @@ def sheet(view: DrainView, full: bool = False) -> Sheet:
         head=lambda room: text_axis(end, room - _time_width(view)),
         ascii_widths=sheet.ascii_widths,
     )
+
+
+_MOST_BUDGETS = 2
+
+
+def _taken(view: DrainView) -> dict[str, str]:
+    """``shop/checkout 2, data/kafka 1 +3``: how many pods of a node each budget has that is taken from, by node; those
+    that have the least room first."""
+    rank = {each.budget.key: at for at, each in enumerate(budget_order(view, full=True))}
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for each in view.evictions:
+        if each.budget:
+            found[each.node][each.budget] += 1
+    said = {}
+    for node, budgets_of in found.items():
+        worst = sorted(budgets_of, key=lambda key: rank.get(key, len(rank)))
+        more = f" +{len(worst) - _MOST_BUDGETS}" if len(worst) > _MOST_BUDGETS else ""
+        said[node] = ", ".join(f"{key} {budgets_of[key]}" for key in worst[:_MOST_BUDGETS]) + more
+    return said
 
 
 def _time_width(view: DrainView) -> int:
