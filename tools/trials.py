@@ -1,9 +1,9 @@
 """Tries the recipes of CONTRIBUTING.md in a copy of this tree: what is one declaration has to be one, and enough.
 
-    python -m tools.trials [code | option | addon …]
+    python -m tools.trials [check | verdict | column | option | addon …]
 
-For each trial it says which files are edited by hand and which `make docs` writes, and runs the tests near them. Exit
-code 1: a test fails, or what was declared does not show.
+It says which files each trial edits by hand and which `make docs` writes, and runs the tests near them. Exit code 1: a
+test fails, or what was declared does not show.
 """
 
 from __future__ import annotations
@@ -19,18 +19,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-_CODE = {
-    "code": "node-tried",
-    "title": "A node of a trial",
-    "about": "A recipe was tried on it.",
-    "needs": ["nodes"],
-    "texts": {"": {"severity": "low", "status": "pass", "message": "a recipe was tried on it"}},
-}
-_RULE = """def _tried(node: Node) -> Finding | None:
-    return Finding.of("node-tried", _subject(node))
+_TEXTS = {"": {"severity": "low", "status": "pass", "message": "a recipe was tried on it"}}
+_RECORD = {"title": "A recipe that is tried", "about": "A recipe was tried on it.", "texts": _TEXTS}
+_CHECK = """def _tried(facts: CheckFacts) -> Iterator[Finding]:
+    yield Finding.of("upgrade-tried", cluster_of(facts))
 
 
-def _ends_soon("""
+UNHEALTHY_CHECKS = (
+    UpgradeCheck((Code.of("upgrade-tried"),), Area.DISRUPTION, None, _tried),
+"""
+_VERDICT = """def is_tried(survey: DrainContext, pod: Pod) -> RuleResult | None:
+    return RuleResult.of(Finding.of("pod-tried", survey.owner_subject(pod), (where(pod),)))
+
+
+RULES = (
+    is_tried,
+"""
 _OPTION = """    tried: bool = option(
         False, "--tried", ONLY_HERE, SWITCH, "try a recipe", steps=Steps("tried", "a recipe", (False, True))
     )
@@ -62,16 +66,34 @@ def _replaced(path: Path, before: str, after: str) -> None:
     path.write_text(text.replace(before, after), encoding="utf-8")
 
 
-def new_code(tree: Path) -> None:
-    """A record, and a rule."""
+def _recorded(tree: Path, area: str, code: str) -> Path:
+    """Gives back the package."""
     package = tree / "kubectl_eksdoc"
     file = package / "knowledge" / "findings.json"
     written = json.loads(file.read_text(encoding="utf-8"))
-    written["areas"]["drain"].append(_CODE)
+    written["areas"][area].append({"code": code, **_RECORD})
     file.write_text(f"{json.dumps(written, indent=1)}\n", encoding="utf-8")
-    rules = package / "drain" / "nodes.py"
-    _replaced(rules, "def _ends_soon(", _RULE)
-    _replaced(rules, "found = (_ends_soon(node), ", "found = (_tried(node), _ends_soon(node), ")
+    return package
+
+
+def new_check(tree: Path) -> None:
+    """A record, and a rule with its entry."""
+    rules = _recorded(tree, "check", "upgrade-tried") / "check" / "checks" / "workloads.py"
+    _replaced(rules, "UNHEALTHY_CHECKS = (\n", _CHECK)
+
+
+def new_verdict(tree: Path) -> None:
+    """A record, and a rule with its entry."""
+    rules = _recorded(tree, "drain", "pod-tried") / "drain" / "verdicts" / "pods.py"
+    _replaced(rules, "RULES = (\n", _VERDICT)
+
+
+def new_column(tree: Path) -> None:
+    """A column, its cell, and that only -o wide has room for it."""
+    rows = tree / "kubectl_eksdoc" / "render" / "drain" / "rows.py"
+    _replaced(rows, 'Column("OS IMAGE"),', 'Column("OS IMAGE"),\n        Column("RUNTIME"),')
+    _replaced(rows, '_WIDE = ("ZONE", ', '_WIDE = ("RUNTIME", "ZONE", ')
+    _replaced(rows, '"OS IMAGE": node.os_image,', '"OS IMAGE": node.os_image, "RUNTIME": node.runtime,')
 
 
 def new_option(tree: Path) -> None:
@@ -91,7 +113,19 @@ def new_addon(tree: Path) -> None:
 _EKSDOC = ("-m", "kubectl_eksdoc")
 _PLAN = ("drain", "plan", "--demo", "-o", "json")
 TRIALS = {
-    "code": Trial(new_code, _PLAN, '"node-tried"', ("tests/render/test_schema.py", "tests/model")),
+    "check": Trial(new_check, ("check", "--demo", "-o", "json"), '"upgrade-tried"', ("tests/contracts/test_codes.py",)),
+    "verdict": Trial(
+        new_verdict,
+        _PLAN,
+        '"pod-tried"',
+        ("tests/render/test_schema.py", "tests/contracts/test_codes.py", "tests/model"),
+    ),
+    "column": Trial(
+        new_column,
+        ("drain", "plan", "--demo", "-o", "wide"),
+        "RUNTIME",
+        ("tests/render/test_same_rows.py", "tests/render/test_width.py"),
+    ),
     "option": Trial(
         new_option,
         (*_PLAN, "--tried"),
@@ -121,12 +155,12 @@ def copied(tree: Path) -> None:
             shutil.copy2(ROOT / name, tree / name)
 
 
-def differing(tree: Path, before: dict[str, bytes]) -> list[str]:
-    return sorted(name for name, content in before.items() if (tree / name).read_bytes() != content)
-
-
 def held(tree: Path) -> dict[str, bytes]:
     return {str(path.relative_to(tree)): path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+
+
+def _differing(before: dict[str, bytes], now: dict[str, bytes]) -> list[str]:
+    return sorted(name for name in now if now[name] != before.get(name))
 
 
 def _ran(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -136,24 +170,25 @@ def _ran(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, check=False)
 
 
-def tried(name: str) -> bool:
-    """Prints what came of it."""
-    trial = TRIALS[name]
+def tried(names: Sequence[str]) -> bool:
+    """All of them in one copy. Prints what came of it."""
     with tempfile.TemporaryDirectory(prefix="eksdoc-trial-") as folder:
         tree = Path(folder)
         copied(tree)
-        before = held(tree)
-        trial.edit(tree)
-        by_hand = differing(tree, before)
-        before = {path: (tree / path).read_bytes() for path in before}
+        now = held(tree)
+        for name in names:
+            before = now
+            TRIALS[name].edit(tree)
+            now = held(tree)
+            print(f"{name}: by hand: {', '.join(_differing(before, now))}")
         documents = _ran(tree, "-m", "tools.documents")
-        made = differing(tree, before)
-        shown = _shown(tree, trial.command)
-        tests = _ran(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long", *trial.tests)
-    well = documents.returncode == 0 and trial.shows in shown and tests.returncode == 0
-    print(f"{name}: {'well' if well else 'NOT WELL'}; by hand: {', '.join(by_hand)}; by make docs: {len(made)} files")
-    if not well:
-        print(documents.stderr[-2000:], shown[-500:], tests.stdout[-3000:], sep="\n")
+        print(f"by make docs: {', '.join(_differing(now, held(tree)))}")
+        shown = {name: _shown(tree, TRIALS[name].command) for name in names}
+        paths = dict.fromkeys(path for name in names for path in TRIALS[name].tests)
+        tests = _ran(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long", *paths)
+    lacking = {name: text[-500:] for name, text in shown.items() if TRIALS[name].shows not in text}
+    well = documents.returncode == 0 and tests.returncode == 0 and not lacking
+    print("well" if well else f"NOT WELL\n{documents.stderr[-2000:]}\nnot shown: {lacking}\n{tests.stdout[-3000:]}")
     return well
 
 
@@ -166,5 +201,4 @@ def _shown(tree: Path, command: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    results = [tried(name) for name in sys.argv[1:] or TRIALS]
-    sys.exit(0 if all(results) else 1)
+    sys.exit(0 if tried(sys.argv[1:] or list(TRIALS)) else 1)

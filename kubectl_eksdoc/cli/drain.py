@@ -95,7 +95,7 @@ def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
     """`runs`: for a command that does it: what only a plan can suppose is refused there."""
     groups = add_options(parser, DrainPolicy, (AS_IN_KUBECTL, ONLY_HERE, *(() if runs else (WHAT_IF,)), PACE, FIRST))
     groups[AS_IN_KUBECTL].add_argument(
-        "--chunk-size", type=values.page_size, default=argparse.SUPPRESS, metavar="N", help="objects in one answer"
+        "--chunk-size", type=values.page_size, default=argparse.SUPPRESS, metavar="N", help="objects per list request"
     )
     hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
 

@@ -67,12 +67,12 @@ class InClusterOptions:
 
 
 def add_to(group: argparse._ArgumentGroup, what: str) -> None:
-    """`what` the Job does, a clause without a subject."""
+    """`what` runs it, with its article: ``a Job``."""
     group.add_argument(
         IN_CLUSTER,
         action="switch",
         default=False,
-        help=f"print the Kubernetes objects that {what} inside the cluster; nothing is done here",
+        help=f"print the Kubernetes objects of {what} that runs this inside the cluster",
     )
     group.add_argument(APPLY, action="switch", default=False, help=f"with {IN_CLUSTER}: create them, once confirmed")
     group.add_argument(IMAGE, default=None, metavar="IMAGE", help=f"the image of this tool (default: {DEFAULT_IMAGE})")

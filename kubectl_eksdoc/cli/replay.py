@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # help must not pay for runs
     from kubectl_eksdoc.drain.run.replay import RunReplay
 
 NO_TERMINAL = """\
-error: the screens need a terminal, and {} is none.
+error: the screens need a terminal, and {} is not one.
 Without one: {} says what happened, line by line (-o json for programs).
 """
 

@@ -91,7 +91,7 @@ THEMES = ("", "dark", LIGHT)
 PRODUCTION = "EKSDOC_PROD"
 
 NO_TERMINAL = """\
-error: the screens need a terminal, and {} is none.
+error: the screens need a terminal, and {} is not one.
 Without one: kubectl eksdoc drain plan --nodegroup NAME (and -o json, markdown or html); drain run carries it out.
 """
 

@@ -61,7 +61,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog=_EXIT_CODES,
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
-    group = parser.add_argument_group("Of what (default: the live cluster of your kubeconfig)")
+    group = parser.add_argument_group("Read from (default: the live cluster of your kubeconfig)")
     group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
     group = parser.add_argument_group("Output file")
     group.add_argument("--overwrite", action="switch", default=False, help="overwrite FILE if it exists")

@@ -113,6 +113,19 @@ def test_contract_names_are_sentences() -> None:
     assert [n for n in _names() if len(n.split()) < 3 or not n[0].isupper()] == []
 
 
+def test_each_folder_that_asks_by_read_is_named_in_the_contracts_on_features() -> None:
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    features = {f"kubectl_eksdoc.{path.parent.name}" for path in PACKAGE.glob("*/read.py")}
+    for name, key in (
+        ("pure", "source_modules"),
+        ("edges", "source_modules"),
+        ("edges-speak-nouns", "protected_modules"),
+    ):
+        listed = config[f"importlinter:contract:{name}"][key].split()
+        assert features - {"kubectl_eksdoc.snapshot"} <= {*listed}, f"{name} lacks one of {sorted(features)}"
+
+
 def _names() -> list[str]:
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""CONTRIBUTING's recipes are true: each is tried in a copy of this tree."""
+"""CONTRIBUTING's recipes are true: they are tried in a copy of this tree."""
 
 from __future__ import annotations
 
@@ -8,6 +8,5 @@ from tools import trials
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", trials.TRIALS)
-def test_one_declaration_is_enough(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert trials.tried(name), capsys.readouterr().out
+def test_one_declaration_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    assert trials.tried(list(trials.TRIALS)), capsys.readouterr().out

@@ -63,7 +63,7 @@ class _Wanted:
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("In the cluster")
-    in_cluster.add_to(group, "do it by a CronJob")
+    in_cluster.add_to(group, "a CronJob")
     group.add_argument(_SCHEDULE, default=None, metavar="CRON", help='schedule, such as "0 6 * * mon-fri" or @daily')
     group.add_argument(
         _ZONE, default=None, metavar="ZONE", help="time zone of the schedule, such as Europe/Berlin (default: UTC)"

@@ -210,13 +210,13 @@ def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
         JOURNAL,
         default="",
         metavar="NAME",
-        help=f"where runs are written down (default: that of -n, else {JOURNAL_NAMESPACE})",
+        help=f"namespace of the journals (default: that of -n, else {JOURNAL_NAMESPACE})",
     )
     group.add_argument(
         PROBE,
         default="",
         metavar="NAME",
-        help=f"where a probe's pods are made (default: {PROBE_NAMESPACE})",
+        help=f"namespace of test pods (default: {PROBE_NAMESPACE})",
     )
     group.add_argument(
         KARPENTER,

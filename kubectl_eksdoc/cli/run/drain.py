@@ -101,7 +101,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     run_options.add_between_waves(parser)
     run_options.add_journal(parser)
     run_options.add_carry_on(parser)
-    in_cluster.add_to(parser.add_argument_group("In the cluster"), "do it by a Job")
+    in_cluster.add_to(parser.add_argument_group("In the cluster"), "a Job")
     drain.add_policy(parser, runs=True)
     server = "ask the API server whether it would accept the first of it"
     shared_options.add_dry_run(parser, "show what would be done", server)
