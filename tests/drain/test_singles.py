@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.choice import choose, settled
+from kubectl_eksdoc.drain.choice import choose
 from kubectl_eksdoc.drain.course import DrainTerms, Move
 from kubectl_eksdoc.drain.nodes import survey
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
-from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.plan import make_plan, settled
 from kubectl_eksdoc.drain.policy import DrainPolicy, Means
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.simulation import simulate

@@ -134,11 +134,15 @@ def instead(row: RemovedApi, now: Version) -> str | Unknown:
     nothing replaces it (PodSecurityPolicy); Unknown where the source names none."""
     if row.kind == "PodSecurityPolicy":
         return ""
+    then = ""
     for since, version in _STEPS.get(row.group, ()):
-        if now.minor >= since and version != row.version:
+        if version == row.version:
+            break
+        if now.minor >= since:
             return f"{row.group}/{version}"
-    if row.group in _STEPS:
-        return Unknown(f"Kubernetes {in_words(minor_of(now))} serves no newer version of {row.api_version}")
+        then = f"; from 1.{since} on write {row.group}/{version}"
+    if then:
+        return Unknown(f"Kubernetes {in_words(minor_of(now))} serves no newer version of {row.api_version}{then}")
     if row.group in _LAST_OF:
         return _LAST_OF[row.group]
     return row.replacement or Unknown(f"the source names no replacement of {row.api_version} {row.kind}")

@@ -173,6 +173,11 @@ def test_what_to_write_is_served_already(api_version: str, now: int, expected: s
     assert instead(the(f"flowcontrol.apiserver.k8s.io/{api_version}", "FlowSchema"), Version(1, now)) == expected
 
 
+def test_nothing_older_is_written_where_what_is_newer_comes_later() -> None:
+    said = instead(the("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema"), Version(1, 28))
+    assert isinstance(said, Unknown) and "from 1.29 on write flowcontrol.apiserver.k8s.io/v1" in said.why
+
+
 def test_what_to_write_where_there_is_one_way_only() -> None:
     assert instead(the("policy/v1beta1", "PodDisruptionBudget"), Version(1, 24)) == "policy/v1"
     exec_credential = the("client.authentication.k8s.io/v1alpha1", "ExecCredential")
