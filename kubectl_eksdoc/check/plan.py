@@ -239,6 +239,7 @@ SUBJECTS = (
     "symptoms",
     "field_effects",
     "metadata_log_lines",
+    "node_role_calls",
     "coredns_log_lines",
     "addon_manifests",
 )
@@ -315,6 +316,7 @@ _KEYS = (
     ("version",),
     ("family",),
     ("symptom",),
+    ("service",),
     ("fields",),
     ("text",),
     ("parts",),

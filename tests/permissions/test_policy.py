@@ -18,6 +18,7 @@ LEFT_OUT = {
     "eks:DescribeUpdate": {"capability"},
     "eks:ListUpdates": {"capability"},
     "eks:UpdateAddon": {"podidentityassociation"},
+    "iam:GenerateServiceLastAccessedDetails": {"group", "policy", "user"},
     "servicequotas:GetServiceQuota": {"quota"},
 }
 """Types of resources that the tool does not ask about, and quotas, which `*` alone is sure to allow."""

@@ -117,4 +117,4 @@ def test_keys_do_what_the_user_wants_and_foot_and_help_show_it() -> None:
 def test_the_names_of_all_actions_are_documented() -> None:
     text = " ".join(DOCS.read_text(encoding="utf-8").split())
     plans, runs = (", ".join(f"`{key.id}`" for key in keys) for keys in (KEYS, RUN_KEYS))
-    assert text.split("The names: ")[1].split(". The line at the foot")[0] == f"{plans}; of a run {runs}"
+    assert text.split("The names: ")[1].split(". Keys of the replay")[0] == f"{plans}; of a run {runs}"

@@ -17,6 +17,7 @@ from kubectl_eksdoc.cli.rights import Places, asked
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.permissions import READING_ACTIONS
 from tests.cli.in_cluster.models import problems
 from tests.cli.permissions.granted import Held, held, printed
 from tests.cli.run.served import machine
@@ -71,7 +72,7 @@ def test_all_that_read_change_nothing() -> None:
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} <= {"get", "list", "watch"}
     policy = json.loads(said("--iam").out)
     actions = {action.partition(":")[2] for each in policy["Statement"] for action in each["Action"]}
-    assert all(action.startswith(("Describe", "Get", "List")) for action in actions)
+    assert all(action.startswith(READING_ACTIONS) for action in actions)
     assert not {"drain run", "addon-diff --apply", "check --refresh-insights"} & {each.names[0] for each in reading()}
 
 
