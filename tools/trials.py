@@ -26,7 +26,7 @@ _CHECK = """def _tried(facts: CheckFacts) -> Iterator[Finding]:
 
 
 UNHEALTHY_CHECKS = (
-    UpgradeCheck((Code.of("upgrade-tried"),), Area.DISRUPTION, None, _tried),
+    UpgradeCheck.of("upgrade-tried", _tried),
 """
 _VERDICT = """def is_tried(survey: DrainContext, pod: Pod) -> RuleResult | None:
     return RuleResult.of(Finding.of("pod-tried", survey.owner_subject(pod), (where(pod),)))
@@ -71,7 +71,7 @@ def _recorded(tree: Path, area: str, code: str) -> Path:
     package = tree / "kubectl_eksdoc"
     file = package / "knowledge" / "findings.json"
     written = json.loads(file.read_text(encoding="utf-8"))
-    written["areas"][area].append({"code": code, **_RECORD})
+    written["areas"][area].append({"code": code, **_RECORD, **({"area": "disruption"} if area == "check" else {})})
     file.write_text(f"{json.dumps(written, indent=1)}\n", encoding="utf-8")
     return package
 

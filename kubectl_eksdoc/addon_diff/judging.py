@@ -61,7 +61,7 @@ def _nearest(facts: AddonFacts) -> Iterator[Finding]:
     """Another version's manifest is no proof of what this one applies."""
     name, target = facts.addon.name, facts.target.version
     shipped = manifests(name, facts.addon.version, target, True, facts.manifest)
-    if facts.objects and target != facts.addon.version and shipped is not None and not shipped.target.exact:
+    if target != facts.addon.version and shipped is not None and not shipped.target.exact:
         known = shipped.target.known
         yield Finding.of(
             "addon-field-unknown/nearest", Subject("Addon", name), addon_name=name, target=target, known=known

@@ -268,9 +268,13 @@ ELSEWHERE = (
     questions.MODIFY_METADATA,
     questions.CREATE_TEMPLATE_VERSION,
     questions.UPDATE_NODE_GROUP,
+    questions.EVENTS,
+    questions.INSTANCE_PROFILE,
+    questions.ACCESS_REPORT,
+    questions.LAST_ACCESSED,
 )
-"""Acts, and what moto's server does not answer: they are denied in test_insights, test_target_health and
-test_metadata_changes."""
+"""Acts, what moto's server does not answer, and what only --evidence asks: they are denied in test_insights,
+test_target_health, test_metadata_changes and cli/metadata/test_served."""
 
 
 DENIED = [each for each in questions.ALL if not each.free and each not in ELSEWHERE]

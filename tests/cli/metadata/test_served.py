@@ -103,9 +103,9 @@ def test_what_the_role_of_nodes_was_used_for(ann: Probing) -> None:
     all_reach_the_service(ann.aws)
     for each in ann.aws.client("ec2").describe_instances()["Reservations"]:
         ident = each["Instances"][0]["InstanceId"]
-        ann.aws.happened(event(now - timedelta(days=2), ident, "s3:ListBuckets"))
+        ann.aws.happened(event(now - timedelta(days=2, hours=1), ident, "s3:ListBuckets"))
         ann.aws.happened(event(now - timedelta(hours=2), ident, "ec2:DescribeInstances"))
-    ann.aws.accessed(ROLE, {"ec2": now, "dynamodb": now - timedelta(days=1)}, looks=1)
+    ann.aws.accessed(ROLE, {"ec2": now, "dynamodb": now - timedelta(days=1, hours=1)}, looks=1)
     ann.aws.forget_calls()
     assert not any("role of" in each["message"] and "used" in each["message"] for each in document(ann)["findings"])
     plain = len(ann.aws.calls)

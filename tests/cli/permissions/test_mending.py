@@ -13,6 +13,7 @@ import pytest
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.permissions.rights import known, reading
+from kubectl_eksdoc.model import kinds
 from tests.cli.permissions import grounds
 from tests.cli.permissions.answers import BUG
 from tests.cli.permissions.granted import Held, Watched, held, printed, unregistered
@@ -170,14 +171,21 @@ CHANGES = (
         _PROBED,
         _EITHER,
         {
-            f"get {each}": _NO_UPDATE
-            for each in (
-                "poddisruptionbudgets.policy",
-                "serviceaccounts",
-                "services",
-                "clusterroles.rbac.authorization.k8s.io",
-                "clusterrolebindings.rbac.authorization.k8s.io",
-            )
+            **{
+                f"get {each}": _NO_UPDATE
+                for each in (
+                    "poddisruptionbudgets.policy",
+                    "serviceaccounts",
+                    "services",
+                    "clusterroles.rbac.authorization.k8s.io",
+                    "clusterrolebindings.rbac.authorization.k8s.io",
+                )
+            },
+            **{
+                f"list {each.full_name}": _NO_UPDATE
+                for each in kinds.APPLIED
+                if each not in (kinds.BUDGETS, kinds.AUTOSCALERS, kinds.NAMESPACES)
+            },
         },
         "--with proxy",
         {
