@@ -145,12 +145,17 @@ def plan_check(
     if wish.whole and facts.way.steps:
         checks = [check for check in checks if check.gate is not Gate.AFTER]
     facts = replace(facts, tables=wish.tables)
-    found = [(check, _found(facts, check, wish, reach)) for check in checks]
+    found, blind = [], set[int]()
+    for check in checks:
+        every_one = tuple(check.judge(facts))
+        if any(_lacks(each, NoAws) for each in every_one):
+            blind.add(id(check))
+        found.append((check, _found(facts, check, every_one, wish, reach)))
     observed = facts.cluster.observed_at
     sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
     judged = tuple(JudgedFindings(check, each.kept) for check, each in sorted_out)
     if wish.no_aws:
-        judged = tuple(filter(None, (_without_aws(each) for each in judged)))
+        judged = tuple(filter(None, (_without_aws(each) if id(each.check) in blind else each for each in judged)))
     every = [finding for _, each in found for finding in each]
     looked_for = {name for check in checks for name in asked_of(check, wish.only)}
     kept = in_order(finding for each in judged for finding in each.findings)
@@ -199,9 +204,12 @@ def _checklist(facts: CheckFacts, reach: CommandTarget) -> tuple[UpgradeStep, ..
 
 
 def _without_aws(of: JudgedFindings) -> JudgedFindings | None:
-    """Without what only AWS knows. A check that is left with nothing was not made: it must not be said to pass."""
+    """Of a check that asks AWS, only what is found without: of its other codes it is not known whether they pass, and
+    a check that is left with nothing was not made."""
     kept = tuple(each for each in of.findings if not _lacks(each, NoAws))
-    return None if of.findings and not kept else replace(of, findings=kept)
+    codes = {each.code for each in kept}
+    check = replace(of.check, codes=tuple(code for code in of.check.codes if code in codes))
+    return JudgedFindings(check, kept) if kept else None
 
 
 def _lacks(found: Finding, what: type[Unknown]) -> bool:
@@ -209,8 +217,10 @@ def _lacks(found: Finding, what: type[Unknown]) -> bool:
     return found.status is Status.UNKNOWN and bool(found.lacks) and all(isinstance(each, what) for each in found.lacks)
 
 
-def _found(facts: CheckFacts, check: UpgradeCheck, wish: CheckWish, reach: CommandTarget) -> tuple[Finding, ...]:
-    found: Iterable[Finding] = check.judge(facts)
+def _found(
+    facts: CheckFacts, check: UpgradeCheck, found: Sequence[Finding], wish: CheckWish, reach: CommandTarget
+) -> tuple[Finding, ...]:
+    """Of what is found, what is asked for."""
     asked = (each for each in found if is_told(each, check, wish.only))
     if wish.symptom is not None:
         from kubectl_eksdoc.check.symptoms import concerns

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
-from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS
+from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS, State
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 
 NAME = "changes"
@@ -41,7 +41,8 @@ Examples:
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 shown; resume and undo: those of the command that began the change, 6 no such journal, 7 another cluster.
+Exit codes: 0 shown, 5 of a change it is not known how it stands; resume and undo: those of the command that began
+the change, 6 no such journal, 7 another cluster.
 Global flags: kubectl eksdoc options
 """
 
@@ -75,7 +76,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         ChangesReport.check(options.output)
         keeping = around.edges.keeping("", "", around.environ)
         report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
-        return CommandAnswer(opening.answered(report, options, around))
+        unknown = any(each.state is State.UNKNOWN for each in report.changes)
+        return CommandAnswer(opening.answered(report, options, around), exits.UNKNOWN if unknown else exits.CLEAN)
     if len(words) != 2 or words[0] not in VERBS:
         raise UsageError(
             f"{' '.join(words)!r} is neither resume ID nor undo ID",

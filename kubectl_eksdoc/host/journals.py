@@ -316,16 +316,30 @@ def read_change(folder: Path, ident: str) -> SavedChange:
         LocalJournalError: there is none of that name, or it cannot be read.
     """
     path = folder / f"{ident}{ENDING}"
-    if not is_run_id(ident) or not path.exists():
-        known = ", ".join(runs(folder)[-5:]) or "none"
-        raise LocalJournalError(f"there is no journal of {ident[:80]!r}", f"Those on this machine: {known}.")
     try:
+        if not is_run_id(ident):
+            raise FileNotFoundError
         if path.stat().st_size > LARGEST_CHANGE_JOURNAL:
             raise LocalJournalError(f"{path} has more than {LARGEST_CHANGE_JOURNAL >> 20} MiB: that is no journal")
         text = path.read_bytes()
+    except FileNotFoundError:
+        known = ", ".join(runs(folder)[-5:]) or "none"
+        raise LocalJournalError(f"there is no journal of {ident[:80]!r}", f"Those on this machine: {known}.") from None
     except OSError as error:
-        raise LocalJournalError(f"the journal {path} cannot be read: {error.strerror}", "Check its rights.") from error
-    return SavedChange(ident, tuple(entry for entry in map(_entry, text.splitlines()) if entry))
+        raise _unreadable(path, error) from error
+    entries = tuple(entry for entry in map(_entry, text.splitlines()) if entry)
+    return SavedChange(ident, entries, "" if entries else f"{path} has no line that this version can read")
+
+
+def change_ids(folder: Path) -> tuple[str, ...]:
+    """The changes of which this machine has a journal, sorted. Raises LocalJournalError: the folder cannot be read."""
+    try:
+        os.scandir(folder).close()
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+    return runs(folder)
 
 
 def _entry(line: bytes) -> Doc:

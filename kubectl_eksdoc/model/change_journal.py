@@ -77,14 +77,17 @@ class State(str, Enum):
     FAILED = "failed"  # it has ended, and not all of it was carried out
     UNCHANGED = "nothing changed"  # it was refused, or stopped before anything was sent
     UNDONE = "undone"
+    UNKNOWN = "not known"  # its journal cannot be read, or is not of this version
 
 
 @dataclass(frozen=True, slots=True)
 class SavedChange:
-    """A change by its journal. `what` as people name it; `at` as it was written down."""
+    """A change by its journal. `what` as people name it; `at` as it was written down. `unread`: why nothing of it could
+    be read, a message."""
 
     id: str
     entries: tuple[Doc, ...]
+    unread: str = ""
 
     @property
     def begun(self) -> Doc:
@@ -106,6 +109,8 @@ class SavedChange:
         names = [each.get("entry") for each in self.entries]
         if "undone" in names:
             return State.UNDONE
+        if not self.begun:
+            return State.UNKNOWN
         if not self.past.tried:
             return State.UNCHANGED
         since = names.index("undoing") if "undoing" in names else 0

@@ -8,12 +8,12 @@ from typing import ClassVar, Literal
 
 from kubectl_eksdoc.model.change_journal import TEST_PODS, SavedChange, State
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.report import Head, Line, Lines, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import KindResult, Printed, Text
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import Tone, counted
 
-_TONES = {State.OPEN: Tone.WARN, State.FAILED: Tone.BAD, State.DONE: Tone.GOOD}
+_TONES = {State.OPEN: Tone.WARN, State.FAILED: Tone.BAD, State.DONE: Tone.GOOD, State.UNKNOWN: Tone.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,11 @@ class ChangesReport(Report):
     def sections(self, full: bool) -> Iterator[Section]:
         waiting = [each for each in self.changes if each.state is State.OPEN]
         counts = f"{len(waiting)} of {counted(len(self.changes), 'change')}"
-        yield Head(f"{counts} on this machine {'is' if len(waiting) == 1 else 'are'} open.")
+        unread = [each for each in self.changes if each.state is State.UNKNOWN]
+        more = f"; of {len(unread)} it is not known" if unread else ""
+        yield Head(f"{counts} on this machine {'is' if len(waiting) == 1 else 'are'} open{more}.")
         columns = [
-            Column("ID"),
+            Column("ID", floor=20),
             Column("KIND"),
             Column("CHANGE", floor=20, middle=True),
             Column("CLUSTER", floor=8, middle=True),
@@ -50,6 +52,8 @@ class ChangesReport(Report):
         yield Table(Title("Changes"), (columns, rows), "changes")
         lines = [line for each in waiting for line in commands(each)]
         yield Lines(Title("Open", ": continue it, or revert it"), [Line(each, whole=True) for each in lines])
+        why = [f"{each.id}: {each.unread or 'its journal does not say what was begun'}" for each in unread]
+        yield Points(Title("Not known"), why)
 
     def result(self) -> object:
         return ChangesResult.filled(self)
@@ -74,6 +78,7 @@ class _Change(Printed):
     begun_at: Text | None
     who: Text | None
     state: State
+    unread: Text | None
 
     @classmethod
     def of(cls, facts: SavedChange) -> _Change:
@@ -86,6 +91,7 @@ class _Change(Printed):
             context=text("cluster", "context"),
             begun_at=text("at"),
             who=text("who"),
+            unread=facts.unread,
         )
 
 

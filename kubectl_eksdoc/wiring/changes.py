@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.model import kinds
@@ -48,16 +47,18 @@ def saved_change(keeping: JournalLocation) -> SavedChange:
 
 
 def saved_changes(environ: Mapping[str, str], home: str, most: int) -> tuple[SavedChange, ...]:
-    """The latest first, so many; none where they cannot be read."""
+    """The latest first, so many. Raises LocalJournalError: it cannot be told which there are."""
     from kubectl_eksdoc.errors import LocalJournalError
-    from kubectl_eksdoc.host.journals import changes_folder, read_change, runs
+    from kubectl_eksdoc.host.journals import change_ids, changes_folder, read_change
+    from kubectl_eksdoc.model.change_journal import SavedChange
 
+    folder = changes_folder(environ, home)
     found = []
-    with suppress(LocalJournalError):
-        folder = changes_folder(environ, home)
-        for ident in runs(folder)[::-1][:most]:
-            with suppress(LocalJournalError):
-                found.append(read_change(folder, ident))
+    for ident in change_ids(folder)[::-1][:most]:
+        try:
+            found.append(read_change(folder, ident))
+        except LocalJournalError as error:
+            found.append(SavedChange(ident, (), error.message))
     return tuple(found)
 
 

@@ -94,9 +94,13 @@ def runs_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
 
 def changes_here(environ: Mapping[str, str], home: str, kinds: Collection[str] = ()) -> tuple[Name, ...]:
     """Of these kinds, or of all, the latest first."""
+    from kubectl_eksdoc.errors import LocalJournalError
     from kubectl_eksdoc.wiring.changes import saved_changes
 
-    found = saved_changes(environ, home, _MOST_CHANGES)
+    try:
+        found = saved_changes(environ, home, _MOST_CHANGES)
+    except LocalJournalError:
+        return ()
     return tuple(
         Name(each.id, each.text("what") or "on this machine")
         for each in found

@@ -40,6 +40,16 @@ def test_only_what_lacks_nothing_but_aws_is_left_out(lacks: tuple[Unknown, ...],
     assert bool(plan.judged) is stays, "a check that is left with nothing was not made"
 
 
+def test_of_a_check_that_asks_aws_no_other_code_is_said_to_pass() -> None:
+    lacking = Finding(CODE, Severity.MEDIUM, Status.UNKNOWN, Subject("Cluster", "prod"), "it", lacks=(LEFT_OUT,))
+    other = Finding(Code.of("ami-al2"), Severity.LOW, Status.FAIL, Subject("NodeGroup", "blue"), "old")
+    both = UpgradeCheck((CODE, other.code), Area.NODES, None, lambda _: (lacking, other))
+    (judged,) = plan_check(healthy(eks=LEFT_OUT), [both], CheckWish(no_aws=True)).judged
+    assert judged.findings == (other,) and judged.check.codes == (other.code,)
+    wish = CheckWish(no_aws=True, only=frozenset({"cgroup-v1"}))
+    assert plan_check(healthy(eks=LEFT_OUT), [both], wish).judged == ()
+
+
 def test_what_fails_stays() -> None:
     found = Finding(CODE, Severity.HIGH, Status.FAIL, Subject("Cluster", "prod"), f"it is old: {LEFT_OUT}")
     check = UpgradeCheck((CODE,), Area.NODES, Gate.BEFORE_NODES, lambda _: (found,))

@@ -51,6 +51,32 @@ def test_each_is_listed_with_its_state(home: dict[str, str]) -> None:
     assert "kubectl eksdoc changes undo 20261120-093000-0001" in ran.out
 
 
+def test_what_cannot_be_read_is_not_known(home: dict[str, str]) -> None:
+    folder = changes_folder(home, home["HOME"])
+    (folder / "20261120-093000-0008.jsonl").mkdir()
+    later = "\n".join(json.dumps({"v": 2, **each}) for each in (BEGUN, ASKING, ASKED))
+    (folder / "20261120-093000-0009.jsonl").write_text(later, encoding="utf-8")
+    ran = run_cli("changes", environ={**home, "COLUMNS": "80"})
+    assert ran.code == 5 and "3 of 10 changes on this machine are open; of 2 it is not known." in ran.out
+    assert "20261120-093000-0009" in ran.out and "no line that this version can read" in " ".join(ran.out.split())
+    told = json.loads(run_cli("changes", "-o", "json", environ=home).out)
+    assert [error.message for error in JUDGE.iter_errors(told)] == []
+    assert {each["id"][-1]: bool(each["unread"]) for each in told["changes"] if each["state"] == "not known"} == {
+        "8": True,
+        "9": True,
+    }
+    assert "cannot be read: Is a directory" in run_cli("changes", "undo", "20261120-093000-0008", environ=home).err
+
+
+def test_a_folder_that_cannot_be_read_is_not_empty(tmp_path: Path) -> None:
+    folder = changes_folder({"HOME": str(tmp_path)}, str(tmp_path))
+    folder.parent.mkdir(parents=True)
+    folder.write_text("", encoding="utf-8")
+    for words in ((), ("undo", "20261120-093000-0001")):
+        ran = run_cli("changes", *words, environ={"HOME": str(tmp_path)})
+        assert ran.code == 6 and "cannot be read: Not a directory" in ran.err
+
+
 def test_without_any_there_is_nothing_to_say(tmp_path: Path) -> None:
     ran = run_cli("changes", environ={"HOME": str(tmp_path)})
     assert ran.code == 0 and "0 of 0 changes" in ran.out

@@ -12,7 +12,7 @@ from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from
 from kubectl_eksdoc.cli.surroundings import CommandContext
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.session.sources import SourceChoice, namespace_of
 
 if TYPE_CHECKING:
@@ -141,7 +141,11 @@ def tell_open(request: ImdsProbeRequest, session: ClusterSession, around: Comman
     if not request.source.live or isinstance(session.aws, Unknown):
         return
     keeping = around.edges.keeping("", "", around.environ)
-    latest = saved_changes(keeping.environ, keeping.home, _LATEST)
+    try:
+        latest = saved_changes(keeping.environ, keeping.home, _LATEST)
+    except LocalJournalError as error:
+        around.note(f"whether fixes were not finished is not known: {error.message}")
+        return
     for each in unfinished(latest, session.aws.cluster.arn, METADATA_FIX)[::-1]:
         around.note(f"fix {each.id} ({each.text('fix') or 'unknown'}, {each.text('at')}) was not finished")
         for does, flag in (("continue", "--resume"), ("revert", "--undo")):

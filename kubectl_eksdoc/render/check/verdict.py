@@ -83,7 +83,7 @@ def symptom(found: SymptomDiagnosis) -> str:
     return f"{found.symptom.value}: {causes}{unknown}.{'' if seen else _LATENT}"
 
 
-_LATENT = " Nothing shows that any of this hurts now: see with --changed-since 2h whether the time fits."
+_LATENT = " Nothing shows that any of this hurts now: what has changed (--changed-since) tells whether the time fits."
 """The likeliest of what lies in wait is no proof: somebody would mend the wrong thing, and wait."""
 
 
