@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 _IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE)
 _ENOUGH = 40
 """Test files; those of one more import's distance are taken while there are fewer."""
+_ITS_OWN = 2
+"""Words of its path that a test shares with the file that it is about."""
 
 
 def changed(base: str) -> list[str]:
@@ -79,6 +81,9 @@ def chosen(files: Sequence[str]) -> list[str]:
             near = [one for one, text in texts.items() if one.startswith(f"{folder}/") or name in text]
             ranks |= {module_of(one): 1 for one in near}
     tests = [path for path in texts if Path(path).name.startswith("test_") and module_of(path) in ranks]
+    for path in tests:
+        if _likeness(path, files) >= _ITS_OWN:  # its own tests may reach it through a whole plan only
+            ranks[module_of(path)] = min(1, ranks[module_of(path)])
     tests.sort(key=lambda path: (ranks[module_of(path)], -_likeness(path, files), path))
     farthest = ranks[module_of(tests[min(_ENOUGH, len(tests)) - 1])] if tests else 0
     return [path for path in tests if ranks[module_of(path)] <= farthest][: 2 * _ENOUGH]
@@ -89,9 +94,12 @@ def _sources() -> list[Path]:
 
 
 def _likeness(path: str, files: Sequence[str]) -> int:
-    """How many words of the path a test shares with a changed file."""
-    words = set(re.split(r"\W|_", path)) - {"tests", "py", "test"}
-    return max((len(words & set(re.split(r"\W|_", file))) for file in files), default=0)
+    """How many words of the path a test shares with a changed file, in the singular or the plural."""
+    return max((len((_words(path) & _words(file)) - {"test", "py"}) for file in files), default=0)
+
+
+def _words(path: str) -> set[str]:
+    return {word.removesuffix("s") for word in re.split(r"\W|_", path)}
 
 
 class Limit:
