@@ -12,6 +12,7 @@ import pytest
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.render.run.page import page
 from kubectl_eksdoc.render.text import Look
 from tests.tui.replay.shown import EVENTS, JOURNAL, recording_of
@@ -29,6 +30,14 @@ def test_events_tell_what_was_waited_for_and_a_journal_does_not() -> None:
     assert "Left alone" in events and "not drained" in events
     journal, _ = read(page(recording_of(JOURNAL), Look()))
     assert "Unknown: a journal does not have it." in journal and "these are unknown here" in journal
+
+
+def test_a_reason_stands_there_once_however_often_it_was_looked_at() -> None:
+    told = recording_of(EVENTS)
+    looks = [f"replacement shop/web on green-1 is not Ready (Pending), seen for {seconds} s" for seconds in (9, 19, 29)]
+    standings = tuple(RunProgress(0.0, 1, 1, (), 1, (), (), (), (), why=(Reason("", why),)) for why in looks)
+    words, _ = read(page(replace(told, standings=standings), Look()))
+    assert words.count("replacement shop/web") == 1 and "seen for 29 s" in words
 
 
 def test_the_plan_is_drawn_below_what_was_done_where_it_is_known() -> None:

@@ -345,7 +345,11 @@ def _state(engine: Engine, pod: Pod, now_s: float) -> str:
     what = "is not Ready" if pod.node else "has no node"
     said = f"replacement {pod.key}{where} {what} ({gates or because or pod.phase})"
     arrival = engine.arrivals.get(pod.uid)  # by one clock: the cluster's may be another than ours
-    return said if arrival is None else f"{said}, seen for {in_words(round(now_s - arrival.since_s))}"
+    return said if arrival is None else f"{said}{SEEN_FOR}{in_words(round(now_s - arrival.since_s))}"
+
+
+SEEN_FOR = ", seen for "
+"""What stands behind it is another text each time that it is looked at."""
 
 
 def _usual(engine: Engine) -> Mapping[str, float]:

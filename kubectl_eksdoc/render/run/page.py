@@ -11,6 +11,7 @@ from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.run.chronicle import NodeCourse, NodeState, RunHistory
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.drain.run.replay import ReplaySource, RunReplay
+from kubectl_eksdoc.drain.run.standing import SEEN_FOR
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.timeline import axis, colour, grid, rect, ticks
@@ -144,11 +145,12 @@ def _nodes(nodes: tuple[NodeCourse, ...]) -> Html:
 
 def _waits(recording: RunReplay) -> Html:
     """Each reason once, with the longest time for which it held; of a journal nothing is known of them."""
-    longest: dict[tuple[str, str], tuple[float, str, str]] = {}
+    longest: dict[tuple[str, str], tuple[float, str, str, str]] = {}
     for stands in recording.standings:
         for each in stands.why:
-            now = (each.for_s or 0.0, each.usual, each.remedy)
-            longest[each.of, each.why] = max(longest.get((each.of, each.why), now), now)
+            key, for_s = (each.of, each.why.partition(SEEN_FOR)[0]), each.for_s or 0.0
+            if for_s >= longest.get(key, (0.0,))[0]:
+                longest[key] = for_s, each.why, each.usual, each.remedy
     kept = sorted(longest.items(), key=lambda item: -item[1][0])
     if not kept:
         unknown = recording.source is ReplaySource.JOURNAL
@@ -156,7 +158,7 @@ def _waits(recording: RunReplay) -> Html:
     columns = [Column("WHAT"), Column("WAITED", right=True), Column("WHY"), Column("USUAL"), Column("COMMAND")]
     rows = [
         [of or "the run", duration(for_s) if for_s else NONE, why, usual or NONE, remedy]
-        for (of, why), (for_s, usual, remedy) in kept[:MOST_ROWS]
+        for (of, _), (for_s, why, usual, remedy) in kept[:MOST_ROWS]
     ]
     return put(table(columns, rows, frozenset({"WHAT"})), more(len(kept) - MOST_ROWS, "reasons"))
 
