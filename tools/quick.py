@@ -81,8 +81,9 @@ def chosen(files: Sequence[str]) -> list[str]:
             near = [one for one, text in texts.items() if one.startswith(f"{folder}/") or name in text]
             ranks |= {module_of(one): 1 for one in near}
     tests = [path for path in texts if Path(path).name.startswith("test_") and module_of(path) in ranks]
-    for path in tests:
-        if _likeness(path, files) >= _ITS_OWN:  # its own tests may reach it through a whole plan only
+    own = {f"tests/{Path(path).parts[1]}" for path in files if path.startswith("kubectl_eksdoc/")}
+    for path in tests:  # its own tests may reach it through a whole plan only
+        if _likeness(path, files) >= _ITS_OWN or str(Path(path).parent) in own:
             ranks[module_of(path)] = min(1, ranks[module_of(path)])
     tests.sort(key=lambda path: (ranks[module_of(path)], -_likeness(path, files), path))
     farthest = ranks[module_of(tests[min(_ENOUGH, len(tests)) - 1])] if tests else 0
