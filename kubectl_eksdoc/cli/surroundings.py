@@ -192,7 +192,8 @@ class CommandContext:
         if stdin is None or not stdin.isatty():
             raise UsageError(
                 "this must be confirmed by typing, and stdin is no terminal",
-                "In a script: --yes --expect-nodes N, with the number of nodes of the plan that you have read.",
+                "Run it in a terminal. In a script, where the command has --yes: with the number of nodes or of "
+                "changes that you have read (--help).",
             )
         say(self.stderr, question)
         typed = stdin.readline()
