@@ -188,3 +188,8 @@ class LockInDoubt(LockLost):
 
 class Drifted(EksdocError):
     exit_code = 7
+
+
+def as_bug(error: Exception) -> str:
+    """What is said of an error that nobody expects, a clause."""
+    return f"this is a bug in kubectl eksdoc, please report it: {error!r}"

@@ -145,17 +145,15 @@ def plan_check(
     if wish.whole and facts.way.steps:
         checks = [check for check in checks if check.gate is not Gate.AFTER]
     facts = replace(facts, tables=wish.tables)
-    found, blind = [], set[int]()
-    for check in checks:
-        every_one = tuple(check.judge(facts))
-        if any(_lacks(each, NoAws) for each in every_one):
-            blind.add(id(check))
-        found.append((check, _found(facts, check, every_one, wish, reach)))
+    seen = [(check, tuple(check.judge(facts))) for check in checks]
+    found = [(check, _found(facts, check, each, wish, reach)) for check, each in seen]
     observed = facts.cluster.observed_at
     sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
     judged = tuple(JudgedFindings(check, each.kept) for check, each in sorted_out)
     if wish.no_aws:
-        judged = tuple(filter(None, (_without_aws(each) if id(each.check) in blind else each for each in judged)))
+        asks_aws = (any(_lacks(finding, NoAws) for finding in each) for _, each in seen)
+        left = (_without_aws(each) if asks else each for each, asks in zip(judged, asks_aws, strict=True))
+        judged = tuple(filter(None, left))
     every = [finding for _, each in found for finding in each]
     looked_for = {name for check in checks for name in asked_of(check, wish.only)}
     kept = in_order(finding for each in judged for finding in each.findings)

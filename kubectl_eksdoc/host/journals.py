@@ -235,9 +235,13 @@ def _unreadable(path: Path | str, error: Exception) -> LocalJournalError:
 def runs(folder: Path) -> tuple[str, ...]:
     """The runs of which this machine has a journal, sorted; none where the folder cannot be read."""
     try:
-        return tuple(sorted(path.name.removesuffix(ENDING) for path in folder.iterdir() if path.name.endswith(ENDING)))
+        return _kept(folder)
     except OSError:
         return ()
+
+
+def _kept(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.name.removesuffix(ENDING) for path in folder.iterdir() if path.name.endswith(ENDING)))
 
 
 def _last_byte(descriptor: int) -> bytes:
@@ -334,12 +338,11 @@ def read_change(folder: Path, ident: str) -> SavedChange:
 def change_ids(folder: Path) -> tuple[str, ...]:
     """The changes of which this machine has a journal, sorted. Raises LocalJournalError: the folder cannot be read."""
     try:
-        os.scandir(folder).close()
+        return _kept(folder)
     except FileNotFoundError:
         return ()
     except OSError as error:
         raise _unreadable(folder, error) from error
-    return runs(folder)
 
 
 def _entry(line: bytes) -> Doc:

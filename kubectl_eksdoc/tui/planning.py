@@ -12,7 +12,7 @@ from functools import partial
 
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.what_if import Preview, WhatIf
-from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.drain.findings import assumed_fixed, no_longer
@@ -88,7 +88,7 @@ class Planner:
         except EksdocError as error:
             self._told(Failed(ask, sentences(error.message, error.hint)))
         except Exception as error:  # a bug in a plan must not take the screen with it
-            self._told(Failed(ask, f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
+            self._told(Failed(ask, as_bug(error)))
 
     def _glimpse(self, ask: PlanInput) -> None:
         near = self._near(ask)

@@ -15,7 +15,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
 
-from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.render.drain.pod import pod_lines
 from kubectl_eksdoc.render.text import Look, Tone, shown
@@ -84,7 +84,7 @@ class PodPanel(ModalScreen[None]):
         except EksdocError as error:
             answer = [(f"✗ {error.message}", Tone.BAD), "", *error.hint.splitlines()]
         except Exception as error:  # a bug must not leave a panel that waits for ever
-            answer = [(f"✗ this is a bug in kubectl eksdoc, please report it: {error!r}", Tone.BAD)]
+            answer = [(f"✗ {as_bug(error)}", Tone.BAD)]
         self.post_message(self.Answered(answer))
 
     @on(Answered)

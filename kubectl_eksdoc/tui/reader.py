@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual.message import Message
 
-from kubectl_eksdoc.errors import EksdocError, Forbidden
+from kubectl_eksdoc.errors import EksdocError, Forbidden, as_bug
 from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
@@ -154,7 +154,7 @@ class Reader:
             where = self._where()
             self._post(NotRead(self._opening, headline(error, where), error.message, error.hint, where))
         except Exception as error:  # a bug must not leave a screen that waits for ever
-            said = f"this is a bug in kubectl eksdoc, please report it: {error!r}"
+            said = as_bug(error)
             self._post(NotRead(self._opening, "Something is wrong here", said, "", None))
 
     def _progress(self, kind: str, count: int) -> None:
@@ -302,7 +302,7 @@ class ClusterWatcher:
         except EksdocError as error:
             self._tell(WatchEnded(error.message, isinstance(error, Forbidden)))
         except Exception as error:  # a bug here must not look like a cluster in which nothing changes
-            self._tell(WatchEnded(f"this is a bug in kubectl eksdoc, please report it: {error!r}", True))
+            self._tell(WatchEnded(as_bug(error), True))
 
     def _take(self, told: Iterable[News]) -> None:
         changed = False

@@ -16,7 +16,7 @@ from kubectl_eksdoc.drain.run.chronicle import aimed_by
 from kubectl_eksdoc.drain.run.moments import RunMoment
 from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.embedded.demo.reader import IDENTITY
-from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.flows.run.draining import RunWish, RunWishState
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import RunPhase
@@ -122,7 +122,7 @@ class LiveRun:
         except EksdocError as error:
             outcome = RunSummaryView(error.message, tuple(error.hint.splitlines()), bad=True)
         except Exception as error:  # nobody else hears of a bug in this thread
-            outcome = RunSummaryView(f"this is a bug in kubectl eksdoc, please report it: {error!r}", bad=True)
+            outcome = RunSummaryView(as_bug(error), bad=True)
         with self._lock:
             self._outcome = outcome
 

@@ -18,7 +18,7 @@ from textual.widgets import Input
 
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
-from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.flows.run.running import DryRunResult
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import in_brief
@@ -95,7 +95,7 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
         except EksdocError as error:
             self.post_message(self.Refused(error.message, error.hint))
         except Exception as error:  # a bug must not leave a dialog that waits for ever
-            self.post_message(self.Refused(f"this is a bug in kubectl eksdoc, please report it: {error!r}", ""))
+            self.post_message(self.Refused(as_bug(error), ""))
 
     @on(Refused)
     def _refused(self, event: Refused) -> None:
@@ -276,7 +276,7 @@ class TrialScreen(ModalScreen[None]):
         except EksdocError as error:
             told = [(f"✗ {error.message}", Tone.BAD), "", *error.hint.splitlines()]
         except Exception as error:  # a bug must not leave a dialog that waits for ever
-            told = [(f"✗ this is a bug in kubectl eksdoc, please report it: {error!r}", Tone.BAD)]
+            told = [(f"✗ {as_bug(error)}", Tone.BAD)]
         self.post_message(self.Over(told))
 
     @on(Over)

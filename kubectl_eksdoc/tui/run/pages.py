@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 
 from kubectl_eksdoc.drain.run.chronicle import NodeState
-from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.record.rows import cordoned_only, placed
 from kubectl_eksdoc.render.run import events
@@ -91,7 +91,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
         except EksdocError as error:
             self.post_message(self.NotFound(sentences(error.message, error.hint)))
         except Exception as error:  # a bug must not leave a dialog that waits for ever
-            self.post_message(self.NotFound(f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
+            self.post_message(self.NotFound(as_bug(error)))
 
     @on(Found)
     def _found(self, event: Found) -> None:
