@@ -13,6 +13,7 @@ from kubectl_eksdoc.addon_diff.manifests import addons_of
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, Mode
 from kubectl_eksdoc.model.api_objects import named
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Subject, in_order
 
 _FIELD = re.compile(r"([A-Z]\w*(?:\.[\w.-]+)? [\w.:-]+) - ((?:\.[\w/~.-]+|\[[^\]\n]*\])+)")
@@ -26,8 +27,14 @@ def fields_in(message: str) -> tuple[str, ...]:
 
 def addon_in(fields: Sequence[str]) -> str:
     """Whose objects they are of, "" where that is not one add-on."""
-    found = {addon for field in fields for addon in addons_of(field.partition(" - ")[0])}
+    found = {addon for field in fields for addon in addons_of(*_object(field))}
     return found.pop() if len(found) == 1 else ""
+
+
+def _object(field: str) -> tuple[str, str]:
+    """``DaemonSet.apps aws-node - .spec.…`` → kind and name."""
+    kind, _, name = field.partition(" - ")[0].partition(" ")
+    return kind.partition(".")[0], name
 
 
 def explained(plan: AddonPlan, fields: Sequence[str]) -> AddonPlan:
@@ -45,17 +52,31 @@ def explained(plan: AddonPlan, fields: Sequence[str]) -> AddonPlan:
 def _unexplained(plan: AddonPlan, fields: Sequence[str]) -> Iterator[Finding]:
     """What is in conflict by the message, and not by what is read now."""
     told = {str(change.field): change for change in plan.changes}
-    read = {str(named(doc)) for doc in plan.facts.objects}
+    read = {(of.kind, of.name) for of in map(named, plan.facts.objects)}
     for field in fields:
-        of = field.partition(" - ")[0]
         if field in told and told[field].fate(Mode.NONE) in (Fate.CONFLICT, Fate.UNKNOWN):
             continue
-        why = (
-            "the object was not read"
-            if of not in read
-            else "no other manager has it now, it is as EKS applies it, or EKS applied another version or other values"
-        )
-        kind, _, name = of.partition(" ")
-        yield Finding.of(
-            "addon-field-unknown/not-in-conflict", Subject(kind.partition(".")[0], name), (field,), field=field, why=why
-        )
+        of = _object(field)
+        others = addons_of(*of)
+        if of in read:
+            yield Finding.of("addon-field-unknown/not-in-conflict", Subject(*of), (field,), field=field)
+        elif others and plan.facts.addon.name not in others:
+            command = shell("kubectl", "eksdoc", "addon-diff", others[0], "--explain-conflict", field)
+            yield Finding.of(
+                "addon-field-unknown/of-another-addon",
+                Subject(*of),
+                (field,),
+                field=field,
+                addon_name=plan.facts.addon.name,
+                other=others[0],
+                command=command,
+            )
+        else:
+            kind = field.partition(" ")[0]
+            command = shell(
+                *("kubectl", "get", kind, "-A", "--field-selector", f"metadata.name={of[1]}"),
+                *("-o", "jsonpath={.items[*].metadata.managedFields}"),
+            )
+            yield Finding.of(
+                "addon-field-unknown/object-not-read", Subject(*of), (field,), field=field, command=command
+            )

@@ -12,6 +12,8 @@ from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
 from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.asked import Unknown, missing_rights
+from kubectl_eksdoc.model.connection import named as words
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 
 Unread = tuple[ObjectName, Unknown]
@@ -80,7 +82,12 @@ def _of_search(facts: AddonFacts) -> Iterator[Finding]:
         yield Finding.of("addon-object-unread/beyond-manifest", subject, more, addon_name=name, some_of=some_of(more))
     if search.whose:
         whose = tuple(map(str, search.whose))
-        yield Finding.of("addon-object-unread/whose", subject, whose, addon_name=name, some_of=some_of(whose))
+        remedies = tuple(
+            Remedy(f"look for fields that a user has set in {each}", _get(each)) for each in search.whose[:3]
+        )
+        yield Finding.of(
+            "addon-object-unread/whose", subject, whose, remedy=remedies, addon_name=name, some_of=some_of(whose)
+        )
     if search.unlisted:
         rights = ", ".join(missing_rights(*search.unlisted.values()))
         yield Finding.of(
@@ -92,6 +99,13 @@ def _of_search(facts: AddonFacts) -> Iterator[Finding]:
             some_of=some_of([*search.unlisted]),
             lacking=rights or "; ".join(dict.fromkeys(each.why for each in search.unlisted.values())),
         )
+
+
+def _get(of: ObjectName) -> str:
+    """kubectl takes a kind for its resource (``Role.rbac.authorization.k8s.io``). What a Secret holds is not printed."""
+    kind = str(of).partition(" ")[0]
+    where = ("-n", of.namespace) if of.namespace else ()
+    return shell("kubectl", "get", *where, *words(kind, of.name), "-o", "jsonpath={.metadata.managedFields}")
 
 
 def _subject(of: ObjectName) -> Subject:

@@ -368,9 +368,11 @@ def objects_of(addon: str) -> tuple[ObjectName, ...]:
     return _APPLIED[addon].objects if addon in _APPLIED else ()
 
 
-def addons_of(of: str) -> tuple[str, ...]:
-    """Those that apply an object which conflicts call so: ``DaemonSet.apps aws-node``."""
-    return tuple(name for name, each in _APPLIED.items() if of in map(str, each.objects))
+def addons_of(kind: str, name: str) -> tuple[str, ...]:
+    """Those that apply an object of that kind (``DaemonSet``) and name."""
+    return tuple(
+        addon for addon, each in _APPLIED.items() if (kind, name) in ((of.kind, of.name) for of in each.objects)
+    )
 
 
 _PLAIN = "x"

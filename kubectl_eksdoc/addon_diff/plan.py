@@ -10,7 +10,7 @@ from kubectl_eksdoc.addon_diff.expected import ExpectedApply
 from kubectl_eksdoc.addon_diff.exposure import circumstances
 from kubectl_eksdoc.addon_diff.fields import AddonField
 from kubectl_eksdoc.addon_diff.judging import Unread, judged, may_return, refused, shared
-from kubectl_eksdoc.addon_diff.manifests import Rendered, manifests, rendered, role_rendered
+from kubectl_eksdoc.addon_diff.manifests import Rendered, addons_of, manifests, rendered, role_rendered
 from kubectl_eksdoc.addon_diff.merging import MissingValue, leaves, merged, with_value
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, FieldChange, Prediction, predict
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.aws.addons import SchemaViolation
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.earlier import SavedResult
+from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Code, Finding, in_order
 
 
@@ -222,24 +222,45 @@ def against(
         BaselineError: the earlier answer is of another cluster.
     """
     then = Side(earlier.findings, read=earlier.read, needs=_NEEDS, scope=_addons(earlier.addons), kin=KIN)
-    names = _addons(plan.facts.addon.name for plan in plans)
+    targets = _targets(plans)
     found = tuple(outline_of(each) for plan in plans for each in plan.findings)
     now = Side(
         found,
         read=read_of(cluster),
         needs=_NEEDS,
         codes=_KNOWN,
-        scope=None if whole else names,
+        scope=None if whole else _addons(targets),
         kin=KIN,
         apart=OF_FIELDS,
+        hides=_to_elsewhere(earlier, targets),
     )
-    return comparing_since(earlier, cluster, then, now, options)
+    return comparing_since(earlier, cluster, then, now, options, ("addon", "all"))
 
 
 def as_earlier(of: SnapshotOrigin, cluster: Cluster, plans: Sequence[AddonPlan]) -> SavedResult:
     """`plans` of what was read earlier, as their own document is read."""
     made = made_earlier(of, cluster, (each for plan in plans for each in plan.findings))
-    return replace(made, addons=frozenset(plan.facts.addon.name for plan in plans))
+    return replace(made, addons=_targets(plans))
+
+
+def _targets(plans: Iterable[AddonPlan]) -> dict[str, str]:
+    return {plan.facts.addon.name: plan.facts.target.version for plan in plans}
+
+
+def _to_elsewhere(earlier: SavedResult, targets: Mapping[str, str]) -> dict[FindingOutline, str]:
+    """What was found of an update to another version: EKS's default may have moved since. What is about an object that
+    no manifest known here has may be of any of these add-ons."""
+    moved = {
+        name: f"{name} was checked for an update to {earlier.addons[name]}, now to {target}"
+        for name, target in targets.items()
+        if earlier.addons.get(name, target) != target
+    }
+    found = {}
+    for each in earlier.findings if moved else ():
+        of = each.subject
+        names = {of.name} if of.kind == "Addon" else addons_of(of.kind, of.name)
+        found.update((each, moved[name]) for name in moved if name in names or not names)
+    return found
 
 
 def _addons(names: Iterable[str]) -> Scope:

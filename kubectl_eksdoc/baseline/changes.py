@@ -10,13 +10,16 @@ from enum import Enum
 from typing import TypeAlias
 
 from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
-from kubectl_eksdoc.model.findings import Finding, Subject
+from kubectl_eksdoc.model.findings import Finding, Subject, text_of
 
 # Two answers to the same question: which options were given differently.
 
 
 BESIDE = frozenset({"since", "baseline"})
 """Options that ask for the comparison itself: of course only one of the answers has them."""
+
+JUDGED_ALIKE = frozenset({"accept-unknown", "fail-on", "strict", "suppressions", "each-step", "since-when"})
+"""Options that change which findings count, or what is told besides, and not what is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,14 @@ def asked_differently(
     for option in sorted((before.keys() | now.keys()) - set(beside)):
         if (before.get(option) or None) != (now.get(option) or None):
             yield ChangedOption(option, before.get(option), now.get(option))
+
+
+def other_question(asked: Iterable[ChangedOption], narrowing: Collection[str]) -> str:
+    """A clause on the options that make it another question, "" where none does: then a finding that is gone may still
+    be true. Every option does, but those of `JUDGED_ALIKE`, and the `narrowing` ones, which choose some codes or
+    objects: what they leave out, the two sides tell by themselves."""
+    found = [f"--{each.option}" for each in asked if each.option not in JUDGED_ALIKE.union(narrowing)]
+    return f"asked differently: {', '.join(found)}" if found else ""
 
 
 class FindingChangeKind(str, Enum):
@@ -186,7 +197,8 @@ def _order(said: ResultFinding) -> tuple[object, ...]:
 def _matched(
     then: list[ResultFinding], here: list[ResultFinding], part: Callable[[ResultFinding], str]
 ) -> Iterator[Pair]:
-    """By the same words, then by the same words with other numbers, then the worst with the worst."""
+    """By the same words, then by the same words with other numbers, then the worst with the worst, unless they are
+    known to be two answers."""
     same: tuple[Callable[[ResultFinding], object], ...] = (
         lambda said: (said.finding.message, said.hidden),
         lambda said: said.finding.message,
@@ -202,10 +214,20 @@ def _matched(
         left: list[ResultFinding] = []
         for old in then:
             found = waiting[told_by(old)]
-            if found:
-                yield old, found.popleft()
-            else:
+            new = next((each for each in found if not _of_two_texts(old, each)), None)
+            if new is None:
                 left.append(old)
+            else:
+                found.remove(new)
+                yield old, new
         then, here = left, sorted((each for found in waiting.values() for each in found), key=_order)
     yield from ((old, None) for old in then)
     yield from ((None, new) for new in here)
+
+
+def _of_two_texts(old: ResultFinding, new: ResultFinding) -> bool:
+    """Both fail, or are unknown, for another reason: by two texts of their code."""
+    if old.finding.status is not new.finding.status or gist(old.finding.message) == gist(new.finding.message):
+        return False
+    texts = {text_of(each.finding.code, each.finding.message) for each in (old, new)}
+    return len(texts) == 2 and "" not in texts

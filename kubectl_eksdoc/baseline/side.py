@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
@@ -18,6 +18,7 @@ from kubectl_eksdoc.baseline.changes import (
     asked_differently,
     gist,
     numbers,
+    other_question,
     outline_of,
     pairs,
     rank,
@@ -288,9 +289,11 @@ def since(
     then: Side,
     now: Side,
     options: Mapping[str, object],
+    narrowing: Collection[str],
     notes: tuple[str, ...] = (),
 ) -> ResultComparison:
     """The answer `now` about `cluster`, asked for with `options` (JSON values by flag), against `earlier` (`then`).
+    `narrowing`: as for `other_question`.
 
     Raises:
         BaselineError: it is of another cluster.
@@ -301,20 +304,20 @@ def since(
             f"{earlier.file} is of another cluster: {akin.why}",
             "Only answers about one cluster are compared: choose the cluster of the file, or another file.",
         )
-    changes, unchanged = findings_since(then, now)
     asked = tuple(asked_differently(earlier.options, options))
+    changes, unchanged = findings_since(then, now, other_question(asked, narrowing))
     return ResultComparison(earlier, akin.why, asked, changes, unchanged, notes)
 
 
-def findings_since(then: Side, now: Side) -> tuple[tuple[FindingSince, ...], int]:
+def findings_since(then: Side, now: Side, other: str = "") -> tuple[tuple[FindingSince, ...], int]:
     """What became of them, worst first among those of one kind; and how many that fail or are unknown did not change.
 
-    What passes is as good as not there.
+    What passes is as good as not there. `other`: as of `other_question`; then nothing is fixed.
     """
     changes: list[FindingSince] = []
     unchanged = 0
     for pair in pairs(then.said, now.said, then.apart | now.apart):
-        found = tuple(_became(pair, then, now))
+        found = tuple(_became(pair, then, now, other))
         changes += found
         unchanged += not found and _told(pair)
     return tuple(sorted(changes, key=_order)), unchanged
@@ -325,19 +328,19 @@ def _told(pair: Pair) -> bool:
     return all(said is not None and not said.hidden and said.finding.status is not Status.PASS for said in pair)
 
 
-def _became(pair: Pair, then: Side, now: Side) -> Iterator[FindingSince]:
+def _became(pair: Pair, then: Side, now: Side, other: str) -> Iterator[FindingSince]:
     before, here = pair
     if here is None or (here.finding.status is Status.PASS and not here.hidden):
-        yield from _went(before, here, then, now)
+        yield from _went(before, here, then, now, other)
     elif before is None or (before.finding.status is Status.PASS and not before.hidden):
-        yield _came(before, here, then, now)
+        yield _came(before, here, then, now, other)
     else:
         yield from _stayed(before, here)
 
 
-def _came(before: ResultFinding | None, here: ResultFinding, then: Side, now: Side) -> FindingSince:
+def _came(before: ResultFinding | None, here: ResultFinding, then: Side, now: Side, other: str) -> FindingSince:
     found, passed = here.finding, before.finding if before else None
-    why = "" if passed else _blind(then, here, now)
+    why = ("" if passed else _blind(then, here, now)) or other
     if here.hidden:
         return FindingSince(FindingChangeKind.SUPPRESSED, passed, found, why, hidden_now=True)
     return FindingSince(
@@ -345,18 +348,19 @@ def _came(before: ResultFinding | None, here: ResultFinding, then: Side, now: Si
     )
 
 
-def _went(before: ResultFinding | None, here: ResultFinding | None, then: Side, now: Side) -> Iterator[FindingSince]:
+def _went(
+    before: ResultFinding | None, here: ResultFinding | None, then: Side, now: Side, other: str
+) -> Iterator[FindingSince]:
     if before is None or (before.finding.status is Status.PASS and not before.hidden):
         return
     found, passes = before.finding, here.finding if here else None
     failed = found.status is Status.FAIL
-    became, why = FindingChangeKind.FIXED if failed else FindingChangeKind.KNOWN, ""
-    if passes is None:
-        why = _blind(now, before, then)
-        if failed and now.not_known(found, then):
-            became = FindingChangeKind.NOT_KNOWN
-        elif why:
-            became = FindingChangeKind.NOT_JUDGED
+    became = FindingChangeKind.FIXED if failed else FindingChangeKind.KNOWN
+    why = ("" if passes else _blind(now, before, then)) or other
+    if failed and passes is None and now.not_known(found, then):
+        became = FindingChangeKind.NOT_KNOWN
+    elif why:
+        became = FindingChangeKind.NOT_JUDGED
     yield FindingSince(became, found, passes, why, hidden_before=before.hidden)
 
 

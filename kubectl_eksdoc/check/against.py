@@ -18,6 +18,8 @@ from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 
 _SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"
+_NARROWING = (_SYMPTOM, _FILES, _GATE, "only", "area", "without", "changed-since", "refresh-insights", "target")
+"""Of a target `_beyond` tells."""
 
 _WIDE = frozenset(code.name for check in ALL if AS_ONE & set(check.needs) for code in check.codes)
 
@@ -60,7 +62,7 @@ def against(earlier: SavedResult, plan: CheckPlan, options: Mapping[str, object]
         apart=OF_FIELDS,
         hides=_beyond(earlier, plan),
     )
-    return since(earlier, cluster, then, now, options, _notes(earlier, plan))
+    return since(earlier, cluster, then, now, options, _NARROWING, _notes(earlier, plan))
 
 
 def as_earlier(of: SnapshotOrigin, plan: CheckPlan) -> SavedResult:

@@ -194,7 +194,7 @@ def _earlier(document: Mapping[str, object], path: str) -> SavedResult:
         findings=tuple(map(finding, answer.each("findings"))),
         suppressed=tuple(finding(each.inside("finding")) for each in _if_there(answer, "suppressed")),
         codes=_codes(answer),
-        addons=frozenset(each.text("name") for each in _if_there(answer, "addons")),
+        addons={each.text("name"): each.text("target") for each in _if_there(answer, "addons")},
         way=_way(answer),
     )
 

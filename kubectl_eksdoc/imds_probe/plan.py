@@ -202,6 +202,7 @@ _KNOWN = frozenset(_NEEDS)
 """What an older version may have found besides, nobody looks for here."""
 
 _NODES, _GROUPS = "node", "nodegroup"
+_NARROWING = ("pod", "workload", "namespace", _NODES, _GROUPS, "evidence")
 
 
 def against(
@@ -216,7 +217,7 @@ def against(
     then = Side(earlier.findings, codes=codes, read=earlier.read, needs=_NEEDS, scope=scope, kin=KIN)
     found = tuple(map(outline_of, plan.findings))
     now = Side(found, codes=_looked_for(options), read=read_of(cluster), needs=_NEEDS, scope=_scope(options), kin=KIN)
-    return since(earlier, cluster, then, now, options)
+    return since(earlier, cluster, then, now, options, _NARROWING)
 
 
 def as_earlier(of: SnapshotOrigin, cluster: Cluster, plan: MetadataPlan) -> SavedResult:
@@ -228,8 +229,6 @@ def _looked_for(options: Mapping[str, object]) -> frozenset[str]:
     """The codes that may be found with these flags."""
     evidence = set(str(options.get("evidence") or "").split(","))
     only = {
-        ("imds-successor", "imds-next-differs"): not options.get("assume"),
-        ("imds-intent-missed",): options.get("intent"),
         ("imds-v1-counted", "imds-v1-rejected"): "cloudwatch" in evidence,
         ("imds-role-used",): evidence & {"cloudtrail", "iam"},
         ("imds-evidence-unknown",): evidence - {""},

@@ -24,8 +24,9 @@ class SavedResult:
     """`file` is the path as given; `options` are JSON values by the names of the flags, as it was asked for.
 
     `read` are the kinds whose objects were known completely (``pods``, ``deployments.apps``). `codes` are those that
-    were looked for, None where the document does not tell; `addons` the names of those that were looked at. `way` is
-    ``1.33 → 1.34``, "" where there is none. `uids` are those of its objects: no object of another cluster has one.
+    were looked for, None where the document does not tell; `addons` the target versions of those that were looked at,
+    by name. `way` is ``1.33 → 1.34``, "" where there is none. `uids` are those of its objects: no object of another
+    cluster has one.
     """
 
     file: str
@@ -38,6 +39,6 @@ class SavedResult:
     findings: tuple[FindingOutline, ...] = ()
     suppressed: tuple[FindingOutline, ...] = ()
     codes: frozenset[str] | None = None
-    addons: frozenset[str] = frozenset()
+    addons: Mapping[str, str] = field(default_factory=dict)
     way: str = ""
     uids: frozenset[str] = frozenset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -198,6 +199,26 @@ class _Filled(Formatter):
         if not several:
             return str(super().format_field(value, format_spec))
         return (one if value == 1 else more).replace("#", str(value))
+
+
+def text_of(code: CodeName, message: str) -> str:
+    """By which of its code's texts a message was made, "" where that is not known or there is only one. Of several that
+    may have made it, the one with the most words of its own."""
+    return next((text for text, pattern in _patterns().get(code, ()) if pattern.fullmatch(message)), "")
+
+
+@cache
+def _patterns() -> Mapping[CodeName, tuple[tuple[str, re.Pattern[str]], ...]]:
+    found: dict[CodeName, list[tuple[int, str, re.Pattern[str]]]] = {}
+    for text, record in _texts().items():
+        parts = [(words, "" if value is None else ".*") for words, value, *_ in Formatter().parse(record["message"])]
+        pattern = re.compile("".join(re.escape(words) + value for words, value in parts), re.DOTALL)
+        found.setdefault(text.partition("/")[0], []).append((-sum(len(words) for words, _ in parts), text, pattern))
+    return {
+        code: tuple((text, pattern) for _, text, pattern in sorted(texts, key=lambda each: each[:2]))
+        for code, texts in found.items()
+        if len(texts) > 1
+    }
 
 
 @cache

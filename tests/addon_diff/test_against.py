@@ -20,11 +20,14 @@ CLUSTER = replace(a_cluster(), identity=Identity("prod", "shop"), source=Source.
 PLAN = planned(facts(), AddonUpdateRequest(Mode.OVERWRITE))
 QUIET = replace(PLAN, findings=())
 FIELD = next(outline_of(each) for each in PLAN.findings if each.status is Status.FAIL)
+TARGET = PLAN.facts.target.version
 OF_ADDON = FindingOutline("addon-not-active", Subject("Addon", "vpc-cni"), Severity.HIGH, Status.FAIL, "DEGRADED")
 
 
 def became(of: FindingOutline, names: set[str], plans: list[AddonPlan], whole: bool = False) -> str:
-    earlier = SavedResult("x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=(of,), addons=frozenset(names))
+    earlier = SavedResult(
+        "x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=(of,), addons=dict.fromkeys(names, TARGET)
+    )
     told = against(earlier, CLUSTER, plans, {}, whole)
     return next(each.became.value for each in told.changes if each.before == of)
 
@@ -46,6 +49,25 @@ def test_an_addon_that_was_not_looked_at_is_not_judged(
     assert became(of, names, plans, whole) == expected
 
 
+@pytest.mark.parametrize(
+    ("of", "target", "expected"),
+    [
+        (FIELD, TARGET, "fixed"),
+        (FIELD, "v1.0.0", "not-judged-this-time"),
+        (OF_ADDON, "v1.0.0", "not-judged-this-time"),
+        (replace(OF_ADDON, subject=Subject("Addon", "coredns")), "v1.0.0", "fixed"),
+        (replace(FIELD, subject=Subject("ConfigMap", "coredns", "kube-system")), "v1.0.0", "fixed"),
+        (replace(FIELD, subject=Subject("Role", "x", "kube-system")), "v1.0.0", "not-judged-this-time"),
+    ],
+)
+def test_an_update_to_another_version_is_another_question(of: FindingOutline, target: str, expected: str) -> None:
+    """Though the same was asked: EKS's default version has moved."""
+    addons = {"vpc-cni": target, "coredns": "v1"}
+    earlier = SavedResult("x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=(of,), addons=addons)
+    (change,) = (each for each in against(earlier, CLUSTER, [QUIET], {}, True).changes if each.before == of)
+    assert change.became.value == expected and ("v1.0.0" in change.why) == (expected != "fixed")
+
+
 def test_an_object_that_could_not_be_read_hides_what_becomes_of_its_fields() -> None:
     of = FIELD.subject
     named = ObjectName("apps/v1", of.kind, of.namespace, of.name)
@@ -55,7 +77,5 @@ def test_an_object_that_could_not_be_read_hides_what_becomes_of_its_fields() -> 
 
 def test_beside_itself_nothing_has_changed() -> None:
     found = tuple(map(outline_of, PLAN.findings))
-    earlier = SavedResult(
-        "x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=found, addons=frozenset({"vpc-cni"})
-    )
+    earlier = SavedResult("x", CLUSTER.identity, CLUSTER.source, NOW, "1", findings=found, addons={"vpc-cni": TARGET})
     assert against(earlier, CLUSTER, [PLAN], {}, False).changes == ()

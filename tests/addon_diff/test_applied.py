@@ -69,6 +69,17 @@ def test_what_was_not_looked_at_never_passes() -> None:
         assert search.unlisted != {"roles.rbac.authorization.k8s.io": NO_ROLES} or finding.missing == NO_ROLES.missing
 
 
+def test_who_owns_the_fields_of_an_object_of_no_addon_is_looked_up_by_commands_that_run() -> None:
+    of_cluster = ObjectName("v1", "Namespace", "", "who-knows")
+    plan = plan_update(facts(search=ObjectSearch(whose=(ROLE, of_cluster))), AddonUpdateRequest(), lambda _: ())
+    (finding,) = (each for each in plan.findings if "no label names the add-on" in each.message)
+    ends = "-o 'jsonpath={.metadata.managedFields}'"
+    assert [each.command for each in finding.remedy] == [
+        f"kubectl get -n kube-system Role.rbac.authorization.k8s.io aws-node-leader {ends}",
+        f"kubectl get Namespace who-knows {ends}",
+    ]
+
+
 class _WithMore(Held):
     """EKS has applied a Role with a field of a user, a Secret and a custom resource, too."""
 

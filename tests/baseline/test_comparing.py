@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.baseline.changes import ChangedOption, FindingChangeKind, FindingSince
+from kubectl_eksdoc.baseline.changes import ChangedOption, FindingChangeKind, FindingSince, outline_of
 from kubectl_eksdoc.baseline.side import Side, findings_since, since
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
-from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from tests.builders import NOW, a_cluster
 
 FAIL, PASS, UNKNOWN = Status.FAIL, Status.PASS, Status.UNKNOWN
@@ -90,6 +90,27 @@ def test_of_several_on_one_subject_the_one_that_went_is_told_by_its_words() -> N
     assert one([other], [first, second]).now == first
     again = findings_since(Side((first, first)), Side((first,)))
     assert [each.became for each in again[0]] == [FindingChangeKind.FIXED] and again[1] == 1
+
+
+def unread(text: str, **values: object) -> FindingOutline:
+    return outline_of(Finding.of(f"addon-object-unread/{text}", Subject("Addon", "vpc-cni"), **values))
+
+
+def test_two_texts_of_a_code_on_one_subject_are_two_findings() -> None:
+    beyond = unread("beyond-manifest", addon_name="vpc-cni", some_of="Service x")
+    unlisted = unread("unlisted", addon_name="vpc-cni", some_of="secrets", lacking="list secrets")
+    assert became(Side((beyond,)), Side((unlisted,))) == [
+        ("not-known-any-more", "addon-object-unread"),
+        ("not-judged-this-time", "addon-object-unread"),  # what is unlisted may hide it
+    ]
+    more = unread("unlisted", addon_name="vpc-cni", some_of="secrets, jobs.batch", lacking="list jobs")
+    assert became(Side((unlisted,)), Side((more,))) == []
+    assert became(Side((beyond, unlisted)), Side((more,))) == [("not-judged-this-time", "addon-object-unread")]
+    # What has become of one question is told once, and words of another version may be those of any text.
+    assert became(Side((replace(beyond, status=FAIL),)), Side((unlisted,))) == [
+        ("not-known-any-more", "addon-object-unread")
+    ]
+    assert became(Side((replace(beyond, message="in other words"),)), Side((unlisted,))) == []
 
 
 def test_the_name_of_the_cluster_may_not_be_known_to_both() -> None:
@@ -293,21 +314,49 @@ def an_earlier(**more: Any) -> SavedResult:
 
 def test_the_options_are_compared_but_for_the_one_that_compares() -> None:
     cluster = replace(a_cluster(), identity=WHO, source=Source.LIVE)
-    found = since(an_earlier(), cluster, Side(), Side((said(),)), {"only": ["a"], "since": "old.json"}, ("a note",))
+    found = since(an_earlier(), cluster, Side(), Side((said(),)), {"only": ["a"], "since": "old.json"}, (), ("a note",))
     assert found.asked == (ChangedOption("gate", "after", None), ChangedOption("only", None, ["a"]))
     assert (found.doubt, found.notes, found.unchanged) == ("", ("a note",), 0)
     assert found.of(FindingChangeKind.NEW) == found.changes and found.marks() == {said(): found.changes[0]}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"gate": "after"}, ("fixed", "")),
+        ({"gate": "after", "fail-on": "high", "since": "y"}, ("fixed", "")),
+        ({"gate": "after", "only": ["a"]}, ("fixed", "")),  # what it leaves out is told by the sides
+        ({"gate": "before-nodes"}, ("not-judged-this-time", "asked differently: --gate")),
+        ({"to": "v2"}, ("not-judged-this-time", "asked differently: --gate, --to")),
+    ],
+)
+@pytest.mark.parametrize("status", [FAIL, UNKNOWN])
+@pytest.mark.parametrize("now", [(), (said(status=PASS),)])
+def test_only_the_same_question_can_be_answered_as_fixed(
+    options: dict[str, Any], expected: tuple[str, str], status: Status, now: tuple[FindingOutline, ...]
+) -> None:
+    cluster = replace(a_cluster(), identity=WHO, source=Source.LIVE)
+    then = Side((said(status=status),))
+    (change,) = since(an_earlier(), cluster, then, Side(now), options, ("only",)).changes
+    fixed = "fixed" if status is FAIL else "known-now"
+    assert (change.became.value.replace(fixed, "fixed"), change.why) == expected
+
+
+def test_what_another_question_finds_is_new_and_says_so() -> None:
+    cluster = replace(a_cluster(), identity=WHO, source=Source.LIVE)
+    (change,) = since(an_earlier(), cluster, Side(), Side((said(),)), {"to": "v2"}, ()).changes
+    assert (change.became, change.why) == (FindingChangeKind.NEW, "asked differently: --gate, --to")
 
 
 @pytest.mark.parametrize("other", [{"uid": "uid-2"}, {"uid": "", "account": "9"}, {"uid": "", "region": "x"}])
 def test_another_cluster_is_refused(other: dict[str, str]) -> None:
     cluster = replace(a_cluster(), identity=replace(WHO, **other), source=Source.LIVE)
     with pytest.raises(BaselineError, match=r"old\.json is of another cluster: it has cluster shop"):
-        since(an_earlier(), cluster, Side(), Side(), {})
+        since(an_earlier(), cluster, Side(), Side(), {}, ())
 
 
 def test_what_does_not_tell_the_cluster_is_a_doubt() -> None:
-    found = since(an_earlier(), replace(a_cluster(), identity=Identity(), source=Source.LIVE), Side(), Side(), {})
+    found = since(an_earlier(), replace(a_cluster(), identity=Identity(), source=Source.LIVE), Side(), Side(), {}, ())
     assert found.doubt.startswith("the earlier answer has cluster shop") and "this one has a cluster" in found.doubt
 
 

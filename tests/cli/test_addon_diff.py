@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -221,7 +222,19 @@ def test_a_conflict_that_is_none_now_is_unknown() -> None:
     ran = run_cli("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", text)
     assert ran.code == 5 and "FIELDS AT RISK" not in ran.out
     assert "EKS names ConfigMap amazon-vpc-cni - .data.enable-windows-ipam as in conflict" in " ".join(ran.out.split())
-    assert "does not explain it: the object was not read" in " ".join(ran.out.split())
+    assert "Role x - .rules as in conflict, and the object was not read" in " ".join(ran.out.split())
+
+
+def test_a_conflict_over_an_object_of_another_addon_leads_to_that_addon() -> None:
+    """The command runs as it is printed, and explains it."""
+    text = _DEMUX.format(q=chr(34))
+    found = document("addon-diff", "coredns", "--demo", "--explain-conflict", text)
+    (finding,) = (each for each in found["findings"] if each["code"] == "addon-field-unknown")
+    assert "the object is of vpc-cni" in finding["message"]
+    command = finding["remedy"][0]["command"]
+    again = document(*shlex.split(command)[2:], "--to", "v1.20.4-eksbuild.2")
+    assert [each["name"] for each in again["addons"]] == ["vpc-cni"]
+    assert any(each["code"] == "addon-field-conflict" for each in again["findings"])
 
 
 @pytest.mark.parametrize(
@@ -240,6 +253,11 @@ def test_what_explains_does_not_go_with_other_things(words: tuple[str, ...], sai
     given = [_DEMUX.format(q='"') if word == "CONFLICT" else word for word in words]
     ran = run_cli("addon-diff", "vpc-cni", "--demo", *given)
     assert ran.code == 2 and said in ran.err
+
+
+def test_a_conflict_is_not_explained_for_every_addon() -> None:
+    ran = run_cli("addon-diff", "--all", "--demo", "--explain-conflict", _DEMUX.format(q=chr(34)))
+    assert ran.code == 2 and "--explain-conflict is of one add-on, and --all names every one" in ran.err
 
 
 _RENDERED = """

@@ -42,7 +42,10 @@ def unknown(code: Code, kind: str = "Cluster") -> Finding:
     ("then", "now", "expected"),
     [
         ({}, {}, "fixed"),
-        ({}, {"hops": 3}, "fixed"),
+        ({"hops": 2}, {"hops": 3}, "not-judged-this-time"),
+        ({"assume": "hops=1"}, {}, "not-judged-this-time"),
+        ({}, {"intent": "hops=1"}, "not-judged-this-time"),
+        ({}, {"accept-unknown": ["imds-pods-unread"]}, "fixed"),
         ({}, {"nodegroup": ["blue"]}, "not-judged-this-time"),
         ({"nodegroup": ["blue"]}, {"nodegroup": ["blue", "green"]}, "fixed"),
         ({"nodegroup": ["blue"]}, {}, "fixed"),
@@ -67,9 +70,6 @@ WHOLE = {"assume": "", "intent": "hops=1", "evidence": "cloudwatch,cloudtrail,ia
 @pytest.mark.parametrize(
     ("code", "lacks"),
     [
-        ("imds-successor", {"assume": "hops=1"}),
-        ("imds-next-differs", {"assume": "hops=1"}),
-        ("imds-intent-missed", {"intent": ""}),
         ("imds-v1-counted", {"evidence": "iam"}),
         ("imds-v1-rejected", {"evidence": ""}),
         ("imds-role-used", {"evidence": "cloudwatch"}),

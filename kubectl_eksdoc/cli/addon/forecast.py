@@ -74,6 +74,7 @@ def answered(
     """
     from kubectl_eksdoc.addon_diff.explaining import explained
     from kubectl_eksdoc.addon_diff.read import NEEDS, addon_names, plan_addon
+    from kubectl_eksdoc.model.findings import reached
 
     named = asked.manifest.names if asked.manifest is not None else ()
     session = opening.opened(request, around, replace(NEEDS, objects=(*NEEDS.objects, *named)))
@@ -81,6 +82,8 @@ def answered(
     sides = tuple(_sides(session, names, request, note))
     plans = tuple(plan_addon(session, side, asked) for side in sides)
     plans = tuple(explained(plan, request.conflict) for plan in plans) if request.conflict else plans
+    reach = opening.reach(request.source, request.options, session.cluster.identity.context)
+    plans = tuple(replace(plan, findings=tuple(reached(each, reach) for each in plan.findings)) for plan in plans)
     return _Answered(session, sides, plans, len(sides) < len(names))
 
 

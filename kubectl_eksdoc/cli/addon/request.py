@@ -55,7 +55,7 @@ class AddonDiffRequest:
             UsageError: no add-on is named, or several, or what was given does not fit together.
         """
         conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict, around)
-        if conflict and not words:
+        if conflict and not words and not args.all:
             from kubectl_eksdoc.addon_diff.explaining import addon_in
 
             words = [name for name in (addon_in(conflict),) if name]

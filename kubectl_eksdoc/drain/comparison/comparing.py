@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison, asked_differently, rank
+from kubectl_eksdoc.baseline.changes import (
+    ChangedOption,
+    ResultComparison,
+    asked_differently,
+    other_question,
+    rank,
+)
 from kubectl_eksdoc.baseline.side import (
     SameClusterAnswer,
     Scope,
@@ -200,7 +206,7 @@ def findings_since_then(
         scope=None if alike else _scope(now),
         hides=_hidden(before, here, then),
     )
-    changes, unchanged = findings_since(first, second)
+    changes, unchanged = findings_since(first, second, other_question(asked, _CHOOSING))
     return ResultComparison(_earlier(baseline), doubt, tuple(asked), changes, unchanged)
 
 
