@@ -261,8 +261,10 @@ def _explained(update: ExpectedApply) -> bool:
 
 
 def _is_known(path: Path, now: Values, target: Values) -> bool:
-    """The manifests tell whether EKS applies it."""
-    return path in now or path in target or not _is_label(path) or path[-1].startswith("f:prometheus.io/")
+    """The manifests tell whether EKS applies it. An image they may lack: a version does not tell its variant."""
+    if path in now or path in target:
+        return True
+    return path[-1] != "f:image" and (not _is_label(path) or path[-1].startswith("f:prometheus.io/"))
 
 
 def config_of(addon: str, of: ObjectName, path: Path, schema: Schema) -> ConfigPath:

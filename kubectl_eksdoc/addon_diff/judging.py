@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.addon_diff.expected import Witness
+from kubectl_eksdoc.addon_diff.expected import EKS, Witness, owners_of
 from kubectl_eksdoc.addon_diff.exposure import exposed
 from kubectl_eksdoc.addon_diff.fields import AddonField, Users, effect_of, some_of, value_of
-from kubectl_eksdoc.addon_diff.manifests import knows_all, manifests, objects_of
+from kubectl_eksdoc.addon_diff.manifests import all_known, knows_all, manifests, objects_of
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
+from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.asked import Unknown, missing_rights
 from kubectl_eksdoc.model.connection import named as words
@@ -64,10 +65,31 @@ def _nearest(facts: AddonFacts) -> Iterator[Finding]:
     name, target = facts.addon.name, facts.target.version
     shipped = manifests(name, facts.addon.version, target, True, facts.manifest)
     if target != facts.addon.version and shipped is not None and not shipped.target.exact:
-        known = shipped.target.known
+        known = [each.version for each in all_known(name)]
+        versions = ", ".join(known) if len(known) <= _MOST_VERSIONS else f"{len(known)} versions, to {known[-1]}"
+        evidence = (f"public manifests of {name}: {versions}", *_owned_by_eks(facts))
         yield Finding.of(
-            "addon-field-unknown/nearest", Subject("Addon", name), addon_name=name, target=target, known=known
+            "addon-field-unknown/nearest",
+            Subject("Addon", name),
+            evidence,
+            addon_name=name,
+            target=target,
+            known=shipped.target.known,
         )
+
+
+_MOST_VERSIONS = 3
+
+
+def _owned_by_eks(facts: AddonFacts) -> Iterator[str]:
+    """What holds whatever the version applies, where EKS alone has the fields of all that was read."""
+    try:
+        owners = {owner for live in facts.objects for owner in owners_of(live) if owner.subresource != "status"}
+    except MalformedEntries:
+        return
+    others = {owner.manager for owner in owners - {EKS}}
+    if facts.objects and others <= {"kube-controller-manager"}:
+        yield "EKS alone owns the fields that were read: no conflict is possible, only what a user removed may return"
 
 
 def _of_search(facts: AddonFacts) -> Iterator[Finding]:

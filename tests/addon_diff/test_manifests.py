@@ -225,7 +225,7 @@ def test_an_object_of_which_eks_owns_nothing_any_more_does_not_pass() -> None:
 
 
 def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
-    """The only public manifest is eight minors away: what it says of a user's field is shown, and unknown (exit 5)."""
+    """The nearest public manifest is two minors away: what it says of a user's field is shown, and unknown (exit 5)."""
 
     def other(pod: Doc) -> None:
         pod["containers"][0]["command"] = ["kube-proxy", "--v=9"]
@@ -240,6 +240,48 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
     assert change.confidence(Mode.OVERWRITE) is Confidence.LOW
     (finding,) = [each for each in plan.findings if "command" in each.message]
     assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+    (nearest,) = [each for each in plan.findings if "is predicted from" in each.message]
+    assert nearest.evidence == ("public manifests of kube-proxy: v1.25.6-eksbuild.1, v1.31.10-eksbuild.8",)
+
+
+def test_of_kube_proxy_a_version_that_is_known_is_decided() -> None:
+    """EKS Auto Mode has changed what the pods avoid, and that is all."""
+    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.25.6-eksbuild.1", "v1.31.10-eksbuild.8"))
+    live = _applied("kube-proxy", now.version)
+    known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    plan = planned(known, AddonUpdateRequest(Mode.NONE))
+    changed = {str(each.field).rpartition(".")[2] for each in plan.changes}
+    assert changed == {"requiredDuringSchedulingIgnoredDuringExecution"}
+    assert not [each for each in plan.findings if each.status is not Status.PASS]
+
+
+def test_an_image_that_no_manifest_has_is_not_taken_to_be_kept() -> None:
+    """Of kube-proxy the version does not tell the variant of the image: EKS applies one all the same."""
+    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.25.6-eksbuild.1", "v1.31.10-eksbuild.8"))
+
+    def pin(pod: Doc) -> None:
+        pod["containers"][0]["image"] = "example.com/kube-proxy:mine"
+
+    live = hand(_applied("kube-proxy", now.version), pin)
+    known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    for mode in Mode:
+        (finding,) = planned(known, AddonUpdateRequest(mode)).findings
+        assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+        assert "image" in finding.message
+
+
+@pytest.mark.parametrize(("manager", "alone"), [("", True), ("kubectl-edit", False), ("eks", False)])
+def test_where_eks_alone_owns_the_fields_that_is_said(manager: str, alone: bool) -> None:
+    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29"))
+    live = _applied("kube-proxy", "v1.25.6-eksbuild.1")
+    if manager:
+        louder = {**live, "spec": {**live["spec"], "revisionHistoryLimit": 3}}
+        live = updated(live, louder, manager, NOW, schema_of("apps/v1", "DaemonSet"))
+    known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    (nearest,) = [
+        each for each in planned(known, AddonUpdateRequest()).findings if "is predicted from" in each.message
+    ]
+    assert any("EKS alone owns" in each for each in nearest.evidence) is alone
 
 
 def test_an_object_without_managed_fields_is_owned_before_the_first_apply() -> None:
