@@ -124,7 +124,7 @@ def _of_search(facts: AddonFacts) -> Iterator[Finding]:
 
 
 def _get(of: ObjectName) -> str:
-    """kubectl takes a kind for its resource (``Role.rbac.authorization.k8s.io``). What a Secret holds is not printed."""
+    """kubectl takes a kind for its resource (``Role.rbac.authorization.k8s.io``). No value is printed, as of Secrets."""
     kind = str(of).partition(" ")[0]
     where = ("-n", of.namespace) if of.namespace else ()
     return shell("kubectl", "get", *where, *words(kind, of.name), "-o", "jsonpath={.metadata.managedFields}")

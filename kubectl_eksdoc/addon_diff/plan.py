@@ -255,7 +255,7 @@ def _to_elsewhere(earlier: SavedResult, targets: Mapping[str, str]) -> dict[Find
         for name, target in targets.items()
         if earlier.addons.get(name, target) != target
     }
-    found = {}
+    found: dict[FindingOutline, str] = {}
     for each in earlier.findings if moved else ():
         of = each.subject
         names = {of.name} if of.kind == "Addon" else addons_of(of.kind, of.name)

@@ -143,7 +143,7 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManif
     known = tuple(dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))))
     search = ObjectSearch()
     if side.addon.version:
-        # The manifests of some add-ons are known whole: these have no Secret, and nothing of a kind that a CRD brings.
+        # The manifests of some add-ons are known whole: these have nothing of other kinds than add-ons usually have.
         parts = (False,) if knows_all(side.addon.name) else (False, True)
         found = (session.applied.applied_by(EKS.manager, others) for others in parts)
         search = searched(found, side.addon.name, known)

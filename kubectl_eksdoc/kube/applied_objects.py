@@ -16,7 +16,7 @@ from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.transport import Transport, in_order
 from kubectl_eksdoc.model.api_objects import NAMING_LABELS, AppliedObjects, Doc, ObjectName, at, named
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.kinds import APPLIED, NEVER_APPLIED, Resource
+from kubectl_eksdoc.model.kinds import NEVER_APPLIED, SEARCHED, Resource
 from kubectl_eksdoc.objects.single import NoJson, decode
 
 Listed = Callable[[Transport, Resource, int], Iterator[Doc]]
@@ -66,7 +66,7 @@ class AppliedSearch:
             return Unknown(error.message, error.missing)
         except (NotServed, *_WHEN_ASKED) as error:
             return Unknown(error.message)
-        wanted = sorted((set(served) - NEVER_APPLIED - _OF_KUBERNETES) if others else (set(served) & _OF_KUBERNETES))
+        wanted = sorted((set(served) - NEVER_APPLIED - _USUAL) if others else (set(served) & _USUAL))
         self.resources = {(served[each].api_version, served[each].kind): served[each] for each in wanted}
         labels: dict[ObjectName, dict[str, str]] = {}
         stripped: set[ObjectName] = set()
@@ -166,7 +166,7 @@ class AppliedSearch:
         return found
 
 
-_OF_KUBERNETES = frozenset(each.full_name for each in APPLIED)
+_USUAL = frozenset(each.full_name for each in SEARCHED)
 _TOO_LATE = Unknown(f"it was not listed within {WITHIN_S:.0f} s")
 
 

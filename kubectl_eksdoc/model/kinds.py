@@ -144,6 +144,12 @@ SINGLE = (
 )
 """Those of which single objects are read, by their names."""
 
+_SEARCHED = """
+networking.k8s.io networkpolicies NetworkPolicy
+rbac.authorization.k8s.io rolebindings RoleBinding
+rbac.authorization.k8s.io roles Role
+storage.k8s.io csidrivers CSIDriver .
+"""
 _OTHERS = """
  limitranges LimitRange
  persistentvolumeclaims PersistentVolumeClaim
@@ -159,15 +165,11 @@ flowcontrol.apiserver.k8s.io flowschemas FlowSchema .
 flowcontrol.apiserver.k8s.io prioritylevelconfigurations PriorityLevelConfiguration .
 networking.k8s.io ingressclasses IngressClass .
 networking.k8s.io ingresses Ingress
-networking.k8s.io networkpolicies NetworkPolicy
 networking.k8s.io servicecidrs ServiceCIDR .
 node.k8s.io runtimeclasses RuntimeClass .
-rbac.authorization.k8s.io rolebindings RoleBinding
-rbac.authorization.k8s.io roles Role
 resource.k8s.io deviceclasses DeviceClass .
 resource.k8s.io resourceclaims ResourceClaim
 resource.k8s.io resourceclaimtemplates ResourceClaimTemplate
-storage.k8s.io csidrivers CSIDriver .
 storage.k8s.io volumeattributesclasses VolumeAttributesClass .
 """
 """Group, plural and kind; a dot: it has no namespace."""
@@ -178,18 +180,24 @@ def _other(line: str) -> Resource:
     return Resource(kind, plural, group, namespaced=not cluster)
 
 
-APPLIED: tuple[Resource, ...] = (
+SEARCHED: tuple[Resource, ...] = (
     *SINGLE,
     API_SERVICES,
-    AUTOSCALERS,
-    CRON_JOBS,
-    JOBS,
     MUTATING_WEBHOOKS,
     NAMESPACES,
     PRIORITY_CLASSES,
     STATEFUL_SETS,
-    STORAGE_CLASSES,
     VALIDATING_WEBHOOKS,
+    *map(_other, _SEARCHED.strip("\n").split("\n")),
+)
+"""Kinds of which manifests of EKS add-ons have objects, but for Secrets and custom resources. Sources: the charts and
+manifests of the add-ons in the EKS user guide, "AWS add-ons" and "Community add-ons"."""
+APPLIED: tuple[Resource, ...] = (
+    *SEARCHED,
+    AUTOSCALERS,
+    CRON_JOBS,
+    JOBS,
+    STORAGE_CLASSES,
     *map(_other, _OTHERS.strip("\n").split("\n")),
 )
 """Kinds of Kubernetes 1.36 of which a manifest may have objects, but for Secrets."""

@@ -42,8 +42,8 @@ class AppliedReader(Protocol):
     """Which objects of a cluster a field manager has applied."""
 
     def applied_by(self, manager: str, others: bool = False) -> AppliedObjects | Unknown:
-        """Of the kinds of Kubernetes of which a manifest may have objects (`kinds.APPLIED`), or of all `others`, as
-        Secrets and custom resources. Only metadata is read. Raises: as `ObjectReader.one`."""
+        """Of the kinds of which manifests of add-ons have objects (`kinds.SEARCHED`), or of all `others`, as Secrets
+        and custom resources. Only metadata is read. Raises: as `ObjectReader.one`."""
         ...
 
 

@@ -278,9 +278,7 @@ def test_where_eks_alone_owns_the_fields_that_is_said(manager: str, alone: bool)
         louder = {**live, "spec": {**live["spec"], "revisionHistoryLimit": 3}}
         live = updated(live, louder, manager, NOW, schema_of("apps/v1", "DaemonSet"))
     known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
-    (nearest,) = [
-        each for each in planned(known, AddonUpdateRequest()).findings if "is predicted from" in each.message
-    ]
+    (nearest,) = [each for each in planned(known, AddonUpdateRequest()).findings if "is predicted from" in each.message]
     assert any("EKS alone owns" in each for each in nearest.evidence) is alone
 
 

@@ -63,6 +63,20 @@ CORE = group("", ("configmaps", "ConfigMap", "get list"), ("secrets", "Secret", 
 RBAC = group("rbac.authorization.k8s.io", ("roles", "Role", "get list"), ("reviews", "Review", "create"))
 
 
+def test_kinds_that_manifests_of_addons_do_not_have_are_listed_with_the_others(server: ApiServer, config: str) -> None:
+    """Whoever has the printed role alone may not list them: that is asked only where no manifest is known whole."""
+    discovery(server, CORE, group("networking.k8s.io", ("ingresses", "Ingress", "get list")))
+    server.script(MAPS, a_list())
+    objects = SingleObjects(Connection(kubeconfig=config))
+    assert objects.applied_by("eks") == AppliedObjects({})
+    server.script("/apis/networking.k8s.io/v1/ingresses", a_list(an_object("door", ("eks", "Apply"))))
+    server.script(SECRETS, refused("nobody may", "Forbidden", 403))
+    found = objects.applied_by("eks", others=True)
+    assert isinstance(found, AppliedObjects)
+    assert list(found.labels) == [ObjectName("networking.k8s.io/v1", "Ingress", "kube-system", "door")]
+    assert list(found.unlisted) == ["secrets"]
+
+
 def test_all_kinds_are_listed_by_their_metadata_and_only_what_eks_applied_is_kept(
     server: ApiServer, config: str
 ) -> None:

@@ -91,7 +91,7 @@ NAMES = (
 _BALANCED = "which target groups would lose targets is unknown"
 _SINGLE = "what an update changes in this object of the add-on is unknown"
 _SEARCHED = "whether the add-on has such objects is unknown"
-_SEARCH = tuple(Right("list", resource, lost=_SEARCHED) for resource in kinds.APPLIED)
+_SEARCH = tuple(Right("list", resource, lost=_SEARCHED) for resource in kinds.SEARCHED)
 ADDON_DIFF = (
     *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
     *(Right("list", resource, lost=_BALANCED) for resource in (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)),

@@ -80,7 +80,7 @@ _NO_UPDATE = {
 _NO_UPDATE |= {
     right: _NOTHING
     for right in map(str, commands.COREDNS_WISH)
-    if right.startswith("list ") and right in {f"list {each.full_name}" for each in kinds.APPLIED}
+    if right.startswith("list ") and right in {f"list {each.full_name}" for each in kinds.SEARCHED}
     if right not in {*map(str, commands.COREDNS), "list namespaces"}
 }
 _OF_IDENTITY = {"eks:DescribePodIdentityAssociation": "of a Karpenter with Pod Identity: the line at that site"}

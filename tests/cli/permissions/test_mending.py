@@ -183,7 +183,7 @@ CHANGES = (
             },
             **{
                 f"list {each.full_name}": _NO_UPDATE
-                for each in kinds.APPLIED
+                for each in kinds.SEARCHED
                 if each not in (kinds.BUDGETS, kinds.AUTOSCALERS, kinds.NAMESPACES)
             },
         },
