@@ -124,7 +124,7 @@ def _of_search(facts: AddonFacts) -> Iterator[Finding]:
 
 
 def _get(of: ObjectName) -> str:
-    """kubectl takes a kind for its resource (``Role.rbac.authorization.k8s.io``). No value is printed, as of Secrets."""
+    """kubectl takes a kind for a resource (``Role.rbac.authorization.k8s.io``). No values are printed, as of Secrets."""
     kind = str(of).partition(" ")[0]
     where = ("-n", of.namespace) if of.namespace else ()
     return shell("kubectl", "get", *where, *words(kind, of.name), "-o", "jsonpath={.metadata.managedFields}")
@@ -158,10 +158,11 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
         severity, why = Severity.LOW, tuple(f"if it were lost: {each}" for each in why)
     elif fate is Fate.CONFLICT:
         severity = Severity.MEDIUM  # nothing is lost: the update just fails
+    message, remedies = _told(change, mode), _remedies(facts, change, fate)
     if change.witness is Witness.NEAREST:
         code, status = Code.of("addon-field-unknown"), Status.UNKNOWN
+        message = f"{message}, if the version applies what the nearest known one does"
     told = (*why, *_evidence(change, mode))
-    message, remedies = _told(change, mode), _remedies(facts, change, fate)
     missing = "what EKS applies to this field" if status is Status.UNKNOWN else ""
     yield Finding(code, severity, status, _subject(change.field.of), message, told, remedies, missing)
     if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:

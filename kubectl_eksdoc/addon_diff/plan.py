@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.addon_diff.corefile import corefile
@@ -25,7 +25,7 @@ from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.aws.addons import SchemaViolation
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
-from kubectl_eksdoc.model.findings import Code, Finding, in_order
+from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,14 @@ def against(
     Raises:
         BaselineError: the earlier answer is of another cluster.
     """
-    then = Side(earlier.findings, read=earlier.read, needs=_NEEDS, scope=_addons(earlier.addons), kin=KIN)
+    then = Side(
+        earlier.findings,
+        read=earlier.read,
+        needs=_NEEDS,
+        scope=_addons(earlier.addons),
+        kin=KIN,
+        wholes_of=_addons_of,
+    )
     targets = _targets(plans)
     found = tuple(outline_of(each) for plan in plans for each in plan.findings)
     now = Side(
@@ -233,6 +240,7 @@ def against(
         kin=KIN,
         apart=OF_FIELDS,
         hides=_to_elsewhere(earlier, targets),
+        wholes_of=_addons_of,
     )
     return comparing_since(earlier, cluster, then, now, options, ("addon", "all"))
 
@@ -241,6 +249,10 @@ def as_earlier(of: SnapshotOrigin, cluster: Cluster, plans: Sequence[AddonPlan])
     """`plans` of what was read earlier, as their own document is read."""
     made = made_earlier(of, cluster, (each for plan in plans for each in plan.findings))
     return replace(made, addons=_targets(plans))
+
+
+def _addons_of(subject: Subject) -> Collection[str]:
+    return (subject.name,) if subject.kind == "Addon" else addons_of(subject.kind, subject.name)
 
 
 def _targets(plans: Iterable[AddonPlan]) -> dict[str, str]:
@@ -257,8 +269,7 @@ def _to_elsewhere(earlier: SavedResult, targets: Mapping[str, str]) -> dict[Find
     }
     found: dict[FindingOutline, str] = {}
     for each in earlier.findings if moved else ():
-        of = each.subject
-        names = {of.name} if of.kind == "Addon" else addons_of(of.kind, of.name)
+        names = _addons_of(each.subject)
         found.update((each, moved[name]) for name in moved if name in names or not names)
     return found
 

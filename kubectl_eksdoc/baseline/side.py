@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
@@ -26,7 +26,7 @@ from kubectl_eksdoc.baseline.changes import (
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
-from kubectl_eksdoc.model.findings import Code, Finding, Status
+from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject
 
 Scope: TypeAlias = frozenset[tuple[str, str]]
 """(kind, name) of what was looked at."""
@@ -53,7 +53,7 @@ class Side:
     the codes that stay open for a code: where one of them is unknown, so may that code be; by itself only its own.
     `wide` are codes that hide all their kin, whatever they are about. `apart` are codes that come once for each part of
     a subject, which their message names before its first comma. `hides`: what the other answer has found and this one
-    could not, each with a clause on why.
+    could not, each with a clause on why. `wholes_of`: of which add-ons a subject may be a part, none for any.
     """
 
     findings: tuple[FindingOutline, ...] = ()
@@ -66,6 +66,7 @@ class Side:
     wide: frozenset[str] = frozenset()
     apart: frozenset[str] = frozenset()
     hides: Mapping[FindingOutline, str] = field(default_factory=dict)
+    wholes_of: Callable[[Subject], Collection[str]] = field(default=lambda _: (), repr=False, compare=False)
     _open: Mapping[tuple[str, str], Mapping[_Gist, str]] = field(init=False, repr=False, compare=False)
     """By code and kind of subject: what is unknown, be it suppressed or not, and in which words."""
     _of: Mapping[tuple[str, _About], str] = field(init=False, repr=False, compare=False)
@@ -90,12 +91,14 @@ class Side:
         yield from (ResultFinding(each) for each in self.findings)
         yield from (ResultFinding(each, True) for each in self.suppressed)
 
-    def not_judged(self, finding: FindingOutline, other: Side) -> str:
-        """A clause on why nobody looked here for what `other` has found, "" where somebody did."""
+    def not_asked(self, finding: FindingOutline, other: Side) -> str:
+        """A clause on why this answer is not about what `other` has found, "" where it is."""
         if self.codes is not None and finding.code not in self.codes:
             return "its check was not made"
-        if not self._covers(finding, other):
-            return "other objects were checked"
+        return "" if self._covers(finding, other) else "other objects were checked"
+
+    def not_judged(self, finding: FindingOutline, other: Side) -> str:
+        """A clause on why nobody looked here for what `other` has found, "" where somebody did."""
         if finding in self.hides:
             return self.hides[finding]
         needs = self.needs.get(finding.code, frozenset()) | {_NAMED_BY.get(finding.subject.kind, "")}
@@ -112,6 +115,7 @@ class Side:
         keep it from its finding.
         """
         own, kin = about(finding.subject), self.kin.get(finding.code, frozenset()) | {finding.code}
+        addons = self.wholes_of(finding.subject)
         for code in sorted(kin):
             if (code, own) in self._of:
                 return self._of[code, own]
@@ -121,6 +125,8 @@ class Side:
             if not _wider(code, kind, finding) and (code == finding.code or code not in self.wide):
                 unknown = self._several[code, kind]
             for each, message in unknown.items():
+                if kind == "Addon" and addons and each[0][2] not in addons:
+                    continue
                 if not other.leaves_open(code, kind, each, message):
                     return message
         return ""
@@ -137,6 +143,9 @@ class Side:
     def _covers(self, finding: FindingOutline, other: Side) -> bool:
         if self.scope is None:
             return True
+        addons = {("Addon", name) for name in self.wholes_of(finding.subject)}
+        if addons:
+            return not addons.isdisjoint(self.scope)
         if finding.subject.kind in {kind for kind, _ in self.scope}:
             return (finding.subject.kind, str(finding.subject)) in self.scope
         return other.scope is not None and other.scope <= self.scope
@@ -357,7 +366,7 @@ def _went(
     failed = found.status is Status.FAIL
     became = FindingChangeKind.FIXED if failed else FindingChangeKind.KNOWN
     why = ("" if passes else _blind(now, before, then)) or other
-    if failed and passes is None and now.not_known(found, then):
+    if failed and passes is None and not now.not_asked(found, then) and now.not_known(found, then):
         became = FindingChangeKind.NOT_KNOWN
     elif why:
         became = FindingChangeKind.NOT_JUDGED
@@ -366,8 +375,8 @@ def _went(
 
 def _blind(side: Side, said: ResultFinding, other: Side) -> str:
     """Why `side` could not say what `other` says, a clause."""
-    unknown = side.not_known(said.finding, other)
-    return f"not known: {unknown}" if unknown else side.not_judged(said.finding, other)
+    unasked, unknown = side.not_asked(said.finding, other), side.not_known(said.finding, other)
+    return unasked or (f"not known: {unknown}" if unknown else side.not_judged(said.finding, other))
 
 
 def _stayed(before: ResultFinding, here: ResultFinding) -> Iterator[FindingSince]:

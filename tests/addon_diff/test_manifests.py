@@ -239,6 +239,7 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
     assert (change.fate(Mode.NONE), change.fate(Mode.OVERWRITE)) == (Fate.CONFLICT, Fate.RESET)
     assert change.confidence(Mode.OVERWRITE) is Confidence.LOW
     (finding,) = [each for each in plan.findings if "command" in each.message]
+    assert finding.message.endswith("is reset to a document, if the version applies what the nearest known one does")
     assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
     (nearest,) = [each for each in plan.findings if "is predicted from" in each.message]
     assert nearest.evidence == ("public manifests of kube-proxy: v1.25.6-eksbuild.1, v1.31.10-eksbuild.8",)
