@@ -101,7 +101,14 @@ def _of_search(facts: AddonFacts) -> Iterator[Finding]:
         yield Finding.of("addon-object-unread/not-all-seen", subject, (f"read: {read}",), addon_name=name)
     elif search.more:
         more = tuple(map(str, search.more))
-        yield Finding.of("addon-object-unread/beyond-manifest", subject, more, addon_name=name, some_of=some_of(more))
+        yield Finding.of(
+            "addon-object-unread/beyond-manifest",
+            subject,
+            more,
+            addon_name=name,
+            some_of=some_of(more),
+            given=facts.manifest is not None,
+        )
     if search.whose:
         whose = tuple(map(str, search.whose))
         remedies = tuple(
@@ -124,7 +131,7 @@ def _of_search(facts: AddonFacts) -> Iterator[Finding]:
 
 
 def _get(of: ObjectName) -> str:
-    """kubectl takes a kind for a resource (``Role.rbac.authorization.k8s.io``). No values are printed, as of Secrets."""
+    """kubectl takes a kind for its resource (``DaemonSet.apps``). No value is printed: it may be that of a Secret."""
     kind = str(of).partition(" ")[0]
     where = ("-n", of.namespace) if of.namespace else ()
     return shell("kubectl", "get", *where, *words(kind, of.name), "-o", "jsonpath={.metadata.managedFields}")

@@ -196,7 +196,7 @@ def findings(
     found: Sequence[Finding], of: str, look: Look, full: bool, named: bool = False, mark: Mark = unmarked
 ) -> list[str]:
     """Those of a mode, ``" with NONE"``, or of something else that is named so. `named`: they are of several subjects,
-    each is named, and what does a remedy is shown."""
+    and each is named."""
     shown_ones = [each for each in found if full or each.severity is not Severity.INFO]
     lines = [line for each in shown_ones for line in _finding(each, look, full, named, mark)]
     return titled(Title("Findings", of), lines, look)
@@ -217,7 +217,7 @@ def _finding(found: Finding, look: Look, full: bool, named: bool, mark: Mark) ->
     for each in found.remedy if full else _first(found.remedy, named):
         when = f"{each.when.value}: " if each.when is When.LATER else ""
         lines += wrap(shown(f"→ {when}{each.text}", look), look.columns, MARGIN * 2, MARGIN * 3)
-        if named and each.command:
+        if each.command:
             lines.append(f"{MARGIN * 3}{shown(each.command, look)}")
     return lines
 

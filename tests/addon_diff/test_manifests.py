@@ -20,6 +20,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.render.addon.update import verdict
 from tests.addon_diff.incident import NOW, SCHEMA, version
 from tests.addon_diff.test_passing_wrongly import env_of, hand, plain, recorded, side
 from tests.addon_diff.test_plan import facts, planned
@@ -241,6 +242,8 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
     (finding,) = [each for each in plan.findings if "command" in each.message]
     assert finding.message.endswith("is reset to a document, if the version applies what the nearest known one does")
     assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+    assert ": by the nearest known manifest, 1 field that another client has set is lost" in verdict(plan)
+    assert "by the nearest known manifest, it fails" in verdict(planned(known, AddonUpdateRequest(Mode.NONE)))
     (nearest,) = [each for each in plan.findings if "is predicted from" in each.message]
     assert nearest.evidence == ("public manifests of kube-proxy: v1.25.6-eksbuild.1, v1.31.10-eksbuild.8",)
 

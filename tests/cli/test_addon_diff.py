@@ -255,6 +255,50 @@ def test_what_explains_does_not_go_with_other_things(words: tuple[str, ...], sai
     assert ran.code == 2 and said in ran.err
 
 
+def test_a_page_that_explains_other_fields_still_says_that_the_update_fails() -> None:
+    ran = run_cli("addon-diff", "vpc-cni", "--demo", "--explain-conflict", "Role.rbac.authorization.k8s.io x - .rules")
+    text = " ".join(ran.out.split())
+    assert "with NONE: it fails, in conflict over other fields that another client has set As it fails" in text
+    assert "kubectl get Role.rbac.authorization.k8s.io -A --field-selector metadata.name=x" in text
+
+
+def test_an_update_that_the_server_refuses_fails_in_its_first_line(tmp_path: Path) -> None:
+    """By a manifest of other objects, too: what the next one lacks is not asked for once more."""
+    path = tmp_path / "manifest.yaml"
+    other = "spec:\n  selector: {matchLabels: {k8s-app: metrics-server}}\n  template:"
+    path.write_text(_RENDERED.replace("spec:\n  template:", other, 1), encoding="utf-8")
+    ran = run_cli("addon-diff", "metrics-server", "--demo", "--manifest", str(path), "--resolve-conflicts", "OVERWRITE")
+    text = " ".join(ran.out.split())
+    assert "with OVERWRITE: it fails, as the API server refuses what would result As it fails, nothing" in text
+    assert "lack ServiceAccount metrics-server" in text and "with all objects of the version, as helm" in text
+    assert "--manifest FILE" not in text
+
+
+def test_a_look_back_asks_for_no_manifest_of_the_next_version() -> None:
+    ran = run_cli("addon-diff", "aws-ebs-csi-driver", "--demo", "--after")
+    assert ran.code == 5 and "--manifest" not in ran.out
+    assert "compare the add-on's objects with what you keep of them yourself" in ran.out
+
+
+def test_what_another_addon_lacks_is_no_reason(tmp_path: Path) -> None:
+    """Of the same add-on the mode is the reason, and of another one that it was not looked at."""
+
+    def since(*words: str) -> dict[str, str]:
+        told = document("addon-diff", *words, "--demo", "--since", str(path))["since"]
+        return {each["code"]: each["why"] for key in ("new", "notJudgedThisTime") for each in told[key]}
+
+    path = tmp_path / "all.json"
+    path.write_text(run_cli("addon-diff", "--all", "--demo", "-o", "json").out, encoding="utf-8")
+    assert since("vpc-cni", "--resolve-conflicts", "OVERWRITE") == {
+        "addon-field-reset": "asked differently: --resolve-conflicts",
+        "addon-field-conflict": "asked differently: --resolve-conflicts",
+        "addon-field-unknown": "other objects were checked",
+        "addon-object-unread": "other objects were checked",
+    }
+    path.write_text(run_cli("addon-diff", "vpc-cni", "--demo", "-o", "json").out, encoding="utf-8")
+    assert since("kube-proxy") == {"addon-field-conflict": "other objects were checked"}
+
+
 def test_a_conflict_is_not_explained_for_every_addon() -> None:
     ran = run_cli("addon-diff", "--all", "--demo", "--explain-conflict", _DEMUX.format(q=chr(34)))
     assert ran.code == 2 and "--explain-conflict is of one add-on, and --all names every one" in ran.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
 from kubectl_eksdoc.addon_diff.aftermath.facts import (
@@ -25,7 +26,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
 
 _TOLD = 6
 """So many fields are named in one sentence."""
@@ -83,9 +84,14 @@ _LONGEST_S = 3600
 
 
 def _unread(found: UpdateReview) -> Iterator[Finding]:
-    """Objects that could not be read, or not be understood."""
-    if found.keeping is not None:
-        yield from (each for each in found.keeping.findings if each.code == Code.of("addon-object-unread"))
+    """Objects that could not be read, or not be understood. A manifest of the next version says nothing of the past."""
+    for each in found.keeping.findings if found.keeping is not None else ():
+        if each.code == Code.of("addon-object-unread"):
+            of_next = any("--manifest" in remedy.text for remedy in each.remedy)
+            yield replace(each, remedy=(_COMPARE,)) if of_next else each
+
+
+_COMPARE = Remedy("compare the add-on's objects with what you keep of them yourself")
 
 
 def _of_template(each: Templated) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubectl_eksdoc.addon_diff.expected import Witness
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_of
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, WayOut
@@ -160,17 +161,28 @@ def verdict(plan: AddonPlan) -> str:
 def _in_short(plan: AddonPlan) -> str:
     if plan.facts.offered is False:
         return f"EKS does not offer it for Kubernetes {plan.facts.cluster.version}"
-    fates = [change.fate(plan.asked.mode) for change in plan.changes if change.at_risk]
-    lost = sum(fate in (Fate.RESET, Fate.REMOVED) for fate in fates)
-    if plan.asked.mode is Mode.NONE and Fate.CONFLICT in fates:
-        return f"it fails, in conflict over {counted(fates.count(Fate.CONFLICT), 'field')} that another client has set"
+    mode = plan.asked.mode
+    at_risk = [change for change in plan.changes if change.at_risk]
+    lost = [change for change in at_risk if change.fate(mode) in (Fate.RESET, Fate.REMOVED)]
+    if any(mode in each.refused for each in plan.predictions):
+        return "it fails, as the API server refuses what would result"
+    if mode is Mode.NONE and plan.conflict:
+        conflicts = [change for change in at_risk if change.fate(mode) is Fate.CONFLICT]
+        count = counted(len(conflicts), "field") if conflicts else "other fields"
+        return f"{_by_manifest(conflicts)}it fails, in conflict over {count} that another client has set"
     if lost:
-        return f"{counted(lost, 'field')} that another client has set {'is' if lost == 1 else 'are'} lost"
+        count = counted(len(lost), "field")
+        return f"{_by_manifest(lost)}{count} that another client has set {'is' if len(lost) == 1 else 'are'} lost"
     if any(finding.status is Status.UNKNOWN for finding in plan.findings):
         return "nothing that is known to be lost, but not all of it is known"
     if any(finding.status is Status.FAIL for finding in plan.findings):
         return "no field is lost, but something stands in its way"
     return "nothing that other clients have set is lost"
+
+
+def _by_manifest(changes: Sequence[FieldChange]) -> str:
+    known = not changes or any(change.witness is not Witness.NEAREST for change in changes)
+    return "" if known else "by the nearest known manifest, "
 
 
 def named(field: AddonField) -> str:
@@ -182,7 +194,8 @@ def named(field: AddonField) -> str:
 
 def _rolls(plan: AddonPlan) -> str:
     """How the update reaches the nodes, "" for an add-on without a DaemonSet."""
-    if plan.asked.mode is Mode.NONE and plan.conflict:
+    mode = plan.asked.mode
+    if (mode is Mode.NONE and plan.conflict) or any(mode in each.refused for each in plan.predictions):
         return "As it fails, nothing is replaced."
     for live in plan.facts.objects:
         if live.get("kind") != "DaemonSet":
