@@ -6,7 +6,7 @@ chart of the target version renders, and paths of the target's schema (field.md 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -56,7 +56,7 @@ EKS = owner_of("eks", "Apply", "", "")
 
 
 class Witness(Enum):
-    """Why EKS is expected to apply a field, the surest first."""
+    """Why EKS is expected to apply a field; `_WITNESSES` says what tells it."""
 
     VALUES = "the configuration values set it"
     ROLE = "it is the add-on's IAM role"
@@ -89,6 +89,10 @@ class ExpectedApply:
     agent: bool = True
     manifests: AddonManifests | None = None
     today: Set[ConfigPath] | None = frozenset()
+
+    @property
+    def by_manifest(self) -> Witness:
+        return Witness.MANIFEST if self.manifests is None or self.manifests.exact else Witness.NEAREST
 
     def values_of(self, of: ObjectName) -> tuple[Values, Values]:
         """Of the object in the manifests of both versions; none where one of them has it not at all."""
@@ -123,56 +127,59 @@ def expected(live: Doc, of: ObjectName, update: ExpectedApply, schema: Schema) -
     """
     place = schema.root
     owners = {owner: entry.fields for owner, entry in owners_of(live).items()}
-    mine = owners.get(EKS, NONE)
+    mine, others = owners.get(EKS, NONE), _others(owners)
     doc = without_entries(live)
-    why: dict[Path, Witness] = {}
+    now, target = update.values_of(of) if applies(owners) else ({}, {})
+    may_lack = _may_lack(doc, mine, others, of, update, schema)
+    alike = (others & mine) | _of_installers(owners)
+    lasting = {path: target[path] for path in target if path not in may_lack}
+    rules = _Rules.of(update, of, schema)
+    of_values = _of_values(doc, alike, now, target, place)
+    why = {path: update.by_manifest for path in lasting if path not in of_values}
+    rendered: dict[Path, Rendered] = {}
     paths: dict[Path, ConfigPath] = {}
-    doubted: dict[Path, Rendered] = {}
     known: Doc = {}
     for part in (each for each in update.after if each.of == of):
         named = leaves_of(part.part, schema)
-        witness = _witness(part.config, named, mine, update)
         (stem,) = leaves_of(part.plain, schema)
-        for path in named:
-            paths[path] = _config_of(part.config, path[len(stem) :])
-            if witness is None:
-                doubted[path] = part
-            else:
-                why[path] = witness
+        rendered |= dict.fromkeys(named, part)
+        paths |= {path: _config_of(part.config, path[len(stem) :]) for path in named}
+        witness = next((each for each, tells in _WITNESSES if tells(update, mine, part.config, named)), None)
         if witness is not None:
+            why |= dict.fromkeys(named, witness)
             known = merged(known, part.part, place)
+    doubted = {path: part for path, part in rendered.items() if path not in why}
     base = removed(kept(doc, mine, place), _dropped(update, of, schema), place)
-    now, target = update.values_of(of) if applies(owners) else ({}, {})
-    others = _others(owners)
-    may_lack = _may_lack(doc, mine, others, of, update, schema)
-    news = _news(doc, mine, now, {path: target[path] for path in target if path not in may_lack}, place)
+    news = _news(doc, mine, now, lasting, place)
     base = merged(_without(base, now, target, place), built(news), place)
     config = merged({**_identity(live), **base}, known, place)
-    by_manifest = Witness.MANIFEST if update.manifests is None or update.manifests.exact else Witness.NEAREST
-    alike = (others & mine) | _of_installers(owners)
-    for path in target:
-        if path not in may_lack and not (path in alike and _is_other(doc, path, now, target, place)):
-            why.setdefault(path, by_manifest)
-            doubted.pop(path, None)
     shared = tuple(path for path in alike if path not in why and not names_item(path))
-    rules = _Rules.of(update, of, schema)
     on_the_way = {path[:at] for path in others for at in range(1, len(path))}
     told = on_the_way | {*why, *doubted, *shared}
-    whole = by_manifest is Witness.MANIFEST and bool(target) and _explained(update)
-
-    def is_known(path: Path) -> bool:
-        """Of a field that a configuration value makes, only the chart tells."""
-        told_of = path in now or path in target or update.chart or not rules.config_of(path)
-        return told_of and _is_known(path, now, target)
-
+    exact = update.by_manifest is Witness.MANIFEST
+    whole = exact and bool(target) and all(ends_somewhere(update.addon, path) for path in update.explicit)
     unsure = tuple(
         path
         for path in others
-        if (_is_unsure(path, config, told, rules, schema) and not (whole and is_known(path)))
+        if (_is_unsure(path, config, told, rules, schema) and not (whole and rules.is_known(path, {*now, *target})))
         or (path in news and may_be(value_at(doc, path, place), news[path]))
     )
     paths = {path: rules.config_of(path) for path in (*target, *unsure) if path not in mine} | paths
     return ExpectedConfig(config, owners, why, paths, doubted, unsure, shared, may_lack)
+
+
+_WITNESSES: tuple[tuple[Witness, Callable[[ExpectedApply, FieldSet, ConfigPath, tuple[Path, ...]], bool]], ...] = (
+    (Witness.ROLE, lambda update, mine, config, named: not config),
+    (
+        Witness.VALUES,
+        lambda update, mine, config, named: any(path[: len(config)] == config for path in update.explicit),
+    ),
+    (Witness.OWNED, lambda update, mine, config, named: any(path in mine or path[:-1] in mine for path in named)),
+    (Witness.CHART, lambda update, mine, config, named: update.schema is None),
+    (Witness.SCHEMA, lambda update, mine, config, named: update.schema is None or update.schema.of(config) is not None),
+)
+"""What tells that EKS applies what the chart renders for the value at `config`, which has the fields `named`: the first
+counts. Where none does, the manifest of the target version may have the field."""
 
 
 def _news(doc: Doc, mine: FieldSet, now: Values, target: Values, place: SchemaPlace) -> Values:
@@ -238,11 +245,15 @@ def _is_label(path: Path) -> bool:
     return "f:labels" in path or "f:annotations" in path
 
 
-def _is_other(doc: Doc, path: Path, now: Values, target: Values, place: SchemaPlace) -> bool:
-    """Neither version's manifest says why it has its value: a configuration value may, and may be given no more."""
-    if path not in now or now[path] != target[path] or path[-1] == "f:image" or _is_label(path):
-        return False
-    return bool(value_at(doc, path, place) != now[path])
+def _of_values(doc: Doc, alike: FieldSet, now: Values, target: Values, place: SchemaPlace) -> set[Path]:
+    """Of what EKS and another have alike, what neither version's manifest says why it has its value: a configuration
+    value may, and may be given no more."""
+    return {
+        path
+        for path in target
+        if path in alike and path in now and now[path] == target[path] and path[-1] != "f:image"
+        if not _is_label(path) and value_at(doc, path, place) != now[path]
+    }
 
 
 def _without(base: Doc, now: Values, target: Values, place: SchemaPlace) -> Doc:
@@ -253,18 +264,6 @@ def _without(base: Doc, now: Values, target: Values, place: SchemaPlace) -> Doc:
         items = (path[:at] for at in range(1, len(path)) if path[at - 1].startswith("k:"))
         gone = united(gone, tree_of(next((item for item in items if item not in stays), path)))
     return removed(base, FieldSet(gone), place)
-
-
-def _explained(update: ExpectedApply) -> bool:
-    """It is known where each of the configuration values ends."""
-    return all(ends_somewhere(update.addon, path) for path in update.explicit)
-
-
-def _is_known(path: Path, now: Values, target: Values) -> bool:
-    """The manifests tell whether EKS applies it. An image they may lack: a version does not tell its variant."""
-    if path in now or path in target:
-        return True
-    return path[-1] != "f:image" and (not _is_label(path) or path[-1].startswith("f:prometheus.io/"))
 
 
 def config_of(addon: str, of: ObjectName, path: Path, schema: Schema) -> ConfigPath:
@@ -308,18 +307,6 @@ def leaves_of(part: Doc, schema: Schema) -> tuple[Path, ...]:
 def _config_of(config: ConfigPath, below: Path) -> ConfigPath:
     """Where in configuration values a field stands that is so far below what a value makes; () if nowhere by itself."""
     return (*config, *(step[2:] for step in below)) if all(step.startswith("f:") for step in below) else ()
-
-
-def _witness(config: ConfigPath, named: tuple[Path, ...], mine: FieldSet, update: ExpectedApply) -> Witness | None:
-    if not config:
-        return Witness.ROLE
-    if any(path[: len(config)] == config for path in update.explicit):
-        return Witness.VALUES
-    if any(path in mine or path[:-1] in mine for path in named):
-        return Witness.OWNED
-    if update.schema is None:
-        return Witness.CHART
-    return Witness.SCHEMA if update.schema.of(config) is not None else None
 
 
 def _dropped(update: ExpectedApply, of: ObjectName, schema: Schema) -> FieldSet:
@@ -379,6 +366,14 @@ class _Rules:
             if not each and path[: len(stem)] == stem:
                 return _config_of(at, path[len(stem) :])
         return ()
+
+    def is_known(self, path: Path, by_manifests: Set[Path]) -> bool:
+        """The manifests tell whether EKS applies it; of what a configuration value makes only the chart does. An image
+        they may lack: a version does not tell its variant."""
+        if path in by_manifests:
+            return True
+        label = _is_label(path) and not path[-1].startswith("f:prometheus.io/")
+        return (self.whole or not self.config_of(path)) and path[-1] != "f:image" and not label
 
     def tells(self, path: Path) -> bool:
         """The chart's values are all that could make it, and they are known not to."""

@@ -111,6 +111,7 @@ def _daemon_set(app: App, pods: Sequence[Json]) -> Json:
     rolling: Json = {"maxSurge": 0, "maxUnavailable": daemon.max_unavailable if daemon else 1}
     spec: Json = _spec(app, updateStrategy={"type": "RollingUpdate", "rollingUpdate": rolling})
     said: Json = {"annotations": {"deprecated.daemonset.template.generation": str(revision)}}
+    said["labels"] = {**labels_of(app), **app.own_labels}
     if daemon is not None:
         said |= {"labels": daemon.labels, "age": daemon.born}
     made = _made("apps/v1", "DaemonSet", app, spec, status, **said)

@@ -110,7 +110,7 @@ class App:
 
     `unready` says how many of the first replicas crash; `service` is the Service's name if not the app's;
     `minutes` is the pods' age, less on a younger node, 0 for as old as their node allows; `extended` is what it asks
-    for of other resources; `own_labels` are of a Deployment alone.
+    for of other resources; `own_labels` are of a Deployment or DaemonSet alone.
     """
 
     kind: str
@@ -262,6 +262,24 @@ _DNS: Json = {
     "volumeMounts": [{"name": "config-volume", "mountPath": "/etc/coredns", "readOnly": True}],
 }
 
+_PROXY: Json = {
+    "command": [
+        "kube-proxy",
+        "--v=2",
+        "--config=/var/lib/kube-proxy-config/config",
+        "--hostname-override=$(NODE_NAME)",
+    ],
+    "env": [{"name": "NODE_NAME", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "spec.nodeName"}}}],
+    "securityContext": {"privileged": True},
+    "volumeMounts": [
+        {"name": "varlog", "mountPath": "/var/log"},
+        {"name": "xtables-lock", "mountPath": "/run/xtables.lock"},
+        {"name": "lib-modules", "mountPath": "/lib/modules", "readOnly": True},
+        {"name": "kubeconfig", "mountPath": "/var/lib/kube-proxy/"},
+        {"name": "config", "mountPath": "/var/lib/kube-proxy-config/"},
+    ],
+}
+
 SYSTEM = (
     App(_D, _K, "coredns", "blue-2 spot-1", 100, 70, _ONE, port=53, service="kube-dns", tolerations=(_CRITICAL,),
         labels={"k8s-app": "kube-dns", "eks.amazonaws.com/component": "coredns"},
@@ -289,11 +307,13 @@ SYSTEM = (
         priority="system-node-critical", tolerations=(_ANYTHING,), minutes=aws_node.ROLLED_OUT,
         pod_spec={"hostNetwork": True}, daemon=AWS_NODE),
     App("DaemonSet", _K, "kube-proxy", INSTANCES, 100, 64, labels={"k8s-app": "kube-proxy"},
+        own_labels={"eks.amazonaws.com/component": "kube-proxy"},
         priority="system-node-critical", tolerations=(_ANYTHING,), pod_spec={"hostNetwork": True},
-        image=f"{EKS_IMAGES}/eks/kube-proxy:v1.32.3-eksbuild.7",
-        container={"command": ["kube-proxy", "--v=2", "--config=/mnt/config/config"],
-                   "securityContext": {"privileged": True}},
+        image=f"{EKS_IMAGES}/eks/kube-proxy:v1.32.3-eksbuild.7", container=_PROXY,
         volumes={"varlog": {"hostPath": {"path": "/var/log", "type": ""}},
+                 "xtables-lock": {"hostPath": {"path": "/run/xtables.lock", "type": "FileOrCreate"}},
+                 "lib-modules": {"hostPath": {"path": "/lib/modules", "type": ""}},
+                 "kubeconfig": {"configMap": {"name": "kube-proxy", "defaultMode": 420}},
                  "config": {"configMap": {"name": "kube-proxy-config", "defaultMode": 420}}}),
     App("DaemonSet", _K, "ebs-csi-node", INSTANCES, 30, 120, labels={"app": "ebs-csi-node"},
         priority="system-node-critical", tolerations=(_ANYTHING,),
