@@ -56,7 +56,7 @@ EKS = owner_of("eks", "Apply", "", "")
 
 
 class Witness(Enum):
-    """Why EKS is expected to apply a field; `_WITNESSES` says what tells it."""
+    """Why EKS is expected to apply a field."""
 
     VALUES = "the configuration values set it"
     ROLE = "it is the add-on's IAM role"
