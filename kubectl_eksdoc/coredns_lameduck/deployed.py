@@ -251,8 +251,9 @@ class CorednsPodLogs:
 
 @dataclass(frozen=True, slots=True)
 class InterruptionNotices:
-    """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`: what
-    is to be done about the first broken link, None where nothing is proposed; `moves`: what it moves or restarts."""
+    """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`:
+    what is to be done about the first broken link, None where nothing is proposed; `moves`: what it moves or restarts.
+    """
 
     heard: bool
     why: str

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.upgrades.amis import CUSTOM, AmiFamily, family_of_type
 from kubectl_eksdoc.amazon.upgrades.software import Software, installed_version, labelled, recognised
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, issue, name_of, unwell
@@ -18,7 +19,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Node
 from kubectl_eksdoc.model.pods import ControllerOwner, Pod
-from kubectl_eksdoc.model.quantities import Version
+from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.model.workloads import Job, Workload
 
 _DEEPEST = 5
@@ -243,13 +244,15 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
             why = Unknown(f"{group.release or 'no release'} and {told} cannot be compared")
             yield unknown("nodegroup-release", subject(group.name), what, why, Severity.LOW)
         elif older:
+            updated = (have := parse(group.version)) is not None and have < facts.way.target
             yield Finding.of(
-                "nodegroup-release",
+                "nodegroup-release/updated" if updated else "nodegroup-release/older",
                 subject(group.name),
                 (f"amiType {group.ami_type}",),
                 release=group.release,
                 told=told,
                 version=group.version,
+                target=in_words(facts.way.target),
                 command=command(facts, "update-nodegroup-version", group.name, "--kubernetes-version", group.version),
             )
 

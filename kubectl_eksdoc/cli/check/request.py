@@ -190,14 +190,15 @@ class CheckRequest:
     @property
     def again(self) -> tuple[tuple[str, ...], ...]:
         """The flags, each with its value, that a command to check a part of it once more needs."""
-        return tuple(
+        flags = (
             (f"--{name}", *(() if value is True else (",".join(value) if isinstance(value, list) else str(value),)))
             for name, value in self.given.items()
             if name in _AGAIN
         )
+        return (*flags, *(("-f", each) for each in self.files))
 
 
-_AGAIN = ("target", "fail-on", "suppressions", "tables", "without", "no-aws")
+_AGAIN = ("target", "fail-on", "accept-unknown", "suppressions", "tables", "without", "no-aws")
 _OF_CLUSTERS = {
     "snapshot": "--snapshot",
     "demo": "--demo",

@@ -98,7 +98,7 @@ def way(plan: CheckPlan) -> str:
 
 def at_gate(plan: CheckPlan, gate: Gate | None) -> str:
     """``8 causes and 1 unknown``, "" where nothing stands against it; None: what is before no step."""
-    return causes(each for each in plan.causes if each.gate is gate)
+    return causes(plan.at[gate])
 
 
 def causes(found: Iterable[RootCause]) -> str:
@@ -250,9 +250,11 @@ def others(plan: CheckPlan, mark: Mark) -> Section:
 
 def _at(plan: CheckPlan, gate: Gate | None, look: Look, mark: Mark) -> list[str]:
     """None: those for which no step waits."""
+    here = [each for each in plan.causes if each.gate is gate]
     found = [each for each in plan.causes[DECIDING:] if each.gate is gate]
-    some_above = any(each.gate is gate for each in plan.causes[:DECIDING])
-    head = Title("More causes" if some_above else "Causes", f" {before(plan, gate)}")
+    earlier = len(plan.at[gate]) - len(here)
+    also = f", and {earlier} of those above" if earlier else ""
+    head = Title("Causes" if found == here else "More causes", f" {before(plan, gate)}{also}")
     kept = found if len(found) <= MOST + 1 else found[:MOST]
     return titled(head, [*_lines(plan, kept, look, mark), *more(len(found) - len(kept), look)], look)
 
