@@ -11,6 +11,7 @@ from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, When
 from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Mark, Row, Title, more, titled
@@ -25,6 +26,8 @@ def before(plan: CheckPlan, gate: Gate | None) -> str:
     """Which step waits: ``before the nodes' step``."""
     if gate is None:
         return "that no step waits for"
+    if gate is Gate.BEFORE_CONTROL_PLANE and _no_upgrade(plan):
+        return "before they are applied"
     if gate is Gate.BEFORE_CONTROL_PLANE:
         return f"before the control plane's {'' if plan.facts.way.steps else 'next '}step"
     return "before the nodes' step" if gate is Gate.BEFORE_NODES else "before the end of the upgrade"
@@ -90,10 +93,17 @@ _LATENT = " Nothing shows that any of this hurts now: what has changed (--change
 def way(plan: CheckPlan) -> str:
     """From where to where."""
     found = plan.facts.way
+    if _no_upgrade(plan):
+        return f"Nothing to upgrade: the manifests were checked against Kubernetes {in_words(found.now)}."
     assumed = f" ({found.told_by})" if found.assumed else ""
     if not found.steps:
         return f"The control plane has {in_words(found.now)}{assumed}, which is the target; the rest is to follow."
     return f"From {found.text}{assumed}."
+
+
+def _no_upgrade(plan: CheckPlan) -> bool:
+    """Of manifests alone, which are to be applied to a version, be it the one that is there."""
+    return plan.facts.cluster.source is Source.FILE and not plan.facts.way.steps
 
 
 def at_gate(plan: CheckPlan, gate: Gate | None) -> str:
