@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.upgrades.amis import CUSTOM, AmiFamily, family_of_type
 from kubectl_eksdoc.amazon.upgrades.software import Software, installed_version, labelled, recognised
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, issue, name_of, unwell
@@ -252,7 +251,6 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
                 release=group.release,
                 told=told,
                 version=group.version,
-                target=in_words(facts.way.target),
                 command=command(facts, "update-nodegroup-version", group.name, "--kubernetes-version", group.version),
             )
 
