@@ -261,10 +261,12 @@ def others(plan: CheckPlan, mark: Mark) -> Section:
 def _at(plan: CheckPlan, gate: Gate | None, look: Look, mark: Mark) -> list[str]:
     """None: those for which no step waits."""
     here = [each for each in plan.causes if each.gate is gate]
-    found = [each for each in plan.causes[DECIDING:] if each.gate is gate]
-    earlier = len(plan.at[gate]) - len(here)
-    also = f", and {earlier} of those above" if earlier else ""
-    head = Title("Causes" if found == here else "More causes", f" {before(plan, gate)}{also}")
+    told = {id(finding): each for each in plan.causes if each.gate is not gate for finding in each.findings}
+    again = [each for each in plan.at[gate] if id(each.first) in told]
+    worse = [each for each in again if each.severity.rank < told[id(each.first)].severity.rank]
+    found = [*worse, *(each for each in plan.causes[DECIDING:] if each.gate is gate)]
+    also = f", and {earlier} of those above" if (earlier := len(again) - len(worse)) else ""
+    head = Title("Causes" if len(found) - len(worse) == len(here) else "More causes", f" {before(plan, gate)}{also}")
     kept = found if len(found) <= MOST + 1 else found[:MOST]
     return titled(head, [*_lines(plan, kept, look, mark), *more(len(found) - len(kept), look)], look)
 
