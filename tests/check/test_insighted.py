@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.checklist.nodes import checklist
+from kubectl_eksdoc.check.checklist.steps import Phase
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
@@ -192,6 +194,16 @@ def test_an_insight_about_skew_stands_before_the_step_that_skew_blocks_and_befor
 def test_where_nodes_or_pods_are_not_read_an_insight_about_skew_stands_before_the_step(unread: Any) -> None:
     held = {"nodes": [a_node("blue-0", version="v1.33.1")], "pods": [a_proxy("v1.33.1")]}
     assert set(gates(facts(told(insights=SKEWS), unread=unread, **held)).values()) == {BEFORE}
+
+
+def test_skew_that_eks_calls_an_error_is_ended_before_the_step_though_the_policy_allows_it() -> None:
+    errors = tuple(replace(each, status=ERROR) for each in SKEWS)
+    nodes = [a_node("blue-0", version="v1.32.1"), a_node("green-0", group="green", version="v1.33.1")]
+    given = facts(told(insights=errors), target="1.35", nodes=nodes, pods=[a_proxy("v1.32.1-eksbuild.1")])
+    assert {gates(given)[each.name + " (1.34)"] for each in SKEWS} == {BEFORE}
+    early = [each for each in checklist(given) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title]
+    assert [each.title for each in early] == ["Update group blue in place to 1.33"]
+    assert early[0].why.startswith("once the control plane has 1.34, its kubelets are too old by EKS's own insight; ")
 
 
 def test_nodes_of_amazon_linux_2_block_no_step_of_the_control_plane_and_its_step_says_what_eks_may_do() -> None:

@@ -27,6 +27,7 @@ from kubectl_eksdoc.check.checklist.steps import (
     restarted,
     terraform,
 )
+from kubectl_eksdoc.check.checks.insighted import kubelets_refused
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
@@ -94,11 +95,16 @@ def _behind(group: NodeGroupNodes, version: Version) -> bool:
 
 def _too_old(facts: CheckFacts, group: NodeGroupNodes, step: Version) -> str:
     """Why the control plane must not get `step` while they are as they are; "" where an earlier step has them upgraded
-    already, or they are young enough. A group goes as a whole, to the version before the step that asks for it."""
+    already, or they are young enough. A group goes as a whole, to the version before the step that asks for it. What
+    EKS sees, it sees of the next step."""
     oldest = min((minor_of(node.kubelet) for node in group.nodes if node.kubelet is not None), default=None)
     if oldest is None:
         return ""
     now = facts.way.now
+    if oldest < now and kubelets_refused(facts, facts.way.steps[0]):
+        if step == facts.way.steps[0]:
+            return f"{in_words(step)}, its kubelets are too old by EKS's own insight"
+        oldest = now
     for each in facts.way.steps:
         verdict = kubelet_skew(each, oldest)
         if verdict.fit is Fit.TOO_OLD:

@@ -25,7 +25,7 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
-from kubectl_eksdoc.model.quantities import parse
+from kubectl_eksdoc.model.quantities import Version, parse
 
 REMEMBERED = timedelta(days=30)
 FRESH_FOR = timedelta(hours=24)
@@ -87,9 +87,18 @@ def _untold(facts: CheckFacts, about: Sequence[Insight], steps: Sequence[str]) -
             )
 
 
+_KUBELETS = "kubelet version skew"
+
+
+def kubelets_refused(facts: CheckFacts, step: Version) -> bool:
+    """Whether EKS calls the skew of kubelets an error for that step, be it one that the policy allows."""
+    errors = (each for each in _seen(facts.aws.insights) if each.status == clusters.ERROR)
+    return any(each.name.lower().startswith(_KUBELETS) and each.version == in_words(step) for each in errors)
+
+
 def follows(facts: CheckFacts, each: Insight) -> bool:
     """Whether it is about nodes, kube-proxy or add-ons alone that the control plane's step to its version can, or has
-    to, leave as they are, as known of each of them: they follow that step.
+    to, leave as they are, as known of each of them: they follow that step. Skew that EKS calls an error does not.
 
     Source of the names: EKS user guide, cluster-insights; of what may stay: the version skew policy.
     """
@@ -99,9 +108,9 @@ def follows(facts: CheckFacts, each: Insight) -> bool:
     if isinstance(each.detail, InsightDetail) and each.detail.misfits:
         after = {misfit.addon.name for misfit in misfits(facts) if misfit.follows}
         return after.issuperset(misfit.addon for misfit in each.detail.misfits)
-    if version is None or facts.cluster.unread(kinds.NODES, kinds.PODS):
+    if version is None or each.status == clusters.ERROR or facts.cluster.unread(kinds.NODES, kinds.PODS):
         return False
-    if name.startswith("kubelet version skew"):
+    if name.startswith(_KUBELETS):
         skews = [kubelet_skew(version, node.kubelet) for node in facts.cluster.nodes]
     elif name.startswith("kube-proxy version skew"):
         found = [each.version for each in running(facts.cluster.pods, KUBE_PROXY)]
