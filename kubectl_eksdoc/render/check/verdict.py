@@ -164,7 +164,15 @@ def verdict(plan: CheckPlan) -> Verdict:
         verb = "is" if slight == 1 else "are"
         rest = f": {counted(slight, 'finding')} {verb} less severe."
         return Verdict(f"Nothing counts at --fail-on {plan.wish.fail_on.value}", rest, False)
+    gone = [each for each in plan.findings if each.code.name in _DELETED]
+    if gone:
+        rest = f"; the replacement of nodes deletes data or pods for good: {counted(len(gone), 'finding')} (-o wide)."
+        return Verdict("Nothing blocks a step", rest, False)
     return Verdict("Nothing to do", ": all that was checked is as it should be.", False)
+
+
+_DELETED = frozenset({"pod-emptydir", "pod-unmanaged"})
+"""Data and pods that go with the nodes are no reason to wait, and never lost in silence."""
 
 
 def blocking_nothing(plan: CheckPlan) -> tuple[Finding, ...]:

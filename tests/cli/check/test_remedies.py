@@ -69,6 +69,16 @@ def test_nothing_is_proposed_of_the_demo_that_the_demo_cannot_be_asked() -> None
     assert "kubectl eksdoc coredns-lameduck --measure" in [each.get("command") for each in dump]
 
 
+def test_what_goes_with_the_nodes_is_no_reason_to_wait_and_not_silent() -> None:
+    """And no flag is said to allow it, as none was given."""
+    words = "--demo", "--only", "pod-emptydir,pod-unmanaged"
+    ran = check(*words)
+    assert ran.code == 0 and "Nothing to do" not in ran.out
+    assert "the replacement of nodes deletes data or pods for good: 4 findings (-o wide)." in " ".join(ran.out.split())
+    assert "its emptyDir data is deleted with the pod: tmp-dir" in check(*words, "-o", "wide").out
+    assert not [each["message"] for each in document(*words)["findings"] if "allows)" in each["message"]]
+
+
 def test_no_finding_is_said_twice() -> None:
     found = document("--demo", "--target", "1.34")["findings"]
     said = [(each["code"], str(each["subject"]), each["message"]) for each in found]
