@@ -38,8 +38,8 @@ _GATES = (*Gate, None)
 
 @dataclass(frozen=True, slots=True)
 class RootCause:
-    """`gate`: the first step that waits for one of its `findings`, None where none does. `findings`: worst first, at
-    least one. `do`: what to do about the first of them, with a command."""
+    """`gate`: the first step that waits for one of its `findings`, None where none does. `findings`: those of that gate
+    first, the worst of them first, at least one. `do`: what to do about the first of them, with a command."""
 
     subject: Subject
     gate: Gate | None
@@ -87,9 +87,9 @@ def among(causes: Iterable[RootCause], found: Sequence[Finding]) -> tuple[RootCa
 def _cause(
     some: Sequence[tuple[Finding, Gate | None]], lacking: Mapping[int, Subject], reach: CommandTarget
 ) -> RootCause:
-    findings = in_order(each for each, _ in some)
-    first = findings[0]
     gate = min((gate for _, gate in some), key=_GATES.index)
+    here, later = (in_order(each for each, at in some if (at is gate) is now) for now in (True, False))
+    first, findings = here[0], (*here, *later)
     silent = lacking.get(id(first))
     if silent == AWS:
         return RootCause(AWS, gate, findings, Remedy(_LEAVE_OUT, _check(("--no-aws",), reach)))

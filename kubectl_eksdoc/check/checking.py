@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model.asked import NotHeld, Unknown
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Status, Subject
-from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.model.kinds import ReadState, Resource
 from kubectl_eksdoc.model.missing_rights import allow
 
 AS_ONE = frozenset({CheckNeed.PLAN_DNS, CheckNeed.PLAN_INTERRUPTION})
@@ -56,7 +56,8 @@ Judge = Callable[[CheckFacts], Iterable[Finding]]
 @dataclass(frozen=True, slots=True)
 class UpgradeCheck:
     """Of one code, or of those of another command. `gate` is None where nothing has to wait for it. Nothing is found
-    where nothing is wrong. `kinds`: the lists of the cluster that it judges by; `needs`: what else."""
+    where nothing is wrong. `kinds`: the lists of the cluster that it judges by; `needs`: what else. `part`: another
+    check of its codes says what is not known, so that it passes nothing where it finds nothing."""
 
     codes: tuple[Code, ...]
     area: Area
@@ -64,6 +65,11 @@ class UpgradeCheck:
     judge: Judge
     kinds: tuple[Resource, ...] = ()
     needs: tuple[CheckNeed, ...] = ()
+    part: bool = False
+
+    def also(self, judge: Judge, gate: Gate | None) -> UpgradeCheck:
+        """The part of it that counts at another gate."""
+        return replace(self, judge=judge, gate=gate, part=True)
 
     @staticmethod
     def of(code: CodeName, judge: Judge, *kinds: Resource) -> UpgradeCheck:
@@ -93,17 +99,11 @@ def unread(
     missing = facts.cluster.unread(*resources)
     if not missing:
         return
-    why = "; ".join(map(_unread_for, missing))
+    lacks = tuple(read.lack for read in missing)
+    why = "; ".join(map(str, lacks))
     rights = [f"list {read.resource.full_name}" for read in missing if read.state is ReadState.FORBIDDEN]
     lacking = ", ".join(rights) or ", ".join(read.resource.full_name for read in missing)
     remedy = (allow(lacking),) if rights else ()
     message = f"{what} is not known: {why}"
-    lacks = tuple((NotHeld if read.state is ReadState.NOT_HELD else Unknown)(_unread_for(read)) for read in missing)
     where = cluster_of(facts)
     yield Finding(Code.of(code), severity, Status.UNKNOWN, where, message, remedy=remedy, missing=lacking, lacks=lacks)
-
-
-def _unread_for(read: KindRead) -> str:
-    """Of what it was, unless the reason says that itself."""
-    why = read.detail or read.state.value
-    return why if read.resource.plural in why else f"{read.resource.plural}: {why}"

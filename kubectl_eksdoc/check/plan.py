@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +84,8 @@ class _Outcome:
 class CheckPlan:
     """`judged` without what is `suppressed`; `notes`: sentences about suppressions that are out of date. `checklist`:
     where all of the way is asked for. `diagnosis`: where a symptom was named; `changes`: where a time was. `causes`: of
-    what counts and may not be unknown, what the next step waits for first."""
+    what counts and may not be unknown, what the next step waits for first; `at`: of each gate those of its findings
+    alone, so that a cause may be at several gates, at each with what is found there."""
 
     facts: CheckFacts
     wish: CheckWish
@@ -95,6 +96,7 @@ class CheckPlan:
     diagnosis: SymptomDiagnosis | None = None
     changes: RecentChanges | None = None
     causes: tuple[RootCause, ...] = ()
+    at: Mapping[Gate | None, tuple[RootCause, ...]] = field(default_factory=dict)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -154,6 +156,7 @@ def plan_check(
         asks_aws = (any(_lacks(finding, NoAws) for finding in each) for _, each in seen)
         left = (_without_aws(each) if asks else each for each, asks in zip(judged, asks_aws, strict=True))
         judged = tuple(filter(None, left))
+    judged = tuple(each for each in judged if each.findings or not each.check.part)
     every = [finding for _, each in found for finding in each]
     looked_for = {name for check in checks for name in asked_of(check, wish.only)}
     kept = in_order(finding for each in judged for finding in each.findings)
@@ -167,18 +170,19 @@ def plan_check(
         None if wish.symptom is None else _diagnosed(wish.symptom, kept, facts, reach),
         None if wish.since is None else _changed(facts, wish.since),
     )
-    return replace(plan, causes=_causes(plan, reach))
+    return _with_causes(plan, reach)
 
 
-def _causes(plan: CheckPlan, reach: CommandTarget) -> tuple[RootCause, ...]:
+def _with_causes(plan: CheckPlan, reach: CommandTarget) -> CheckPlan:
     """Those of the findings by which the outcome is."""
     outcome = plan.outcome
     counts = set(map(id, (*outcome.fails, *outcome.unknown)))
-    found = ((each, one.check.gate) for one in plan.judged for each in one.findings if id(each) in counts)
+    found = [(each, one.check.gate) for one in plan.judged for each in one.findings if id(each) in counts]
     snapshot = Subject("Snapshot", reach.ours[1] if reach.ours[:1] == ("--snapshot",) else "that was read")
     lacking = {id(each): snapshot for each in outcome.unknown if _lacks(each, NotHeld)}
     lacking |= {id(each): AWS for each in outcome.unknown if _lacks(each, NoAws)}
-    return root_causes(found, lacking, reach)
+    at = {gate: root_causes((each for each in found if each[1] is gate), lacking, reach) for gate in (*Gate, None)}
+    return replace(plan, causes=root_causes(found, lacking, reach), at=at)
 
 
 def _diagnosed(symptom: Symptom, found: Sequence[Finding], facts: CheckFacts, reach: CommandTarget) -> SymptomDiagnosis:

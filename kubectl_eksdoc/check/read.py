@@ -291,11 +291,15 @@ def replacement(cluster: Cluster, way: UpgradePath) -> DrainPlan | None:
 
 
 def _holding_up(planned: DrainPlan | Unknown | None) -> Sum:
-    """What would hold up the replacement."""
+    """What would hold up the replacement, and what it deletes: no user has allowed that by a flag."""
     if isinstance(planned, Unknown):
         return planned
     found = () if planned is None else planned.findings
-    return tuple(each for each in found if each.code is not Code.of("needs-nodes"))  # its own update brings them
+    return tuple(
+        replace(each, message=each.message.partition(" (as --")[0])
+        for each in found
+        if each.code is not Code.of("needs-nodes")  # its own update brings them
+    )
 
 
 def _to_be_replaced(node: Node, way: UpgradePath) -> bool:

@@ -66,17 +66,18 @@ _NEED_OF = {permissions.HELM_RELEASES.name: CheckNeed.HELM}
 def chosen(
     only: Iterable[str] = (), gate: Gate | None = None, without: Collection[str] = ()
 ) -> tuple[UpgradeCheck, ...]:
-    """Those that find one of these codes, or all but those of `Area.WORKLOADS`; of one gate, or of all. `without`:
-    opt-ins that are left out, with all that needs them."""
+    """Those that find one of these codes, or all but those of `Area.WORKLOADS`; of one gate, or of all: none where
+    there are only parts of checks. `without`: opt-ins that are left out, with all that needs them."""
     names = frozenset(only)
     left_out = {need for name, need in _NEED_OF.items() if name in without}
-    return tuple(
+    found = tuple(
         check
         for check in ALL
         if (any(code.name in names for code in check.codes) if names else check.area is not Area.WORKLOADS)
         and (gate is None or check.gate is gate)
         and left_out.isdisjoint(check.needs)
     )
+    return () if all(check.part for check in found) else found
 
 
 def kinds_of(checks: Iterable[UpgradeCheck]) -> tuple[Resource, ...]:

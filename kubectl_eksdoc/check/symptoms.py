@@ -112,7 +112,8 @@ def diagnosed(
     for number, sign in enumerate(_signs(symptom, cluster, reach)):
         suspects.append(((0, sign.severity.rank, -1, number), sign))
     unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
-    elsewhere = tuple(Remedy(each.text, led(each.command, reach)) for each in _OF[symptom].elsewhere)
+    found_elsewhere = ((each, led(each.command, reach)) for each in _OF[symptom].elsewhere)
+    elsewhere = tuple(Remedy(each.text, command) for each, command in found_elsewhere if command or not each.command)
     ordered = [each for _, each in sorted(suspects, key=lambda pair: pair[0])]
     return SymptomDiagnosis(symptom, tuple(_by_origin(ordered, origins)), unknown, elsewhere)
 

@@ -32,6 +32,11 @@ class UpgradePath:
         """``1.31 → 1.32 → 1.33``; one version where the control plane has it already."""
         return " → ".join(in_words(each) for each in (self.now, *self.steps))
 
+    def comes_later(self, version: Version) -> bool:
+        """Whether the control plane gets it after its next step: what only that asks for, the checklist has done
+        between the two."""
+        return version > self.now and version != self.steps[0]
+
 
 @dataclass(frozen=True, slots=True)
 class CurrentVersion:

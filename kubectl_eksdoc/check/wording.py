@@ -12,15 +12,11 @@ from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 
 _DRAINS = "kubectl eksdoc drain run"
-_MEASURES = (" --active", " --measure")
 
 
 def led(command: str, reach: CommandTarget) -> str:
-    """ "" stays "". What drains or measures takes no dump and no demo: of these it is told as it is done live."""
-    if not command:
-        return ""
-    live = command.startswith(_DRAINS) or any(each in command for each in _MEASURES)
-    return CommandTarget(reach.kubectl).of(command) if live else reach.of(command)
+    """ "" stays "". What drains takes no dump and no demo: of these it is told as it is done live."""
+    return (CommandTarget(reach.kubectl) if command.startswith(_DRAINS) else reach).of(command)
 
 
 def sourced(text: str, source: KnowledgeSource) -> str:

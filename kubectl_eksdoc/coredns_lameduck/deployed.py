@@ -34,7 +34,7 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, CorefileRefusal, Propagation, is_coredns
-from kubectl_eksdoc.model.findings import Code, Status
+from kubectl_eksdoc.model.findings import Code, Remedy, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import NODES
 from kubectl_eksdoc.model.nodes import Node
@@ -251,12 +251,13 @@ class CorednsPodLogs:
 
 @dataclass(frozen=True, slots=True)
 class InterruptionNotices:
-    """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`: the
-    command that makes what is missing, "" where there is none; `moves`: what it moves or restarts."""
+    """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`:
+    what is to be done about the first broken link, None where nothing is proposed; `moves`: what it moves or restarts.
+    """
 
     heard: bool
     why: str
-    mend: str = ""
+    mend: Remedy | None = None
     moves: str = "no node"
 
 
@@ -420,7 +421,7 @@ def notices_of(plan: InterruptionPlan) -> InterruptionNotices | Unknown:
         broken = next((each for each in vital if each.failed), None)
         if broken is None:
             return InterruptionNotices(False, "Karpenter receives no events")
-        mend = next((each.command for each in broken.remedy if each.command), "")
+        mend = next((each for each in broken.remedy if each.command), next(iter(broken.remedy), None))
         why = f"Karpenter does not receive its events ({broken.name}: {broken.what})"
         return InterruptionNotices(False, why, mend, _moves(install, broken))
     doubted = next((each for each in vital if each.status is Status.UNKNOWN), None)

@@ -90,12 +90,13 @@ def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> 
             )
         )
     if Code.of("dns-notices-unheard") in failing:
+        remedy = next(each for each in failing[Code.of("dns-notices-unheard")].remedy if each.command)
         found.append(
             CorednsStep(
-                "Have Karpenter receive Spot interruption events.",
+                f"Have Karpenter receive Spot interruption events. {remedy.text}",
                 "all other pods on Spot nodes are terminated without SIGTERM, too",
                 facts.notices.moves if isinstance(facts.notices, InterruptionNotices) else "",
-                _command(failing[Code.of("dns-notices-unheard")]),
+                remedy.command,
             )
         )
     return tuple(found)
@@ -113,10 +114,6 @@ def _look_again() -> CorednsStep:
 def _of_remedy(finding: Finding, number: int = 0, moves: str = "") -> CorednsStep:
     remedy = finding.remedy[number]
     return CorednsStep(remedy.text, finding.message, moves, remedy.command)
-
-
-def _command(finding: Finding) -> str:
-    return next((each.command for each in finding.remedy if each.command), "")
 
 
 # What will happen to lookups, by what is: when a node is drained, when EC2 takes one back, and at a rollout.

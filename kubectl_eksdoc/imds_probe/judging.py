@@ -120,7 +120,7 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
             () if one else tuple(some([pod.key for pod, _ in several])),
             remedy=(allow(told.missing) if told.missing and not one else Remedy("Read its log.", log),),
             count=len(several),
-            why=told.why,
+            why=told,
             lacking=told.missing or "what is inside of it",
         )
 

@@ -125,7 +125,9 @@ class CommandTarget:
 
     def of(self, command: str) -> str:
         """`command` with the words that it needs, unless it has them: each part of several that are run one after the
-        other, or are piped. What is none of these stays as it is."""
+        other, or are piped. What is none of these stays as it is; "" for one that the demo cannot be asked."""
+        if self.ours[:1] == ("--demo",) and _MEASURES.search(command):
+            return ""
         if self.aws and self.aws[0] not in command:
             command = _AWS.sub(lambda found: f"{found.group()}{shell(*self.aws)} ", command)
         return "".join(each if each in _BETWEEN else self._one(each) for each in _parts(command))
@@ -133,7 +135,7 @@ class CommandTarget:
     def _one(self, command: str) -> str:
         if command.startswith("kubectl eksdoc"):
             if command.startswith("kubectl eksdoc check"):
-                has = command.split()
+                has = {*command.split(), *(("-f",) if _NO_FILES.search(command) else ())}
                 command = " ".join((command, *(shell(*each) for each in self.checks if each[0] not in has)))
             words = self.applying if _OF_LIVE.search(command) else self.ours
         else:
@@ -145,8 +147,12 @@ class CommandTarget:
 
 _AWS = re.compile(r"(?:^|(?<= && )|(?<=\$\())aws ")
 """Where awscli begins, also in the midst of a line."""
-_OF_LIVE = re.compile(r" --(?:apply|active)(?= |\Z)")
+_OF_LIVE = re.compile(r" --(?:apply|active|measure)(?=[ =]|\Z)")
 """Of the live cluster alone."""
+_MEASURES = re.compile(r" --measure(?=[ =]|\Z)")
+"""Not even a dry run of it is made of the demo."""
+_NO_FILES = re.compile(r" --(?:only (?!\S*api-in-manifest)|gate (?!before-control-plane)|area |symptom )")
+"""A check of these judges no manifests, and refuses them."""
 _BETWEEN = (" && ", " | ", " > ")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from kubectl_eksdoc.model.asked import NotHeld, Unknown
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:
@@ -256,3 +258,10 @@ class KindRead:
         A custom resource that a live server does not serve is known to have no objects.
         """
         return self.state is ReadState.READ or (self.state is ReadState.NOT_SERVED and self.resource.custom)
+
+    @property
+    def lack(self) -> Unknown:
+        """Why its objects are not known completely: of what it was, unless the reason says that itself."""
+        why = self.detail or self.state.value
+        told = why if self.resource.plural in why else f"{self.resource.plural}: {why}"
+        return (NotHeld if self.state is ReadState.NOT_HELD else Unknown)(told)

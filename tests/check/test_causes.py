@@ -107,3 +107,26 @@ def test_causes_are_of_what_counts_and_may_not_be_unknown() -> None:
     wish = CheckWish(fail_on=Severity.MEDIUM, accepted=frozenset({UNFIT.code.name}))
     plan = plan_check(healthy(), checks, wish)
     assert [each.first for each in plan.causes] == [SKEW]
+
+
+def test_a_cause_at_several_gates_is_counted_at_each_with_what_is_found_there() -> None:
+    """What stands before its first step is told first, whatever is worse behind it."""
+    later = a_finding("ami-al2", "Nodegroup", "blue")
+    sooner = replace(a_finding("kubelet-skew", "Nodegroup", "blue", severity=Severity.LOW), status=Status.UNKNOWN)
+    plan = plan_check(healthy(), [check(Area.NODES, NODES, later), check(Area.NODES, CONTROL, sooner)], CheckWish())
+    (cause,) = plan.causes
+    assert cause.findings == (sooner, later) and cause.status is Status.UNKNOWN
+    assert [[each.findings for each in plan.at[gate]] for gate in (CONTROL, NODES, Gate.AFTER, None)] == [
+        [(sooner,)],
+        [(later,)],
+        [],
+        [],
+    ]
+
+
+def test_a_part_of_a_check_that_finds_nothing_passes_nothing() -> None:
+    whole = check(Area.NODES, CONTROL, replace(SKEW, status=Status.UNKNOWN))
+    plan = plan_check(healthy(), [whole, whole.also(lambda facts: (), NODES)], CheckWish())
+    assert [each.check for each in plan.judged] == [whole]
+    found = plan_check(healthy(), [whole, whole.also(lambda facts: (SKEW,), NODES)], CheckWish())
+    assert [each.check.gate for each in found.judged] == [CONTROL, NODES]

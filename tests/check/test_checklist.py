@@ -121,7 +121,7 @@ def test_an_addon_without_a_version_for_both_sides_goes_after_it() -> None:
     assert "none for both 1.33 and 1.34" in step.why
 
 
-def test_kube_proxy_follows_each_minor_and_never_goes_before() -> None:
+def test_kube_proxy_follows_each_minor_and_does_not_go_before_one_that_serves_it() -> None:
     facts = with_addon("1.35", "kube-proxy", "v1.33", ("v1.35", "1.34 1.35*"), ("v1.34", "1.33 1.34*"))
     found = [each for each in checklist(facts) if "kube-proxy" in each.title]
     assert [(each.phase, each.title) for each in found] == [
@@ -130,10 +130,23 @@ def test_kube_proxy_follows_each_minor_and_never_goes_before() -> None:
     ]
 
 
+def test_kube_proxy_that_the_next_minor_would_not_serve_is_brought_to_the_control_planes_first() -> None:
+    versions = ("v1.34.1", "1.34*"), ("v1.33.2", "1.33*"), ("v1.30.0", "1.30*")
+    facts = with_addon("1.34", "kube-proxy", "v1.30.0", *versions)
+    found = [each for each in checklist(facts) if "kube-proxy" in each.title]
+    assert [(each.phase, each.title) for each in found] == [
+        (Phase.BEFORE_CONTROL_PLANE, "Update add-on kube-proxy to v1.33.2"),
+        (Phase.AFTER_CONTROL_PLANE, "Update add-on kube-proxy to v1.34.1"),
+    ]
+    assert found[0].why == "once the control plane has 1.34, kube-proxy (1.30) is 4 minors behind, 3 are allowed"
+    untold = with_addon("1.34", "kube-proxy", "v1.30.0", ("v1.34.1", "1.34*"))
+    assert "Update add-on kube-proxy to its version for 1.33" in titles(untold, Phase.BEFORE_CONTROL_PLANE)
+
+
 def test_after_the_control_plane_kube_proxy_vpc_cni_and_coredns_come_in_this_order() -> None:
     names = ("coredns", "aws-ebs-csi-driver", "vpc-cni", "kube-proxy")
-    told = {name: offered(name, ("v2.0", "1.34*"), ("v1.9", "1.33*")) for name in names}
-    facts = with_aws(healthy(), addons=tuple(Addon(n, "v1.9", "ACTIVE") for n in names), addon_versions=told)
+    told = {name: offered(name, ("v1.34.0", "1.34*"), ("v1.33.0", "1.33*")) for name in names}
+    facts = with_aws(healthy(), addons=tuple(Addon(n, "v1.33.0", "ACTIVE") for n in names), addon_versions=told)
     found = [each.split()[2] for each in titles(facts, Phase.AFTER_CONTROL_PLANE) if each.startswith("Update add-on")]
     assert found == ["kube-proxy", "vpc-cni", "coredns", "aws-ebs-csi-driver"]
     why = the_step(facts, "Update add-on kube-proxy").why

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checklist.nodes import checklist
+from kubectl_eksdoc.check.checklist.steps import Phase
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion
 from kubectl_eksdoc.model.aws.clusters import (
     ERROR,
     MISCONFIGURATION,
@@ -17,6 +28,7 @@ from kubectl_eksdoc.model.aws.clusters import (
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
 from tests.builders import a_node
+from tests.check.healthy import IMAGES, a_program
 from tests.check.of_aws import DENIED, an_insight, before, facts, find, one, text, told
 
 ALL = (
@@ -144,3 +156,90 @@ def test_what_names_one_thing_comes_from_that(detail: InsightDetail | Unknown, c
     nodes = [a_node("blue-1"), a_node("blue-2"), a_node("spot", group="")]
     given = facts(told(insights=(an_insight(status=ERROR, detail=detail),)), nodes=nodes)
     assert one(given, Code.of("insight-error")).root_cause == cause
+
+
+def gates(given: CheckFacts) -> dict[str, tuple[Gate | None, Status]]:
+    """Of each insight that is found."""
+    checks = chosen(("insight-error", "insight-warning"))
+    found = plan_check(given, checks, CheckWish(frozenset({"insight-error", "insight-warning"}))).judged
+    return {each.subject.name: (judged.check.gate, each.status) for judged in found for each in judged.findings}
+
+
+def a_proxy(version: str) -> Any:
+    return a_program("kube-proxy-0", f"{IMAGES}/eks/kube-proxy:{version}", "DaemonSet/kube-proxy", "blue-0")
+
+
+SKEWS = tuple(an_insight(id=name, name=f"{name} version skew", status=WARNING) for name in ("Kubelet", "kube-proxy"))
+BEFORE = (Gate.BEFORE_CONTROL_PLANE, Status.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("kubelet", "proxy", "expected"),
+    [
+        ("v1.32.1", "v1.32.1-eksbuild.1", ((None, Status.PASS), (None, Status.PASS))),
+        ("v1.30.1", "v1.32.1-eksbuild.1", (BEFORE, (None, Status.PASS))),
+        ("v1.32.1", "v1.30.1-eksbuild.1", ((None, Status.PASS), BEFORE)),
+        ("", "latest", (BEFORE, BEFORE)),
+    ],
+)
+def test_an_insight_about_skew_stands_before_the_step_that_skew_blocks_and_before_no_other(
+    kubelet: str, proxy: str, expected: tuple[Any, Any]
+) -> None:
+    held = {"nodes": [a_node("blue-0", version=kubelet)], "pods": [a_proxy(proxy)]}
+    found = gates(facts(told(insights=SKEWS), **held))
+    assert tuple(found[name] for name in sorted(found)) == expected
+
+
+@pytest.mark.parametrize("unread", [[kinds.NODES], [kinds.PODS]])
+def test_where_nodes_or_pods_are_not_read_an_insight_about_skew_stands_before_the_step(unread: Any) -> None:
+    held = {"nodes": [a_node("blue-0", version="v1.33.1")], "pods": [a_proxy("v1.33.1")]}
+    assert set(gates(facts(told(insights=SKEWS), unread=unread, **held)).values()) == {BEFORE}
+
+
+def test_skew_that_eks_calls_an_error_is_ended_before_the_step_though_the_policy_allows_it() -> None:
+    errors = tuple(replace(each, status=ERROR) for each in SKEWS)
+    nodes = [a_node("blue-0", version="v1.32.1"), a_node("green-0", group="green", version="v1.33.1")]
+    given = facts(told(insights=errors), target="1.35", nodes=nodes, pods=[a_proxy("v1.32.1-eksbuild.1")])
+    assert {gates(given)[each.name + " (1.34)"] for each in SKEWS} == {BEFORE}
+    early = [each for each in checklist(given) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title]
+    assert [each.title for each in early] == ["Update group blue in place to 1.33"]
+    assert early[0].why.startswith("once the control plane has 1.34, its kubelets are too old by EKS's own insight; ")
+
+
+def test_nodes_of_amazon_linux_2_block_no_step_of_the_control_plane_and_its_step_says_what_eks_may_do() -> None:
+    al2 = an_insight(name="Amazon Linux 2 compatibility", status=ERROR)
+    given = facts(told(insights=(al2, an_insight(id="2", name="Other", status=ERROR))))
+    assert gates(given) == {
+        "Amazon Linux 2 compatibility (1.34)": (None, Status.FAIL),
+        "Other (1.34)": BEFORE,
+    }
+    (step,) = (each for each in checklist(given) if each.title.startswith("Upgrade the control plane"))
+    assert (
+        "An error of EKS that later steps fix is left (Amazon Linux 2 compatibility): whether EKS refuses" in step.why
+    )
+
+
+def test_an_insight_about_addons_that_can_only_follow_stands_before_no_step() -> None:
+    follows, first = ("coredns", "v1", ("v2", "1.34")), ("vpc-cni", "v1", ("v2", "1.33 1.34"))
+    addons = tuple(Addon(name, have, "ACTIVE") for name, have, _ in (follows, first))
+    offered = {
+        name: AddonVersions(
+            name,
+            "x",
+            "eks",
+            tuple(
+                AddonVersion(version, tuple(map(CompatibleVersion, fits.split())))
+                for version, fits in (to, (have, "1.33"))
+            ),
+        )
+        for name, have, to in (follows, first)
+    }
+
+    def at(*names: str) -> tuple[Gate | None, Status]:
+        detail = InsightDetail("", (), tuple(UnfitAddon(name) for name in names))
+        seen = an_insight(name="EKS add-on version compatibility", status=ERROR, detail=detail)
+        (found,) = gates(facts(told(insights=(seen,), addons=addons, addon_versions=offered))).values()
+        return found
+
+    assert at("coredns") == (None, Status.FAIL)
+    assert at("coredns", "vpc-cni") == at("vpc-cni") == at("not-installed") == BEFORE

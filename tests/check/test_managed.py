@@ -175,8 +175,10 @@ def test_a_template_that_is_gone_or_not_told() -> None:
 def test_releases_are_compared_by_their_numbers(release: str, recommended: str, older: bool | None) -> None:
     kind = ("AL2023_x86_64_STANDARD", "1.33")
     given = told(a_group(release=release), releases={kind: recommended})
-    found = find(facts(given), Code.of("nodegroup-release"))
+    found = find(facts(given, target="1.33"), Code.of("nodegroup-release"))
     assert [each.status for each in found] == {True: [Status.FAIL], False: [], None: [Status.UNKNOWN]}[older]
+    upgraded = find(facts(given), Code.of("nodegroup-release"))
+    assert [each.status for each in upgraded] == {True: [Status.PASS], False: [], None: [Status.UNKNOWN]}[older]
     if older:
         assert found[0].severity is Severity.LOW and recommended in found[0].message
         assert "--kubernetes-version 1.33" in found[0].remedy[0].command

@@ -101,7 +101,7 @@ def test_a_system_that_nobody_knows_goes_by_the_type_of_its_group() -> None:
 def test_cgroup_v1_is_refused_from_135_on() -> None:
     al2, odd = nodes(1, **AL2), nodes(1, "", os_image="Flatcar")
     assert not find(facts(told(OLD), target="1.34", nodes=[*al2, *odd]), Code.of("cgroup-v1"))
-    fails, unsure = find(facts(told(OLD), target="1.35", nodes=[*al2, *odd]), Code.of("cgroup-v1"))
+    unsure, fails = find(facts(told(OLD), target="1.35", nodes=[*al2, *odd]), Code.of("cgroup-v1"))
     assert (fails.status, fails.severity, str(fails.subject)) == (Status.FAIL, Severity.HIGH, "blue")
     assert "confidence: medium" in text(fails)
     assert unsure.status is Status.UNKNOWN and "stat -fc %T" in text(unsure)

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import CheckWish, plan_check
+from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Code, Severity, Status
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
@@ -128,3 +131,26 @@ def test_a_mirror_under_another_name_is_not_known() -> None:
 def test_a_kubelet_that_does_not_say_how_old_it_is_passes_none_of_these(code: Any, version: str) -> None:
     facts = of(healthy(), nodes=[a_node("a", version=version), a_node("b", version="v1.34.0-eks-1")])
     assert "unknown" in statuses(facts, code)
+
+
+@pytest.mark.parametrize(
+    ("version", "target", "gate"),
+    [
+        ("v1.30.1", "1.34", Gate.BEFORE_CONTROL_PLANE),
+        ("v1.29.1", "1.34", Gate.BEFORE_CONTROL_PLANE),
+        ("v1.31.1", "1.35", Gate.AFTER),
+    ],
+)
+@pytest.mark.parametrize("code", ["kubelet-skew", "kube-proxy-skew"])
+def test_what_only_a_later_step_asks_for_does_not_stand_before_the_next_one(
+    code: str, version: str, target: str, gate: Gate
+) -> None:
+    """The checklist has it done between the two."""
+    proxy = a_program("kube-proxy-0", f"{IMAGES}/eks/kube-proxy:{version}", "DaemonSet/kube-proxy")
+    facts = of(healthy(target=target), nodes=nodes(version), pods=[proxy])
+    judged = plan_check(facts, chosen([code]), CheckWish(frozenset([code]))).judged
+    assert [(each.check.gate, len(each.findings)) for each in judged if each.findings] == [(gate, 1)]
+    (finding,) = (one for each in judged for one in each.findings)
+    before = "Bring kube-proxy to 1.33, by its add-on or DaemonSet, before the next step of the control plane."
+    if code == "kube-proxy-skew":
+        assert (finding.remedy[0].text == before) is (gate is Gate.BEFORE_CONTROL_PLANE) and len(finding.remedy) == 1

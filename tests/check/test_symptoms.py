@@ -74,7 +74,10 @@ def test_what_is_not_known_is_no_suspect_and_is_told() -> None:
 
 def test_what_passes_is_no_suspect_unless_it_warns_of_just_this() -> None:
     passing = {"status": Status.PASS}
-    assert whats(Symptom.DRAIN_STUCK, a_finding(Code.of("pod-emptydir"), **passing)) == []
+    assert whats(Symptom.DRAIN_STUCK, a_finding(Code.of("single-replica"), **passing)) == []
+    kept = Code.of("pod-emptydir"), Code.of("pod-unmanaged")
+    found = [a_finding(each, **passing) for each in kept]
+    assert whats(Symptom.DRAIN_STUCK, *found) == ["pod-unmanaged", "pod-emptydir"], "by kubectl drain without its flags"
     assert whats(Symptom.TARGETS, a_finding(Code.of("no-readiness-gate"), **passing)) == ["no-readiness-gate"]
 
 

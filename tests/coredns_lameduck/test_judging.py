@@ -13,7 +13,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import symptoms
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status
 from kubectl_eksdoc.model.network import EndpointSlice
 from kubectl_eksdoc.model.workloads import Autoscaler
 from tests.builders import a_node, ago
@@ -51,7 +51,7 @@ def on_spot(*, both: bool = False, notices: InterruptionNotices | Unknown | None
 
 
 MEND = "kubectl eksdoc interruption --print stack > interruption.yaml && aws cloudformation deploy"
-UNHEARD = InterruptionNotices(False, "its queue does not exist", MEND)
+UNHEARD = InterruptionNotices(False, "its queue does not exist", Remedy("Make it.", MEND))
 
 FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
     "dns-lameduck-short none": (lambda: facts(text=lameduck("")), "there is no lameduck", Severity.HIGH),

@@ -9,6 +9,7 @@ import pytest
 from kubectl_eksdoc.coredns_lameduck.deployed import InterruptionNotices, inside, logs_of, notices_of
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.model.asked import Absent
+from kubectl_eksdoc.model.aws.queues import Figures
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.pods import Container
 from tests.builders import ago
@@ -25,7 +26,8 @@ from tests.coredns_lameduck.made import (
     without,
 )
 from tests.coredns_lameduck.test_judging import SPOT, UNHEARD, findings, on_spot
-from tests.interruption.healthy import an_install, planned
+from tests.interruption.healthy import LEADER, an_install, planned
+from tests.interruption.test_signs import FAILED
 
 
 def test_auto_mode_without_a_node_needs_no_core_dns() -> None:
@@ -125,3 +127,15 @@ def test_what_the_fix_of_the_queue_restarts_depends_on_what_is_missing(version: 
     assert plan_dns(on_spot(notices=told)).steps[-1].moves == moves
     keeps = "Karpenter keeps running" in " ".join(each.what for each in plan.links)
     assert keeps is (missing == "queue" and version == "1.5.0")
+
+
+def test_what_is_proposed_against_unheard_notices_says_what_its_command_does() -> None:
+    """A command that only shows the log is not called one that makes what is missing."""
+    only_logged = planned(an_install(), logs={LEADER: FAILED}, figures=Figures())
+    (link,) = (each for each in only_logged.links if each.failed and each.vital)
+    told = notices_of(only_logged)
+    assert isinstance(told, InterruptionNotices) and told.mend == link.remedy[0]
+    plan = plan_dns(on_spot(notices=told))
+    (finding,) = (each for each in plan.findings if each.code is Code.of("dns-notices-unheard"))
+    assert finding.remedy[0] == link.remedy[0] and "To see it:" in finding.remedy[0].text
+    assert plan.steps[-1].what.endswith("To see it:") and plan.steps[-1].command == link.remedy[0].command

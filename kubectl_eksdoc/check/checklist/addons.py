@@ -1,8 +1,8 @@
 """Add-ons of EKS along the way: at which minor version each is updated, before the control plane or after it, and why.
 
 The rule: one whose version is not made for the next minor goes before it, as long as some version fits both sides;
-kube-proxy never does. What only could be newer waits for the target. Source of what fits: EKS itself
-(DescribeAddonVersions).
+kube-proxy only does where it would be too old for the next minor, and to the version of the control plane. What only
+could be newer waits for the target. Source of what fits: EKS itself (DescribeAddonVersions).
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.amazon.upgrades.addon_needs import OrderedAddon, UpdatePosition, placed
+from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew
 from kubectl_eksdoc.amazon.upgrades.software import COREDNS, KUBE_PROXY, VPC_CNI
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
 from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep, eks, terraform
 from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import RunningVersion
@@ -24,7 +25,7 @@ from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
-from kubectl_eksdoc.model.quantities import Version
+from kubectl_eksdoc.model.quantities import Version, parse
 
 _LISTED = KnowledgeSource("EKS, DescribeAddonVersions")
 _SKEW = KnowledgeSource("kubernetes.io, Version Skew Policy")
@@ -56,13 +57,13 @@ def before(facts: CheckFacts, there: Sequence[RunningVersion], now: Version, ste
     """In the step from `now` to the next minor. `there`: all programs that run."""
     for move in _moves(facts, step):
         if move.before:
-            yield _step(facts, there, move, Phase.BEFORE_CONTROL_PLANE, now, step)
+            yield _step(facts, there, move, Phase.BEFORE_CONTROL_PLANE, now)
 
 
 def after(facts: CheckFacts, there: Sequence[RunningVersion], step: Version) -> Iterator[UpgradeStep]:
     """kube-proxy, vpc-cni and CoreDNS come first, in this order."""
     for move in sorted((each for each in _moves(facts, step) if not each.before), key=_turn):
-        yield _step(facts, there, move, Phase.AFTER_CONTROL_PLANE, step, step)
+        yield _step(facts, there, move, Phase.AFTER_CONTROL_PLANE, step)
 
 
 def turn(addon: str) -> int:
@@ -79,10 +80,22 @@ def _moves(facts: CheckFacts, step: Version) -> Iterator[_Move]:
     for addon in installed(facts):
         have, now = addon.version, facts.way.now
         for each in facts.way.steps or (facts.way.target,):
+            early = _early_proxy(facts, addon, have, now, each)
+            have = early.to or have if early is not None else have
             move = _move(facts, addon, have, now, each)
-            if each == step and move is not None:
-                yield move
+            if each == step:
+                yield from filter(None, (early, move))
             have, now = move.to or have if move is not None else have, each
+
+
+def _early_proxy(facts: CheckFacts, addon: Addon, have: str, now: Version, step: Version) -> _Move | None:
+    """kube-proxy to the version of the control plane, where it is too old for the next one."""
+    skew = kube_proxy_skew(step, parse(have)) if addon.name == KUBE_PROXY.addon and now != step else None
+    if skew is None or skew.fit is not Fit.TOO_OLD:
+        return None
+    offered = facts.aws.addon_versions.get(addon.name)
+    to = addon_versions.target(offered, in_words(now), "") if isinstance(offered, AddonVersions) else ""
+    return _Move(addon, have, to, True, f"once the control plane has {in_words(step)}, {skew.why}")
 
 
 def _move(facts: CheckFacts, addon: Addon, have: str, now: Version, step: Version) -> _Move | None:
@@ -118,16 +131,14 @@ def _older(offered: AddonVersions, have: str, than: str) -> bool:
     return have in order and than in order and order.index(have) > order.index(than)
 
 
-def _step(
-    facts: CheckFacts, there: Sequence[RunningVersion], move: _Move, phase: Phase, at: Version, step: Version
-) -> UpgradeStep:
+def _step(facts: CheckFacts, there: Sequence[RunningVersion], move: _Move, phase: Phase, at: Version) -> UpgradeStep:
     """`at`: the version that the control plane has then."""
     name = move.addon.name
     turn = "" if move.before else _TURN.get(name, "")
     why = move.why if not turn or turn == move.why else f"{move.why}; {turn}"
     return UpgradeStep(
         phase,
-        f"Update add-on {name} to {move.to or f'its version for {in_words(step)}'}",
+        f"Update add-on {name} to {move.to or f'its version for {in_words(at)}'}",
         why,
         tuple(_commands(facts, move, at)),
         f"EKS says ACTIVE, and pods of it run as {move.to or 'that version'}",

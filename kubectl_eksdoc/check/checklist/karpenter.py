@@ -254,9 +254,9 @@ def _held(facts: CheckFacts, group: NodeGroupNodes) -> Iterator[str]:
     found = facts.summed.get(CheckNeed.PLAN_DRAIN, NOT_ASKED)
     if isinstance(found, Unknown):
         return
-    here = _here(facts.cluster, group)
+    where = here(facts.cluster, group)
     for each in found:
-        if each.code.name in _STUCK and each.status is Status.FAIL and here.has(each.subject):
+        if each.code.name in _STUCK and each.status is Status.FAIL and where.has(each.subject):
             yield f"{each.subject.kind} {each.subject}"
 
 
@@ -281,7 +281,7 @@ class _Here:
         return (of.namespace, of.name) in self.makers
 
 
-def _here(cluster: Cluster, group: NodeGroupNodes) -> _Here:
+def here(cluster: Cluster, group: NodeGroupNodes) -> _Here:
     nodes = frozenset(node.name for node in group.nodes)
     pods: dict[str, list[Pod]] = defaultdict(list)
     for pod in cluster.pods:

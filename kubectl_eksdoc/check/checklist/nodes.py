@@ -17,19 +17,24 @@ from kubectl_eksdoc.check.checklist.steps import (
     UpgradeStep,
     by_eksctl,
     check,
+    deleted,
+    deleting,
     eks,
     eksctl,
+    lost,
     numbered,
     preparing,
     restarted,
     terraform,
 )
+from kubectl_eksdoc.check.checks.insighted import kubelets_refused
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws, in_region, name_of, number
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.connection import CommandTarget, file_of, kubectl, shell
+from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import GROUP_LABELS, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
@@ -43,12 +48,18 @@ def before(facts: CheckFacts, now: Version, step: Version) -> Iterator[UpgradeSt
     """Of the groups whose kubelets the control plane of `step` would not serve: to `now`, which they may have. Nodes of
     Auto Mode go at once, so what stands against that is mended before the first step."""
     every = groups(facts.cluster.nodes)
-    if now == facts.way.now and any(group.owner is NodeOwner.AUTO_MODE for group in every):
-        yield _looked_at(facts, Phase.BEFORE_CONTROL_PLANE)
-    for group in every:
-        why = _too_old(facts, group, step)
-        if why:
-            yield from _of(facts, group, now, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {why}; ")
+    old = [(group, why) for group in every if (why := _too_old(facts, group, step))]
+    if old:
+        first = f"nodes are replaced before the control plane gets {in_words(step)}, which would not serve them"
+        yield from _looked_at(facts, Phase.BEFORE_CONTROL_PLANE, first)
+    elif now == facts.way.now and any(group.owner is NodeOwner.AUTO_MODE for group in every):
+        yield from _looked_at(facts, Phase.BEFORE_CONTROL_PLANE, _EARLY)
+    for group, why in old:
+        yield from _of(facts, group, now, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {why}; ")
+
+
+_LIMIT = f"EKS gives the pods of a node {MINUTES} minutes, Karpenter waits for ever: neither says which budget it is"
+_EARLY = "EKS Auto Mode begins to replace its nodes as soon as the control plane has a new version"
 
 
 def after(facts: CheckFacts, there: Sequence[RunningVersion]) -> Iterator[UpgradeStep]:
@@ -58,7 +69,7 @@ def after(facts: CheckFacts, there: Sequence[RunningVersion]) -> Iterator[Upgrad
     behind = [each for each in groups(facts.cluster.nodes) if _behind(each, target)]
     if not behind:
         return
-    yield _looked_at(facts, Phase.NODES)
+    yield from _looked_at(facts, Phase.NODES, _LIMIT)
     if any(each.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in behind):
         yield from _autoscaler(facts, there)
     for group in sorted(behind, key=lambda each: (_TURN.index(each.owner), len(each.nodes), each.name)):
@@ -84,11 +95,16 @@ def _behind(group: NodeGroupNodes, version: Version) -> bool:
 
 def _too_old(facts: CheckFacts, group: NodeGroupNodes, step: Version) -> str:
     """Why the control plane must not get `step` while they are as they are; "" where an earlier step has them upgraded
-    already, or they are young enough. A group goes as a whole, to the version before the step that asks for it."""
+    already, or they are young enough. A group goes as a whole, to the version before the step that asks for it. What
+    EKS sees, it sees of the next step."""
     oldest = min((minor_of(node.kubelet) for node in group.nodes if node.kubelet is not None), default=None)
     if oldest is None:
         return ""
     now = facts.way.now
+    if oldest < now and kubelets_refused(facts, facts.way.steps[0]):
+        if step == facts.way.steps[0]:
+            return f"{in_words(step)}, its kubelets are too old by EKS's own insight"
+        oldest = now
     for each in facts.way.steps:
         verdict = kubelet_skew(each, oldest)
         if verdict.fit is Fit.TOO_OLD:
@@ -99,19 +115,18 @@ def _too_old(facts: CheckFacts, group: NodeGroupNodes, step: Version) -> str:
     return ""
 
 
-def _looked_at(facts: CheckFacts, phase: Phase) -> UpgradeStep:
+def _looked_at(facts: CheckFacts, phase: Phase, why: str) -> Iterator[UpgradeStep]:
     gate = Gate.BEFORE_NODES
-    why = f"EKS gives the pods of a node {MINUTES} minutes, Karpenter waits for ever: neither says which budget it is"
-    early = "EKS Auto Mode begins to replace its nodes as soon as the control plane has a new version"
-    return UpgradeStep(
+    yield UpgradeStep(
         phase,
         "Fix what blocks the replacement of nodes",
-        why if phase is Phase.NODES else early,
+        why,
         (check("--target", in_words(facts.way.target), "--gate", gate.value),),
         "it exits with 0",
         at=facts.way.target,
         gate=gate,
     )
+    yield from steps.asked(facts, phase)
 
 
 def _autoscaler(facts: CheckFacts, there: Sequence[RunningVersion]) -> Iterator[UpgradeStep]:
@@ -154,13 +169,13 @@ def _managed(
             f"{saved} > {shell(file_of(group.name))}",
             eks(facts, "create-nodegroup", "--cli-input-yaml", "file://new.yaml"),
             eks(facts, "wait nodegroup-active", "--nodegroup-name", "NAME-OF-THE-NEW-GROUP"),
-            *_emptied(group),
+            *_emptied(facts, group),
             eks(facts, "delete-nodegroup", *named),
         )
         why = (
             f"{chosen.why}; new.yaml has what the first command saves, but for what EKS adds (status, ARN, "
             "resources), with another name, and an amiType and version of today (YAML takes AWS CLI 2). "
-            "The old group is the rollback: uncordon its nodes as long as it is there"
+            f"The old group is the rollback: uncordon its nodes as long as it is there{_losing(facts, group)}"
         )
     elif chosen.way is GroupUpdateKind.TEMPLATE:
         title = f"Give the launch template of group {group.name} an AMI of {to}, and update the group to it"
@@ -195,11 +210,22 @@ def _other_tools(facts: CheckFacts, group: NodeGroupNodes, to: str) -> Iterator[
     yield terraform("aws_eks_node_group", "version", to)
 
 
-def _emptied(group: NodeGroupNodes) -> tuple[str, ...]:
-    return (
-        shell("kubectl", "eksdoc", "drain", "plan", "--nodegroup", group.name),
-        shell("kubectl", "eksdoc", "drain", "run", "--nodegroup", group.name),
-    )
+def _emptied(facts: CheckFacts, group: NodeGroupNodes, *nodes: str) -> tuple[str, ...]:
+    """Planned, then done: the whole group, or its `nodes`, as it was judged."""
+    words = (*(nodes or ("--nodegroup", group.name)), *deleting(_deleted(facts, group)))
+    return tuple(shell("kubectl", "eksdoc", "drain", verb, *words) for verb in ("plan", "run"))
+
+
+def _deleted(facts: CheckFacts, group: NodeGroupNodes) -> tuple[Finding, ...]:
+    found = deleted(facts)
+    here = karpenter.here(facts.cluster, group) if found else None
+    return tuple(each for each in found if here is not None and here.has(each.subject))
+
+
+def _losing(facts: CheckFacts, group: NodeGroupNodes) -> str:
+    """What the flags of its drain are for."""
+    found = _deleted(facts, group)
+    return f". Its drain deletes for good: {lost(found)}" if found else ""
 
 
 def _nodes(group: NodeGroupNodes) -> str:
@@ -218,11 +244,11 @@ def _by_eksctl(
         f"Make a new group with eksctl beside {group.name} with {in_words(version)}, and drain {group.name}",
         (
             f"{because}eksctl does not upgrade groups that EKS does not manage: it makes new ones (AL2023 from "
-            "eksctl 0.176 on); the old group is the rollback as long as it exists"
+            f"eksctl 0.176 on); the old group is the rollback as long as it exists{_losing(facts, group)}"
         ),
         (
             "eksctl create nodegroup --config-file cluster.yaml",
-            *_emptied(group),
+            *_emptied(facts, group),
             shell("eksctl", "delete", "nodegroup", *old),
         ),
         f"no node is older than {in_words(version)}",
@@ -243,10 +269,10 @@ def _self_managed(
         f"Replace {number(len(names), 'self-managed node')} by nodes of {in_words(version)}",
         f"{because}new nodes come first: a new version of the launch template, then a higher desired capacity, with the"
         " new instances protected from scale-in; the old ones are drained and then terminated one by one by their ids,"
-        " each with decrement. Lowering the desired capacity instead lets the group choose, without regard for budgets",
+        " each with decrement. Lowering the desired capacity instead lets the group choose, without regard for budgets"
+        f"{_losing(facts, group)}",
         (
-            shell("kubectl", "eksdoc", "drain", "plan", *names[:_MOST]),
-            shell("kubectl", "eksdoc", "drain", "run", *names[:_MOST]),
+            *_emptied(facts, group, *names[:_MOST]),
             aws(facts, "autoscaling", _TERMINATE, "--instance-id", "ID", "--should-decrement-desired-capacity"),
         ),
         f"no node is older than {in_words(version)}",
@@ -295,10 +321,10 @@ def _hybrid(
         f"Upgrade {number(len(names), 'hybrid node')}, each on its own machine",
         (
             f"{because}only you replace them: each is drained, upgraded by nodeadm and let in again, or new "
-            "machines are joined and the old ones go"
+            f"machines are joined and the old ones go{_losing(facts, group)}"
         ),
         (
-            shell("kubectl", "eksdoc", "drain", "run", *names[:_MOST]),
+            *_emptied(facts, group, *names[:_MOST])[1:],
             f"nodeadm upgrade {in_words(version)} -c file://nodeConfig.yaml",
             shell("kubectl", "uncordon", *names[:_MOST]),
         ),
@@ -345,10 +371,10 @@ def _all(facts: CheckFacts) -> Iterator[UpgradeStep]:
     now = facts.way.now
     for step in facts.way.steps:
         first = now == facts.way.now
-        yield steps.looked_at(facts, step, first)
         yield from addons.programs_before(facts, there, now, step)
         yield from addons.before(facts, there, now, step)
         yield from before(facts, now, step)
+        yield steps.looked_at(facts, step, first)
         if first:
             yield from karpenter.held(facts)
         yield from steps.update(facts, step)

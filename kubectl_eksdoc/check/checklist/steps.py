@@ -9,11 +9,14 @@ from enum import Enum
 from kubectl_eksdoc.amazon.upgrades.path import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR, ROLLBACK_LEAVES
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checks.insighted import FORCE, follows
 from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import maker
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import aws, in_region, led, name_of, number
-from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
+from kubectl_eksdoc.check.wording import aws, in_region, led, listed, name_of, number
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.aws.clusters import ERROR
+from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
@@ -116,6 +119,54 @@ def check(*more: str) -> str:
     return shell("kubectl", "eksdoc", "check", *more)
 
 
+# What a drain deletes for good. EKS and Karpenter do so without a question, so the plan that is judged does, too: the
+# commands of the steps have the flags for it, and a step of its own says what goes.
+
+
+_FLAGS = {"pod-emptydir": "--delete-emptydir-data", "pod-unmanaged": "--force"}
+"""Without which `drain run` does not, by the code of what is found."""
+
+
+def deleted(facts: CheckFacts) -> tuple[Finding, ...]:
+    """Workloads that lose the data of an emptyDir, and pods that nothing creates again, on all nodes that are
+    replaced; none where the drain is not known, which then refuses them."""
+    found = facts.summed.get(CheckNeed.PLAN_DRAIN, NOT_ASKED)
+    return () if isinstance(found, Unknown) else tuple(each for each in found if each.code.name in _FLAGS)
+
+
+def deleting(found: Iterable[Finding]) -> tuple[str, ...]:
+    """The flags with which it is deleted."""
+    codes = {each.code.name for each in found}
+    return tuple(flag for code, flag in _FLAGS.items() if code in codes)
+
+
+def asked(facts: CheckFacts, phase: Phase) -> Iterator[UpgradeStep]:
+    """Before nodes are replaced."""
+    found = deleted(facts)
+    data, alone = ([each for each in found if each.code.name == code] for code in _FLAGS)
+    if found:
+        kinds = [number(len(data), "workload") + " with emptyDir"] if data else []
+        kinds += [number(len(alone), "pod") + " without a controller"] if alone else []
+        yield UpgradeStep(
+            phase,
+            f"Ask the owners of what goes with the nodes: {' and '.join(kinds)}",
+            f"the replacement of nodes deletes for good: {lost(found)}",
+            (
+                check("--target", in_words(facts.way.target), "--only", ",".join(_FLAGS), "-o", "wide"),
+                *(each.remedy[0].command for each in alone[:_MOST]),
+            ),
+            "they agree, and each pod without a controller is saved",
+            at=facts.way.target,
+        )
+
+
+def lost(found: Iterable[Finding]) -> str:
+    """``the emptyDir data of Deployment shop/web, Pod ops/shell, which nothing creates again``."""
+    data, alone = ([f"{f.subject.kind} {f.subject}" for f in found if f.code.name == code] for code in _FLAGS)
+    said = [f"the emptyDir data of {listed(data)}"] if data else []
+    return "; ".join([*said, *([f"{listed(alone)}, which nothing creates again"] if alone else [])])
+
+
 # The control plane's own steps: what is looked at again before each, the update, and the week after it.
 
 
@@ -128,13 +179,14 @@ _OF_EKSCTL = ("upgrade cluster", "--approve", "--version")
 def looked_at(facts: CheckFacts, step: Version, first: bool) -> UpgradeStep:
     """What is found now, for the whole way, stands before the first step; before each other it is looked at anew."""
     gate = Gate.BEFORE_CONTROL_PLANE
+    until = facts.way.target if first else step
     return UpgradeStep(
         Phase.BEFORE_CONTROL_PLANE,
         f"Fix what blocks {in_words(step)}" if first else f"Look again before {in_words(step)}",
         "what is broken now is not better found in the middle of an upgrade"
         if first
         else "weeks may be between two versions, and the cluster changes",
-        (check("--target", in_words(step), "--gate", gate.value),),
+        (check("--target", in_words(until), "--gate", gate.value),),
         "it exits with 0",
         at=step,
         gate=gate if first else None,
@@ -158,7 +210,7 @@ def update(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
         Phase.CONTROL_PLANE,
         f"Upgrade the control plane to {version}",
         f"one minor version at a time; it needs up to {FREE_ADDRESSES} free addresses in the cluster's subnets, and the"
-        " API server may be away for moments",
+        f" API server may be away for moments{_in_spite_of(facts, version)}",
         (
             eks(facts, "update-cluster-version", "--kubernetes-version", version, name="--name"),
             eks(facts, "wait cluster-active", name="--name"),
@@ -172,6 +224,14 @@ def update(facts: CheckFacts, step: Version) -> Iterator[UpgradeStep]:
             terraform("aws_eks_cluster", "version", version),
         ),
     )
+
+
+def _in_spite_of(facts: CheckFacts, version: str) -> str:
+    """Errors that EKS sees and steps after this one fix."""
+    seen = () if isinstance(facts.aws.insights, Unknown) else facts.aws.insights
+    errors = [each for each in seen if (each.version, each.status) == (version, ERROR) and follows(facts, each)]
+    names = listed([each.name for each in errors], 2)
+    return f". An error of EKS that later steps fix is left ({names}): {FORCE}" if errors else ""
 
 
 def soak(facts: CheckFacts, before: Version, step: Version) -> UpgradeStep:
@@ -330,7 +390,7 @@ def _rehearsed(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
             Phase.PREPARE,
             "Rehearse the replacement of the nodes",
             "budgets and places that hold it up are fixed during working hours",
-            (shell("kubectl", "eksdoc", "rehearse", "--older-than", f"v{target}"),),
+            (shell("kubectl", "eksdoc", "rehearse", "--older-than", f"v{target}", *deleting(deleted(facts))),),
             "the rehearsal ends with every node empty",
         )
     if installed(facts):

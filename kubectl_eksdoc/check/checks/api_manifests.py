@@ -329,7 +329,7 @@ def _on_the_way(code: CodeName, judge: Judge) -> UpgradeCheck:
 
 def _today(code: CodeName, judge: Judge) -> UpgradeCheck:
     """Of custom resources their definitions tell what is served."""
-    return replace(UpgradeCheck.of(code, judge, kinds.DEFINITIONS), gate=None)
+    return UpgradeCheck.of(code, judge, kinds.DEFINITIONS).also(judge, None)
 
 
 CHECKS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.amazon.upgrades import amis
@@ -77,8 +78,15 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
             yield unknown("nodegroup-update", subject(name), "how one of its latest updates went", found.unknown)
         for each in found.under_way:
             yield _under_way(facts, name, each)
-        if found.failed is not None:
-            yield from _failed(facts, name, found.failed)
+
+
+def _failures(facts: CheckFacts) -> Iterator[Finding]:
+    """Only the group's next update ends them: what holds that up is found by the plan of its drain."""
+    told = facts.aws.group_updates
+    for name, history in () if isinstance(told, Unknown) else sorted(told.items()):
+        failed = None if isinstance(history, Unknown) else standing(history).failed
+        if failed is not None:
+            yield from _failed(facts, name, failed)
 
 
 def _under_way(facts: CheckFacts, name: str, each: EksAddonUpdate) -> Finding:
@@ -165,7 +173,8 @@ def _nodes(facts: CheckFacts, name: str, said: list[str]) -> list[Node]:
     return [node for node in ours if node.name in words] or ours
 
 
-CHECKS = (UpgradeCheck.of("nodegroup-update", _updates),)
+_UPDATES = UpgradeCheck.of("nodegroup-update", _updates)
+CHECKS = (_UPDATES, _UPDATES.also(_failures, None))
 
 
 # What nodes are made from: Amazon Linux 2, which has ended, what comes after it, and who needs an AMI of others.
@@ -315,29 +324,30 @@ def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
     if facts.way.target < amis.CGROUP_V1_REFUSED:
         return
     yield from _unread(facts, "cgroup-v1", "which cgroup version nodes have")
+    yield from _cgroup(facts, Fit.UNKNOWN)
+
+
+def _cgroup(facts: CheckFacts, fit: Fit) -> Iterator[Finding]:
+    """Of the groups whose family fits so. Those that are too old are replaced by other ones in any case."""
     for each in made(facts):
-        fit = amis.cgroup_fits(each.family, facts.way.target)
-        if fit.fit is Fit.FITS:
-            continue
-        evidence = (*_who(each), *((sourced(fit.why, fit.source),) if fit.source else ()))
-        if fit.fit is Fit.UNKNOWN:
+        found = amis.cgroup_fits(each.family, facts.way.target)
+        if found.fit is fit:
             yield Finding.of(
-                "cgroup-v1/unknown", each.subject, evidence, in_words=in_words(facts.way.target), fit_why=fit.why
-            )
-        else:
-            yield Finding.of(
-                "cgroup-v1/no-start",
+                "cgroup-v1/unknown" if fit is Fit.UNKNOWN else "cgroup-v1/no-start",
                 each.subject,
-                evidence,
-                remedy=(_way(facts, each),),
+                (*_who(each), *((sourced(found.why, found.source),) if found.source else ())),
+                remedy=() if fit is Fit.UNKNOWN else (_way(facts, each),),
                 in_words=in_words(facts.way.target),
-                fit_why=fit.why,
+                fit_why=found.why,
             )
 
+
+_CGROUPS = UpgradeCheck.of("cgroup-v1", _cgroups)
 
 NODE_IMAGE_CHECKS = (
     UpgradeCheck.of("ami-al2", _al2),
     UpgradeCheck.of("ami-al2023-moves", _moves),
     UpgradeCheck.of("ami-unknown", _unknown_images),
-    UpgradeCheck.of("cgroup-v1", _cgroups),
+    _CGROUPS,
+    _CGROUPS.also(partial(_cgroup, fit=Fit.TOO_OLD), None),
 )

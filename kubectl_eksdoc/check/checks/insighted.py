@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew, kubelet_skew
+from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
+from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
 from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown
+from kubectl_eksdoc.check.checks.programs import misfits
+from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import ago, aws, day, listed, name_of, number, sourced
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws import clusters
 from kubectl_eksdoc.model.aws.clusters import Client, Deprecation, Insight, InsightDetail
@@ -19,6 +25,7 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
+from kubectl_eksdoc.model.quantities import Version, parse
 
 REMEMBERED = timedelta(days=30)
 FRESH_FOR = timedelta(hours=24)
@@ -44,26 +51,73 @@ def _unknowns(facts: CheckFacts, found: Told, code: CodeName, severity: Severity
         yield unknown(code, cluster_of(facts), "what EKS sees in the way", found, severity)
 
 
-def _readiness(facts: CheckFacts, code: CodeName, status: str, severity: Severity) -> Iterator[Finding]:
-    """Those of the versions on the way; where the control plane is at the target nothing is in its way."""
-    if not facts.way.steps:
-        return
-    yield from _unknowns(facts, facts.aws.insights, code, severity)
+def _readiness(facts: CheckFacts, code: CodeName, status: str, severity: Severity, later: bool) -> Iterator[Finding]:
+    """Those of the versions on the way; where the control plane is at the target nothing is in its way. `later`: only
+    those for which no step waits (`follows`)."""
     steps = tuple(map(in_words, facts.way.steps))
     about = [each for each in _seen(facts.aws.insights) if each.version in steps]
     for each in about:
-        if each.status == status:
-            yield _finding(facts, code, each, severity)
-        elif code == "insight-error" and each.status not in (clusters.PASSING, clusters.WARNING):
+        if each.status == status and follows(facts, each) is later:
+            found = _finding(facts, code, each, severity)
+            allowed = (f"the control plane's step to {each.version} allows it, and steps after that one change it",)
+            passes = later and status == clusters.WARNING
+            yield replace(found, status=Status.PASS, evidence=(*found.evidence, *allowed)) if passes else found
+    if not steps or later:
+        return
+    yield from _unknowns(facts, facts.aws.insights, code, severity)
+    if code == "insight-error":
+        yield from _untold(facts, about, steps)
+
+
+def _untold(facts: CheckFacts, about: Sequence[Insight], steps: Sequence[str]) -> Iterator[Finding]:
+    """What EKS does not say, of `about`, those on the way, and of each step."""
+    for each in about:
+        if each.status not in (clusters.PASSING, clusters.WARNING, clusters.ERROR):
             why = Unknown(each.reason or f"EKS says {each.status or 'nothing'} of it")
-            yield unknown(code, _subject(each), "what EKS sees", why)
-    if code == "insight-error" and not isinstance(facts.aws.insights, Unknown):
-        for step in steps:
-            if not any(each.version == step for each in about):
-                first = step == steps[0]
-                why = Unknown(f"EKS lists no insights about {step}{'' if first else ' yet'}")
-                severity = Severity.MEDIUM if first else Severity.INFO
-                yield unknown(code, Subject("Insight", step), f"what EKS sees in the way to {step}", why, severity)
+            yield unknown("insight-error", _subject(each), "what EKS sees", why)
+    if isinstance(facts.aws.insights, Unknown):
+        return
+    for step in steps:
+        if not any(each.version == step for each in about):
+            first = step == steps[0]
+            why = Unknown(f"EKS lists no insights about {step}{'' if first else ' yet'}")
+            severity = Severity.MEDIUM if first else Severity.INFO
+            yield unknown(
+                "insight-error", Subject("Insight", step), f"what EKS sees in the way to {step}", why, severity
+            )
+
+
+_KUBELETS = "kubelet version skew"
+
+
+def kubelets_refused(facts: CheckFacts, step: Version) -> bool:
+    """Whether EKS calls the skew of kubelets an error for that step, be it one that the policy allows."""
+    errors = (each for each in _seen(facts.aws.insights) if each.status == clusters.ERROR)
+    return any(each.name.lower().startswith(_KUBELETS) and each.version == in_words(step) for each in errors)
+
+
+def follows(facts: CheckFacts, each: Insight) -> bool:
+    """Whether it is about nodes, kube-proxy or add-ons alone that the control plane's step to its version can, or has
+    to, leave as they are, as known of each of them: they follow that step. Skew that EKS calls an error does not.
+
+    Source of the names: EKS user guide, cluster-insights; of what may stay: the version skew policy.
+    """
+    name, version = each.name.lower(), parse(each.version)
+    if name.startswith("amazon linux 2 "):
+        return True
+    if isinstance(each.detail, InsightDetail) and each.detail.misfits:
+        after = {misfit.addon.name for misfit in misfits(facts) if misfit.follows}
+        return after.issuperset(misfit.addon for misfit in each.detail.misfits)
+    if version is None or each.status == clusters.ERROR or facts.cluster.unread(kinds.NODES, kinds.PODS):
+        return False
+    if name.startswith(_KUBELETS):
+        skews = [kubelet_skew(version, node.kubelet) for node in facts.cluster.nodes]
+    elif name.startswith("kube-proxy version skew"):
+        found = [each.version for each in running(facts.cluster.pods, KUBE_PROXY)]
+        skews = [kube_proxy_skew(version, None if isinstance(each, Unknown) else each) for each in found]
+    else:
+        return False
+    return bool(skews) and all(each.fit is Fit.FITS for each in skews)
 
 
 def _misconfigured(facts: CheckFacts) -> Iterator[Finding]:
@@ -201,14 +255,16 @@ def _anew(facts: CheckFacts) -> Iterator[Remedy]:
         yield Remedy("Refresh the insights first, and check again.", "kubectl eksdoc check --refresh-insights")
 
 
+_ERROR = partial(_readiness, code="insight-error", status=clusters.ERROR, severity=Severity.HIGH)
+_WARNING = partial(_readiness, code="insight-warning", status=clusters.WARNING, severity=Severity.MEDIUM)
+_ERRORS = UpgradeCheck.of("insight-error", partial(_ERROR, later=False))
+_WARNINGS = UpgradeCheck.of("insight-warning", partial(_WARNING, later=False))
+
 CHECKS = (
-    UpgradeCheck.of(
-        "insight-error", partial(_readiness, code="insight-error", status=clusters.ERROR, severity=Severity.HIGH)
-    ),
-    UpgradeCheck.of(
-        "insight-warning",
-        partial(_readiness, code="insight-warning", status=clusters.WARNING, severity=Severity.MEDIUM),
-    ),
+    _ERRORS,
+    _ERRORS.also(partial(_ERROR, later=True), None),
+    _WARNINGS,
+    _WARNINGS.also(partial(_WARNING, later=True), None),
     UpgradeCheck.of("insight-stale", _stale),
     UpgradeCheck.of("insight-misconfiguration", _misconfigured),
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 from kubectl_eksdoc.amazon.addon_versions import is_offered, offered_for, target
 from kubectl_eksdoc.amazon.upgrades.addon_needs import OrderedAddon, UpdatePosition, needs, placed
@@ -54,16 +55,16 @@ def _unfit(facts: CheckFacts) -> Iterator[Finding]:
             why = Unknown(f"EKS does not list its version {addon.version} any more")
             wanted = in_words(facts.way.target)
             yield unknown("check-addon-unfit", _addon(addon), f"whether it fits {wanted}", why)
-    for misfit in _misfits(facts):
-        if not misfit.follows:
-            yield _does_not_fit(facts, misfit)
+    yield from (_does_not_fit(facts, misfit) for misfit in misfits(facts) if not _waits(facts, misfit))
 
 
 def _unfit_after(facts: CheckFacts) -> Iterator[Finding]:
-    """Those that nobody can update before the control plane: they stand against no step of it."""
-    for misfit in _misfits(facts):
-        if misfit.follows:
-            yield _does_not_fit(facts, misfit)
+    """Those that nobody can update before the control plane, or that only a step after its next one asks for."""
+    yield from (_does_not_fit(facts, misfit) for misfit in misfits(facts) if _waits(facts, misfit))
+
+
+def _waits(facts: CheckFacts, misfit: _Misfit) -> bool:
+    return misfit.follows or facts.way.comes_later(misfit.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ class _Misfit:
         return "It is updated after the control plane, at once: no version is offered that fits both sides of the step."
 
 
-def _misfits(facts: CheckFacts) -> Iterator[_Misfit]:
+def misfits(facts: CheckFacts) -> Iterator[_Misfit]:
+    """Each add-on whose version EKS lists, and not for all of the way."""
     for addon in installed(facts):
         offered = facts.aws.addon_versions.get(addon.name)
         if not isinstance(offered, AddonVersions) or all(each.version != addon.version for each in offered.versions):
@@ -171,8 +173,15 @@ def _placed(facts: CheckFacts) -> Iterator[tuple[RunningVersion, Version, Ordere
 
 def _before(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, "program-before-control-plane", "which programs run", kinds.PODS)
+    yield from _before_step(facts, later=False)
+
+
+def _before_step(facts: CheckFacts, later: bool) -> Iterator[Finding]:
+    """`later`: for a step after the control plane's next one."""
+    if not facts.way.steps:
+        return
     for each, step, found in _placed(facts):
-        if found.place is UpdatePosition.BEFORE_CONTROL_PLANE and facts.way.steps:
+        if found.place is UpdatePosition.BEFORE_CONTROL_PLANE and facts.way.comes_later(step) is later:
             condition = found.only_if
             yield Finding(
                 Code.of("program-before-control-plane"),
@@ -260,11 +269,15 @@ def _sources(each: RunningVersion, found: OrderedAddon) -> tuple[str, ...]:
     return image if found.source is None else (*image, str(found.source))
 
 
+_FIT = UpgradeCheck.of("check-addon-unfit", _unfit, kinds.PODS)
+_FIRST = UpgradeCheck.of("program-before-control-plane", _before)
+
 CHECKS = (
-    UpgradeCheck.of("check-addon-unfit", _unfit, kinds.PODS),
-    replace(UpgradeCheck.of("check-addon-unfit", _unfit_after, kinds.PODS), gate=Gate.AFTER),
+    _FIT,
+    _FIT.also(_unfit_after, Gate.AFTER),
     UpgradeCheck.of("check-addon-health", _health),
-    UpgradeCheck.of("program-before-control-plane", _before),
+    _FIRST,
+    _FIRST.also(partial(_before_step, later=True), Gate.AFTER),
     UpgradeCheck.of("program-before-nodes", _before_nodes),
     UpgradeCheck.of("program-after", _after),
     UpgradeCheck.of("program-unknown", _unknown),

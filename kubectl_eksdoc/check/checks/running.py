@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Node
 from kubectl_eksdoc.model.pods import ControllerOwner, Pod
-from kubectl_eksdoc.model.quantities import Version
+from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.model.workloads import Job, Workload
 
 _DEEPEST = 5
@@ -243,8 +243,9 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
             why = Unknown(f"{group.release or 'no release'} and {told} cannot be compared")
             yield unknown("nodegroup-release", subject(group.name), what, why, Severity.LOW)
         elif older:
+            updated = (have := parse(group.version)) is not None and have < facts.way.target
             yield Finding.of(
-                "nodegroup-release",
+                "nodegroup-release/updated" if updated else "nodegroup-release/older",
                 subject(group.name),
                 (f"amiType {group.ami_type}",),
                 release=group.release,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from kubectl_eksdoc.amazon.upgrades.skew import EQUAL_NODES, along, beside_kubelet, kube_proxy_skew, kubelet_skew
 from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
+from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, counted, groups, named
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
@@ -22,6 +24,13 @@ from kubectl_eksdoc.model.quantities import Version
 def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, "kubelet-skew", "how old the kubelets are", kinds.NODES, severity=Severity.HIGH)
     for group in groups(facts.cluster.nodes):
+        yield from _silent("kubelet-skew", group, Severity.HIGH)
+    yield from _skews(facts, later=False)
+
+
+def _skews(facts: CheckFacts, later: bool) -> Iterator[Finding]:
+    """`later`: those for which only a step after the control plane's next one is too far."""
+    for group in groups(facts.cluster.nodes):
         blocked: dict[Version, list[Node]] = defaultdict(list)
         why: dict[Version, str] = {}
         for node in group.nodes:
@@ -31,8 +40,8 @@ def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
                     why[each.version] = each.verdict.why
                     break
         for version in sorted(blocked):
-            yield _too_old(facts, group, version, blocked[version], why[version])
-        yield from _silent("kubelet-skew", group, Severity.HIGH)
+            if facts.way.comes_later(version) is later:
+                yield _too_old(facts, group, version, blocked[version], why[version])
 
 
 def _silent(code: CodeName, group: NodeGroupNodes, severity: Severity) -> Iterator[Finding]:
@@ -44,14 +53,12 @@ def _silent(code: CodeName, group: NodeGroupNodes, severity: Severity) -> Iterat
 
 
 def _too_old(facts: CheckFacts, group: NodeGroupNodes, version: Version, held: list[Node], why: str) -> Finding:
-    already = version == facts.way.now
-    when = "already now" if already else f"once the control plane has {in_words(version)}"
-    first = not already and facts.way.steps and version == facts.way.steps[0]
+    when = "already now" if version == facts.way.now else f"once the control plane has {in_words(version)}"
     return Finding.of(
         "kubelet-skew",
         group.subject,
         (named(held), EQUAL_NODES.text),
-        severity=Severity.CRITICAL if already or first else Severity.HIGH,
+        severity=Severity.HIGH if facts.way.comes_later(version) else Severity.CRITICAL,
         counted=counted(held),
         when=when,
         why=why,
@@ -119,35 +126,41 @@ def _proxies(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, "kube-proxy-skew", "how old kube-proxy is", kinds.PODS, kinds.NODES)
     kubelets = {node.name: node.kubelet for node in facts.cluster.nodes}
     for each in running(facts.cluster.pods, KUBE_PROXY):
-        yield from _proxy(facts, each, kubelets)
+        if isinstance(each.version, Unknown):
+            yield unknown("kube-proxy-skew", each.subject, "how old kube-proxy is", each.version)
+        else:
+            yield from _beside(each, each.version, kubelets)
+    yield from _proxy_skews(facts, later=False)
 
 
-def _proxy(facts: CheckFacts, each: RunningVersion, kubelets: Mapping[str, Version | None]) -> Iterator[Finding]:
-    subject = each.subject
-    if isinstance(each.version, Unknown):
-        yield unknown("kube-proxy-skew", subject, "how old kube-proxy is", each.version)
-        return
-    steps = along(facts.way.now, facts.way.steps, each.version, kube_proxy_skew)
-    wrong = [step for step in steps if _bad(step.verdict.fit)]
-    if wrong:
-        step = wrong[0]
-        now = step.version == facts.way.now
-        yield Finding.of(
-            "kube-proxy-skew/control-plane",
-            subject,
-            (f"image {each.image}",),
-            when="now" if now else f"once the control plane has {in_words(step.version)}",
-            why=step.verdict.why,
-        )
+def _proxy_skews(facts: CheckFacts, later: bool) -> Iterator[Finding]:
+    """`later`: as `_skews`."""
+    for each in running(facts.cluster.pods, KUBE_PROXY):
+        version = None if isinstance(each.version, Unknown) else each.version
+        steps = along(facts.way.now, facts.way.steps, version, kube_proxy_skew)
+        step = next((step for step in steps if _bad(step.verdict.fit)), None)
+        if step is not None and facts.way.comes_later(step.version) is later:
+            now = step.version == facts.way.now
+            yield Finding.of(
+                "kube-proxy-skew/control-plane",
+                each.subject,
+                (f"image {each.image}",),
+                when="now" if now else f"once the control plane has {in_words(step.version)}",
+                why=step.verdict.why,
+                later=later,
+                at_once=not later,
+                now=in_words(facts.way.now),
+            )
+
+
+def _beside(each: RunningVersion, version: Version, kubelets: Mapping[str, Version | None]) -> Iterator[Finding]:
     apart = {
-        node: verdict.why
-        for node in each.nodes
-        if _bad((verdict := beside_kubelet(each.version, kubelets.get(node))).fit)
+        node: verdict.why for node in each.nodes if _bad((verdict := beside_kubelet(version, kubelets.get(node))).fit)
     }
     if apart:
         node, why = next(iter(sorted(apart.items())))
         yield Finding.of(
-            "kube-proxy-skew/beside-kubelet", subject, (f"node {node}",), counted=counted([*apart]), why=why
+            "kube-proxy-skew/beside-kubelet", each.subject, (f"node {node}",), counted=counted([*apart]), why=why
         )
 
 
@@ -160,10 +173,15 @@ def _versions(nodes: Iterable[Node]) -> tuple[str, ...]:
     return (f"kubelets: {', '.join(found[:4])}{' …' if len(found) > 4 else ''}",)
 
 
+_KUBELETS = UpgradeCheck.of("kubelet-skew", _kubelets)
+_PROXIES = UpgradeCheck.of("kube-proxy-skew", _proxies)
+
 CHECKS = (
-    UpgradeCheck.of("kubelet-skew", _kubelets),
+    _KUBELETS,
+    _KUBELETS.also(partial(_skews, later=True), Gate.AFTER),
     UpgradeCheck.of("kubelet-newer", _newer),
     UpgradeCheck.of("nodes-behind", _behind),
     UpgradeCheck.of("fargate-restart", _fargate),
-    UpgradeCheck.of("kube-proxy-skew", _proxies),
+    _PROXIES,
+    _PROXIES.also(partial(_proxy_skews, later=True), Gate.AFTER),
 )

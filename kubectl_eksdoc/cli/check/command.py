@@ -313,7 +313,7 @@ def _judging_something(checks: Sequence[UpgradeCheck], request: CheckRequest) ->
     if not checks and chosen(request.codes, Gate(request.gate) if request.gate else None):
         raise UsageError(f"--without leaves out all of {named}", "Choose others, or leave it in.")
     if not checks:
-        gates = sorted({each.gate.value for each in chosen(request.codes) if each.gate is not None})
+        gates = sorted({each.gate.value for each in chosen(request.codes) if each.gate and not each.part})
         where = f"Leave --gate out, or give --gate {' or '.join(gates)}." if gates else "Leave --gate out."
         raise UsageError(f"none of {named} has to be fixed before --gate {request.gate}", where)
     if request.files and not any(Code.of("api-in-manifest") in check.codes for check in checks):

@@ -190,14 +190,15 @@ class CheckRequest:
     @property
     def again(self) -> tuple[tuple[str, ...], ...]:
         """The flags, each with its value, that a command to check a part of it once more needs."""
-        return tuple(
+        flags = (
             (f"--{name}", *(() if value is True else (",".join(value) if isinstance(value, list) else str(value),)))
             for name, value in self.given.items()
             if name in _AGAIN
         )
+        return (*flags, *(("-f", each) for each in self.files))
 
 
-_AGAIN = ("target", "fail-on", "suppressions", "tables", "without", "no-aws")
+_AGAIN = ("target", "fail-on", "accept-unknown", "suppressions", "tables", "without", "no-aws")
 _OF_CLUSTERS = {
     "snapshot": "--snapshot",
     "demo": "--demo",
@@ -375,11 +376,10 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
         accepted=frozenset(request.accepted),
         tables=tables_of(request),
     )
-    rows = ("--tables", request.tables) if request.tables else ()
-    alone = ("--from", in_words(found.now), "--target", in_words(found.target), *rows)
+    again = (("--target", in_words(found.target)), *(each for each in request.again if each[0] != "--target"))
     # What the control plane refuses today it refuses after its step, too: here all has to be fixed before.
     checks = [replace(each, gate=Gate.BEFORE_CONTROL_PLANE) for each in CHECKS if code in each.codes]
-    plan = plan_check(facts, checks, wish, CommandTarget(alone, checks=tuple(("-f", each) for each in request.files)))
+    plan = plan_check(facts, checks, wish, CommandTarget(("--from", in_words(found.now)), checks=again))
     around.note(identity_line(cluster, around.now()))
     report = CheckReport(plan, request.given)
     return CommandAnswer(opening.answered(report, options, around), opening.of(plan.outcome.status))

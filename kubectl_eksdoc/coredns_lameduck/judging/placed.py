@@ -97,7 +97,8 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
             nodes=_nodes(of_karpenter),
             count=len({node.name for node in of_karpenter}),
             told_why=told.why,
-            fix=told.mend,
+            fix_text=told.mend and told.mend.text,
+            fix=told.mend and told.mend.command,
         )
     if others:
         count = len({node.name for node in others})

@@ -103,6 +103,7 @@ def unknown(
         evidence,
         tuple(_read_it(read, of) for read in unread),
         missing,
+        lacks=tuple(read.lack for read in unread),
     )
 
 

@@ -240,7 +240,7 @@ class CheckResult(CommandResult):
             gates=(
                 _AtGate.filled(gate=gate, fail=fail, unknown=unknown)
                 for gate in Gate
-                for fail, unknown in (figures(each for each in checked.causes if each.gate is gate),)
+                for fail, unknown in (figures(checked.at[gate]),)
             ),
             causes=(_Cause.of((checked, each)) for each in checked.causes),
             checks=checked.judged,

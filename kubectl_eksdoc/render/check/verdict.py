@@ -11,6 +11,7 @@ from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, When
 from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Mark, Row, Title, more, titled
@@ -25,6 +26,8 @@ def before(plan: CheckPlan, gate: Gate | None) -> str:
     """Which step waits: ``before the nodes' step``."""
     if gate is None:
         return "that no step waits for"
+    if gate is Gate.BEFORE_CONTROL_PLANE and _no_upgrade(plan):
+        return "before they are applied"
     if gate is Gate.BEFORE_CONTROL_PLANE:
         return f"before the control plane's {'' if plan.facts.way.steps else 'next '}step"
     return "before the nodes' step" if gate is Gate.BEFORE_NODES else "before the end of the upgrade"
@@ -90,15 +93,22 @@ _LATENT = " Nothing shows that any of this hurts now: what has changed (--change
 def way(plan: CheckPlan) -> str:
     """From where to where."""
     found = plan.facts.way
+    if _no_upgrade(plan):
+        return f"Nothing to upgrade: the manifests were checked against Kubernetes {in_words(found.now)}."
     assumed = f" ({found.told_by})" if found.assumed else ""
     if not found.steps:
         return f"The control plane has {in_words(found.now)}{assumed}, which is the target; the rest is to follow."
     return f"From {found.text}{assumed}."
 
 
+def _no_upgrade(plan: CheckPlan) -> bool:
+    """Of manifests alone, which are to be applied to a version, be it the one that is there."""
+    return plan.facts.cluster.source is Source.FILE and not plan.facts.way.steps
+
+
 def at_gate(plan: CheckPlan, gate: Gate | None) -> str:
     """``8 causes and 1 unknown``, "" where nothing stands against it; None: what is before no step."""
-    return causes(each for each in plan.causes if each.gate is gate)
+    return causes(plan.at[gate])
 
 
 def causes(found: Iterable[RootCause]) -> str:
@@ -154,7 +164,15 @@ def verdict(plan: CheckPlan) -> Verdict:
         verb = "is" if slight == 1 else "are"
         rest = f": {counted(slight, 'finding')} {verb} less severe."
         return Verdict(f"Nothing counts at --fail-on {plan.wish.fail_on.value}", rest, False)
+    gone = [each for each in plan.findings if each.code.name in _DELETED]
+    if gone:
+        rest = f"; the replacement of nodes deletes data or pods for good: {counted(len(gone), 'finding')} (-o wide)."
+        return Verdict("Nothing blocks a step", rest, False)
     return Verdict("Nothing to do", ": all that was checked is as it should be.", False)
+
+
+_DELETED = frozenset({"pod-emptydir", "pod-unmanaged"})
+"""Data and pods that go with the nodes are no reason to wait, and never lost in silence."""
 
 
 def blocking_nothing(plan: CheckPlan) -> tuple[Finding, ...]:
@@ -250,9 +268,13 @@ def others(plan: CheckPlan, mark: Mark) -> Section:
 
 def _at(plan: CheckPlan, gate: Gate | None, look: Look, mark: Mark) -> list[str]:
     """None: those for which no step waits."""
-    found = [each for each in plan.causes[DECIDING:] if each.gate is gate]
-    some_above = any(each.gate is gate for each in plan.causes[:DECIDING])
-    head = Title("More causes" if some_above else "Causes", f" {before(plan, gate)}")
+    here = [each for each in plan.causes if each.gate is gate]
+    told = {id(finding): each for each in plan.causes if each.gate is not gate for finding in each.findings}
+    again = [each for each in plan.at[gate] if id(each.first) in told]
+    worse = [each for each in again if each.severity.rank < told[id(each.first)].severity.rank]
+    found = [*worse, *(each for each in plan.causes[DECIDING:] if each.gate is gate)]
+    also = f", and {earlier} of those above" if (earlier := len(again) - len(worse)) else ""
+    head = Title("Causes" if len(found) - len(worse) == len(here) else "More causes", f" {before(plan, gate)}{also}")
     kept = found if len(found) <= MOST + 1 else found[:MOST]
     return titled(head, [*_lines(plan, kept, look, mark), *more(len(found) - len(kept), look)], look)
 

@@ -53,6 +53,34 @@ def test_the_sentence_says_what_the_exit_code_says(tmp_path: Path) -> None:
     assert "no step waits" not in ran.out and "blocks a step" not in ran.out
 
 
+def test_where_nothing_is_upgraded_no_step_of_a_control_plane_is_spoken_of(tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text(OLD)
+    same = run_cli("check", "-f", str(tmp_path), "--from", "1.34", "--target", "1.34")
+    said = "Nothing to upgrade: the manifests were checked against Kubernetes 1.34. Not yet: 1 cause before they are"
+    assert same.code == 1 and said in same.out and "control plane" not in same.out
+    (tmp_path / "it.yaml").write_text(NEW)
+    for form in ("table", "wide", "markdown", "html"):
+        well = run_cli("check", "-f", str(tmp_path), "--from", "1.34", "--target", "1.34", "-o", form)
+        assert well.code == 0 and "control plane" not in well.out, form
+
+
+def test_a_check_of_files_that_is_proposed_judges_the_same(tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text(UNTOLD)
+    ran = run_cli(
+        "check", "-f", str(tmp_path), *WAY, "--accept-unknown", "release-note", "--fail-on", "info", "-o", "json"
+    )
+    (cause,) = json.loads(ran.out)["causes"]
+    command = cause["do"]["command"]
+    again = (
+        "--target 1.34",
+        "--fail-on info",
+        "--accept-unknown release-note",
+        "--from 1.33",
+        "--only api-in-manifest",
+    )
+    assert all(command.count(flag) == 1 for flag in (*again, " -f ")), command
+
+
 CHART = """{{- range .Values.names }}
 ---
 apiVersion: flowcontrol.apiserver.k8s.io/v1beta3

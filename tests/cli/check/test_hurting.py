@@ -97,7 +97,7 @@ def test_a_symptom_chooses_by_itself(other: tuple[str, ...]) -> None:
 
 
 def test_a_choice_that_leaves_nothing_to_judge_is_refused() -> None:
-    ran = check("--gate", "after", "--only", "ami-al2")
+    ran = check("--gate", "after", "--only", "subnet-addresses-nodes")
     assert ran.code == 2
     assert "has to be fixed before" in ran.err and "--gate before-nodes" in ran.err
     assert check("--only", "").code == 2

@@ -43,7 +43,6 @@ def test_on_the_way_to_the_next_version_there_is_more() -> None:
         "api-written",
         "check-addon-unfit",
         "insight-error",
-        "insight-warning",
         "program-before-control-plane",
         "release-note",
         "subnet-addresses",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 import pytest
 
-from tests.cli.check.asked import RICH, document
+from tests.cli.check.asked import RICH, check, document
+from tests.cli.running import run_cli
 
 
 @pytest.mark.parametrize(
@@ -27,13 +31,52 @@ def test_every_finding_that_fails_says_what_to_do(words: tuple[str, ...]) -> Non
 def test_a_check_that_is_proposed_judges_the_same() -> None:
     """Without its target it judges the next version, and passes."""
     only = "ami-al2,nodes-behind,program-after,program-before-control-plane"
-    told = document("--demo", "--target", "1.35", "--no-aws", "--fail-on", "info", "--only", only)
+    accepted = "--accept-unknown", "kubelet-skew,addon-object-unread"
+    told = document("--demo", "--target", "1.35", "--no-aws", "--fail-on", "info", *accepted, "--only", only)
     remedies = [remedy for each in told["findings"] for remedy in each["remedy"]]
     commands = [each.get("command", "") for each in (*remedies, *(cause["do"] for cause in told["causes"]))]
     ours = [each for each in commands if each.startswith("kubectl eksdoc check")]
     assert len(ours) > 5
-    flags = ("--target 1.35", "--no-aws", "--fail-on info", "--demo")
+    flags = ("--target 1.35", "--no-aws", "--fail-on info", "--demo", " ".join(accepted))
     assert [each for each in ours if any(each.count(flag) != 1 for flag in flags)] == []
+
+
+def test_a_check_of_manifests_that_is_proposed_judges_them_where_it_can(tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text("apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: x}\n")
+    steps = document("--demo", "--target", "1.34", "-f", str(tmp_path))["checklist"]
+    commands = [each for step in steps for each in step["commands"] if each.startswith("kubectl eksdoc check")]
+    judged = {each for each in commands if f"-f {tmp_path}" in each}
+    assert [
+        each for each in judged if "--only" in each or "--gate before-nodes" in each or "--gate after" in each
+    ] == []
+    assert [each for each in judged if "--gate before-control-plane" in each]
+    assert [each for each in commands if each.count(" -f ") > 1] == []
+    for each in commands:
+        assert check(*shlex.split(each)[3:]).code in (0, 1, 5) or "manifests/" in each, each
+
+
+def test_nothing_is_proposed_of_the_demo_that_the_demo_cannot_be_asked() -> None:
+    """Commands that measure take a live cluster alone, and those that ask from pods a dry run of the demo."""
+    for symptom in ("dns", "credentials"):
+        found = document("--demo", "--symptom", symptom)
+        where = [each.get("command", "") for each in found["diagnosis"]["elsewhere"]]
+        remedies = [each.get("command", "") for finding in found["findings"] for each in finding["remedy"]]
+        assert not [each for each in (*where, *remedies) if "--measure" in each]
+        active = [each for each in where if "--active" in each]
+        assert len(active) == (symptom == "credentials")
+        assert all(run_cli(*shlex.split(each)[2:]).code == 0 for each in active)
+    dump = document("--snapshot", RICH, "--symptom", "dns")["diagnosis"]["elsewhere"]
+    assert "kubectl eksdoc coredns-lameduck --measure" in [each.get("command") for each in dump]
+
+
+def test_what_goes_with_the_nodes_is_no_reason_to_wait_and_not_silent() -> None:
+    """And no flag is said to allow it, as none was given."""
+    words = "--demo", "--only", "pod-emptydir,pod-unmanaged"
+    ran = check(*words)
+    assert ran.code == 0 and "Nothing to do" not in ran.out
+    assert "the replacement of nodes deletes data or pods for good: 4 findings (-o wide)." in " ".join(ran.out.split())
+    assert "its emptyDir data is deleted with the pod: tmp-dir" in check(*words, "-o", "wide").out
+    assert not [each["message"] for each in document(*words)["findings"] if "allows)" in each["message"]]
 
 
 def test_no_finding_is_said_twice() -> None:

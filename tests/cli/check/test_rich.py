@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,6 +86,15 @@ def test_what_the_dump_does_not_hold_is_one_cause(told: dict[str, Any]) -> None:
     assert {"webhook-down", "api-in-helm", "api-requested"} <= {each["code"] for each in cause["findings"]}
     assert cause["do"]["command"] == "kubectl eksdoc snapshot cluster.eksdoc"
     assert "it does not hold what these need: webhook-down, " in cause["because"]
+
+
+def test_what_the_drain_lacks_of_the_dump_is_of_the_same_cause() -> None:
+    dump = str(Path(RICH).parent / "small-traps.tar.gz")
+    told = document("--snapshot", dump, "--target", "1.31", "--no-aws")
+    (cause,) = (each for each in told["causes"] if each["subject"]["kind"] == "Snapshot")
+    lacking = {each["code"] for each in told["findings"] if "(not-held)" in each.get("missing", "")}
+    assert lacking == {"namespace-terminating", "no-readiness-gate", "only-backend"}
+    assert lacking | {"imds-pods-unread"} <= {each["code"] for each in cause["findings"]}
 
 
 def test_of_several_nodes_it_is_told_in_the_plural(told: dict[str, Any]) -> None:

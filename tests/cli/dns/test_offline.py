@@ -45,9 +45,10 @@ def test_what_makes_the_queue_goes_to_the_account_that_was_asked() -> None:
     words = ("--context", "lab", "--profile", "ops")
     facts = whole_facts(session, lambda: notices(session, words, True)).notices
     assert isinstance(facts, InterruptionNotices) and not facts.heard
-    ours, _, aws = facts.mend.partition(" && ")
+    assert facts.mend is not None
+    ours, _, aws = facts.mend.command.partition(" && ")
     assert "--profile ops" in ours and "aws cloudformation create-stack" in aws and "--profile ops" in aws
-    assert CommandTarget(words, words, words).of(facts.mend) == facts.mend, "no word is said twice"
+    assert CommandTarget(words, words, words).of(facts.mend.command) == facts.mend.command, "no word is said twice"
 
 
 def test_what_was_measured_from_this_machine_changes_nothing_in_the_demo() -> None:

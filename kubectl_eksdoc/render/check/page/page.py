@@ -125,12 +125,9 @@ def _verdict(sign: str, tone: str, head: str, *below: str) -> Html:
 
 def _gate(shown: CheckPage, gate: Gate) -> Html:
     plan = shown.plan
-    found, fails, unknown = verdict.at_gate(plan, gate), plan.of(gate, Status.FAIL), plan.of(gate, Status.UNKNOWN)
+    found, unknown = verdict.at_gate(plan, gate), plan.of(gate, Status.UNKNOWN)
     accepted = sum(each.code.name in plan.wish.accepted for each in unknown)
-    sign, tone = BAD if fails else OPEN if found else GOOD
-    if not found and (earlier := verdict.causes(plan.causes_of((*fails, *unknown)))):
-        found = f"{earlier} of those above"
-        sign, tone = BAD if fails else OPEN
+    sign, tone = BAD if plan.of(gate, Status.FAIL) else OPEN if found else GOOD
     if not found:
         found = f"{accepted} unknown, accepted" if accepted else "nothing stands against it"
     if gate is Gate.AFTER and plan.facts.way.steps:
