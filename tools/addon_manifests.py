@@ -2,9 +2,9 @@
 
 Of aws/amazon-vpc-cni-k8s it reads config/master/aws-k8s-cni.yaml of each tag from v1.11.0, and of the head where it is
 prepared for a version without a tag; of eksctl-io/eksctl coredns-*.json (by the tag of its image) and the kube-proxy of
-a cluster that EKS made, which its tests have. Versions that are known stay as they are, with their sources. Each
-version is written as what it changes. Custom resource definitions are left out: users do not write to them. With
---check nothing is written, and exit code 1 says that there are new versions.
+a cluster that EKS made, which its tests have. Versions that are known stay as they are. Each version is written as what
+it changes. Custom resource definitions are left out: users do not write to them. With --check nothing is written, and
+exit code 1 says that there are new versions.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from typing import Any
 
 import yaml
 
-from kubectl_eksdoc.addon_diff.manifests import AddonManifest, NearestManifest, all_known, known_of
-from kubectl_eksdoc.model.knowledge import records
+from kubectl_eksdoc.addon_diff.manifests import NearestManifest, all_known, known_of
 
 _TO = Path(__file__).parents[1] / "kubectl_eksdoc" / "knowledge" / "addon_manifests.json"
 _CNI = "config/master/aws-k8s-cni.yaml"
@@ -75,17 +74,10 @@ def _known(addon: str) -> dict[str, Fields]:
 
 def _written(addon: str, versions: Mapping[str, Fields]) -> Iterator[dict[str, Any]]:
     before: Fields = {}
-    known = (each for each in records(AddonManifest, "addon_manifests") if each.addon == addon)
-    sources = {each.version: each.source.document for each in known}
     for version in sorted(versions, key=_order):
         fields = versions[version]
         changes = {of: found for of in sorted({*before, *fields}) if (found := _changed(before, fields, of))}
-        yield {
-            "addon": addon,
-            "version": version,
-            "changes": changes,
-            "source": {"document": sources.get(version, _SOURCES[addon])},
-        }
+        yield {"addon": addon, "version": version, "changes": changes, "source": {"document": _SOURCES[addon]}}
         before = fields
 
 

@@ -192,8 +192,8 @@ SEARCHED: tuple[Resource, ...] = (
     VALIDATING_WEBHOOKS,
     *map(_other, _SEARCHED.strip("\n").split("\n")),
 )
-"""Kinds of which manifests of EKS add-ons have objects, but for Secrets and custom resources. Sources: the charts and
-manifests of the add-ons in the EKS user guide, "AWS add-ons" and "Community add-ons"."""
+"""Kinds of which manifests of add-ons have objects as a rule, but for Secrets and custom resources. It is no promise:
+all others are searched, too, for every add-on whose manifest is not known whole."""
 APPLIED: tuple[Resource, ...] = (
     *SEARCHED,
     AUTOSCALERS,

@@ -245,23 +245,12 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
     assert ": by the nearest known manifest, 1 field that another client has set is lost" in verdict(plan)
     assert "by the nearest known manifest, it fails" in verdict(planned(known, AddonUpdateRequest(Mode.NONE)))
     (nearest,) = [each for each in plan.findings if "is predicted from" in each.message]
-    assert nearest.evidence == ("public manifests of kube-proxy: v1.25.6-eksbuild.1, v1.31.10-eksbuild.8",)
-
-
-def test_of_kube_proxy_a_version_that_is_known_is_decided() -> None:
-    """EKS Auto Mode has changed what the pods avoid, and that is all."""
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.25.6-eksbuild.1", "v1.31.10-eksbuild.8"))
-    live = _applied("kube-proxy", now.version)
-    known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
-    plan = planned(known, AddonUpdateRequest(Mode.NONE))
-    changed = {str(each.field).rpartition(".")[2] for each in plan.changes}
-    assert changed == {"requiredDuringSchedulingIgnoredDuringExecution"}
-    assert not [each for each in plan.findings if each.status is not Status.PASS]
+    assert nearest.evidence == ("public manifests of kube-proxy: v1.25.6-eksbuild.1",)
 
 
 def test_an_image_that_no_manifest_has_is_not_taken_to_be_kept() -> None:
     """Of kube-proxy the version does not tell the variant of the image: EKS applies one all the same."""
-    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.25.6-eksbuild.1", "v1.31.10-eksbuild.8"))
+    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.25.6-eksbuild.1", "v1.25.6-eksbuild.1"))
 
     def pin(pod: Doc) -> None:
         pod["containers"][0]["image"] = "example.com/kube-proxy:mine"

@@ -40,13 +40,6 @@ def test_versions_that_are_not_known_are_new(tmp_path: Path, capsys: pytest.Capt
     assert (addon_manifests.main(words), capsys.readouterr().out) == (1, "new: vpc-cni v1.99.0\n")
 
 
-def test_a_known_version_keeps_its_source() -> None:
-    fields = {"DaemonSet kube-proxy": {}}
-    of = {"v1.31.10-eksbuild.8": fields, "v1.99.0-eksbuild.1": fields}
-    first, second = (each["source"]["document"] for each in addon_manifests._written("kube-proxy", of))
-    assert "cluster-info" in first and second.startswith("eksctl-io/eksctl")
-
-
 def test_the_weekly_workflow_names_the_two_clones() -> None:
     (job,) = yaml_of((ROOT / ".github" / "workflows" / "data.yml").read_text(encoding="utf-8"))["jobs"].values()
     script = "\n".join(step.get("run", "") for step in job["steps"])
