@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kubectl_eksdoc.amazon.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
 from kubectl_eksdoc.imds_probe.affected import (
     AffectedPod,
+    Assumed,
     Effect,
     IntendedOptions,
     PodEvidence,
@@ -15,7 +16,7 @@ from kubectl_eksdoc.imds_probe.affected import (
     fails,
     unexplained,
 )
-from kubectl_eksdoc.imds_probe.evidence import Counted, answered, in_all, may_use_role, rejected, role_used
+from kubectl_eksdoc.imds_probe.evidence import ENOUGH_DAYS, Counted, answered, in_all, rejected
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
@@ -36,19 +37,19 @@ def judged(
     alike: NodesAlike,
     affected: Sequence[AffectedPod],
     hops: int = POD,
-    assumed: bool = False,
+    assumed: Assumed | None = None,
     intent: IntendedOptions | None = None,
     counted: Counted | None = None,
 ) -> Iterator[Finding]:
     """Of one group; pods of one owner that are affected alike are one finding. `hops` are needed. `assumed`: what the
-    next node has, so that it is no finding that it differs. `intent`: which options are meant;
+    next node has, where that is assumed, so that it is no finding that it differs. `intent`: which options are meant;
     `counted`: requests without a token, None where CloudWatch was not asked."""
     for effect in (Effect.BROKEN, Effect.WILL_BREAK):
         for same in _together(each for each in affected if each.effect is effect):
-            yield _of_pods(alike, same, hops, assumed)
-    if not assumed:
+            yield _of_pods(alike, same, hops, assumed is not None)
+    if assumed is None:
         yield from _next(alike, affected, intent)
-    yield from _tokens(alike, counted)
+    yield from _tokens(alike, assumed, counted)
     yield from rejected(_subject(alike), counted or {})
     if alike.next.refused:
         yield _refused(alike)
@@ -71,9 +72,6 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             lacking=identities.missing or "the Pod Identity associations",
         )
     yield from in_all(_cluster(facts), facts.v1_calls or {})
-    doubtful = may_use_role(groups, facts) if facts.role_uses else {}
-    whole = all(Reach.UNKNOWN not in (alike.here.reach, alike.later.reach) for alike, _ in groups)
-    yield from role_used(_cluster(facts), facts, doubtful.keys(), whole)
     yield from _unread(facts)
     for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
         yield Finding.of(
@@ -291,7 +289,7 @@ def _next(alike: NodesAlike, affected: Sequence[AffectedPod], intent: IntendedOp
     )
 
 
-def _tokens(alike: NodesAlike, counted: Counted | None) -> Iterator[Finding]:
+def _tokens(alike: NodesAlike, assumed: Assumed | None, counted: Counted | None) -> Iterator[Finding]:
     """IMDSv1 is answered now, and not on the next node (EC2 user guide: programs that use it break)."""
     now, later = alike.now.options, alike.next.options
     if not isinstance(now, MetadataOptions) or not isinstance(later, MetadataOptions):
@@ -302,7 +300,7 @@ def _tokens(alike: NodesAlike, counted: Counted | None) -> Iterator[Finding]:
             "imds-tokens-required",
             _subject(alike),
             tuple(some(alike.nodes)),
-            remedy=(_count_v1(alike),),
+            remedy=(_count_v1(alike, assumed) if counted is None else _COUNT_LATER,),
             by=alike.next.by,
         )
 
@@ -311,13 +309,23 @@ def _refused(alike: NodesAlike) -> Finding:
     return Finding.of("imds-launch-refused", _subject(alike), tuple(some(alike.nodes)), by=alike.next.by)
 
 
-def _count_v1(alike: NodesAlike) -> Remedy:
+def _count_v1(alike: NodesAlike, assumed: Assumed | None) -> Remedy:
     which = ("--nodegroup", alike.name) if alike.name else (f"node/{alike.nodes[0]}",)
+    if assumed is not None:
+        which = (*which, "--assume", str(assumed))
     return Remedy(
         "Let CloudWatch tell whether a program there asks without a token (MetadataNoToken). Old SDKs, and fluent-bit "
         "with imds_version v1, do.",
         shell("kubectl", "eksdoc", "imds-probe", *which, "--evidence", "cloudwatch"),
     )
+
+
+_COUNT_LATER = Remedy(
+    "Update what may ask without a token (old AWS SDKs, and fluent-bit with imds_version v1), or ask CloudWatch again "
+    f"once it has figures of {ENOUGH_DAYS} days.",
+    when=When.LATER,
+)
+"""Where CloudWatch was asked, and has too few."""
 
 
 def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[Finding]:
