@@ -204,10 +204,8 @@ def role_clauses(facts: MetadataFacts) -> Mapping[Subject, str]:
 def with_role_use(affected: AffectedPod, clauses: Mapping[Subject, str], facts: MetadataFacts) -> AffectedPod:
     """That the role of its node was used makes it no more than possible that it was this pod, and no reason to let all
     pods of the node reach the service."""
-    if not _doubtful((affected,), facts):
-        return affected
-    clause = clauses.get(owner_of(affected.pod))
-    if not clause:
+    clause = clauses.get(owner_of(affected.pod)) if clauses and _doubtful((affected,), facts) else None
+    if clause is None:
         return affected
     asks = affected.asks and affected.effect is Effect.POSSIBLE
     return replace(affected, effect=Effect.POSSIBLE, why=f"{affected.why}; {clause}", asks=asks)

@@ -168,10 +168,9 @@ def _affected(
     )
     found = []
     for pod in pods:
-        own = facts.inside.get(pod.key)
-        shared = of_owner.get(_alike(pod), _NOT_LOOKED)
-        same = fails(pod, facts.cluster.observed_at)  # then it fails as the one did whose log was read
-        within = own or (shared if same else PodEvidence(shared.started, programs=shared.programs))
+        within = facts.inside.get(pod.key) or of_owner.get(_alike(pod), _NOT_LOOKED)
+        if within is not _NOT_LOOKED and pod.key not in facts.inside and not fails(pod, facts.cluster.observed_at):
+            within = PodEvidence(within.started, programs=within.programs)  # else it fails as the one that was read did
         each = (on_host if pod.calls.host_network else judged).affected(pod, within)
         # where there never was a service, nobody who runs has lost one
         if each is not None and (has_one or each.effect in (Effect.BROKEN, Effect.WILL_BREAK)):
