@@ -44,7 +44,8 @@ def test_time_is_told_against_the_figure_that_users_were_told() -> None:
 @pytest.mark.parametrize("output", ["table", "wide", "markdown"])
 def test_what_was_to_be_done_before_the_drain_is_not_advised_after_it(output: str) -> None:
     told = ended(rehearsed_demo().record).render(output, Look(width=200))
-    assert "In place: the group's own update brings new nodes" in told and "before the drain" not in told
+    assert "Make a new group with Amazon Linux 2023 beside it" in told
+    assert "before the drain" not in told and "update-nodegroup-version" not in told, "EKS has no AMI for that"
 
 
 def test_the_result_says_where_the_difference_came_from() -> None:
