@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import dump
+from bench.cluster import PODS_PER_NODE
 from bench.world import Shape, make
 from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
@@ -112,7 +113,7 @@ def _group(number: int) -> str:
 
 def write(folder: Path, nodes: int) -> dict[str, Any]:
     """Lists of its nodes and of 30 pods on each, as kubectl prints them, and what AWS answered."""
-    written = dump.write(str(folder), str(nodes * dump.cluster.PODS_PER_NODE))
+    written = dump.write(str(folder), str(nodes * PODS_PER_NODE))
     listed = json.loads((folder / "nodes.json").read_bytes())
     for number, node in enumerate(listed["items"]):
         node["spec"] = {"providerID": _provider(number)}

@@ -59,8 +59,8 @@ def _managed(leaving: NodeGroupRemoval) -> ReplacementAdvice:
     describe = leaving.aws_group("describe-nodegroup", f"--query 'nodegroup.{{{copied}}}'")
     also = "" if leaving.whole else " It takes the group's other nodes and their pods too: see what it does to them."
     create = (f"{describe} > {file}", f"aws eks create-nodegroup --cli-input-json file://{file} {leaving.at}")
-    how = "The first command writes the settings to {}; in it add {}, remove what is null, and name the launch template by"
-    how += " id alone. Then the second."
+    how = "The first command writes the settings to {}; in it add {}, remove what is null, and name the launch "
+    how += "template by id alone. Then the second."
     if leaving.without_ami:
         return _without_ami(leaving, how.format(file, "a nodegroupName and an amiType of Amazon Linux 2023"), create)
     arrive = (
@@ -95,8 +95,8 @@ def _without_ami(leaving: NodeGroupRemoval, how: str, create: tuple[str, ...]) -
     )
     probe = shell("kubectl", "eksdoc", "imds-probe", "--nodegroup", leaving.group, "--assume", "ami=AL2023")
     in_template = (
-        "Its nodes come from a launch template: only if that names an AMI of its own, a new version of it with an AMI of "
-        "Amazon Linux 2023 and update-nodegroup-version --launch-template can replace them in place"
+        "Its nodes come from a launch template: only if that names an AMI of its own, a new version of it with an AMI "
+        "of Amazon Linux 2023 and update-nodegroup-version --launch-template can replace them in place"
     )
     beware = (
         f"Nodes of Amazon Linux 2023 have hop limit 1 and require IMDSv2: {probe} names the pods that would break",
