@@ -264,8 +264,19 @@ def _intended(facts: MetadataFacts, every: Iterable[NodesAlike], intent: Intende
             tuple(missed.values()),
             found=next(iter(missed.values())) if len(missed) == 1 else ", ".join(map(_group, missed)),
             intent=str(intent),
-            command=shell("kubectl", "eksdoc", "imds-probe", *which, "--assume", str(intent)),
+            remedy=(_AS_MEANT if str(facts.assumed) == str(intent) else _see_first(which, intent),),
         )
+
+
+_AS_MEANT = Remedy(
+    "Give the pods that would break with it what they lack, then set these options on the instances and in what "
+    "creates the nodes."
+)
+
+
+def _see_first(which: Iterable[str], intent: IntendedOptions) -> Remedy:
+    command = shell("kubectl", "eksdoc", "imds-probe", *which, "--assume", str(intent))
+    return Remedy("See first which pods would break with it.", command)
 
 
 def _in_words(options: object) -> str:
@@ -329,41 +340,33 @@ _COUNT_LATER = Remedy(
 
 
 def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[Finding]:
-    """One for each right that is missing, however many groups it is about; else one for each group and time."""
-    by_right: dict[str, list[tuple[NodesAlike, bool]]] = {}
+    """One for each right that is missing, and for each other reason and time, however many groups it is about."""
+    by_reason: dict[tuple[str, str], list[tuple[NodesAlike, bool]]] = {}
     for alike in all_alike:
         for service, now, found in ((alike.now, True, alike.here), (alike.next, False, alike.later)):
-            if found.reach is not Reach.UNKNOWN:
-                continue
-            missing = service.options.missing if isinstance(service.options, Unknown) else ""
-            if missing:
-                by_right.setdefault(missing, []).append((alike, now))
-                continue
-            yield Finding.of(
-                "imds-nodes-unknown/when",
-                _subject(alike),
-                tuple(some(alike.nodes)),
-                remedy=(_measured(alike) if now else Remedy(_LOOK),),
-                when="now" if now else "on the next node",
-                why=service.options if isinstance(service.options, Unknown) else found.why,
-            )
-    for missing, about in by_right.items():
-        yield _without_right(facts, missing, about)
+            if found.reach is Reach.UNKNOWN:
+                reason = "", f"{alike.nodes[0]} {now}"
+                if isinstance(unread := service.options, Unknown):
+                    reason = unread.missing, "" if unread.missing else f"{now} {unread.why}"
+                by_reason.setdefault(reason, []).append((alike, now))
+    for (missing, _), about in by_reason.items():
+        yield _of_reason(facts, missing, about)
 
 
-def _without_right(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAlike, bool]]) -> Finding:
+def _of_reason(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAlike, bool]]) -> Finding:
+    """`missing`: the right, "" where it is none."""
     groups = list(dict.fromkeys(alike for alike, _ in about))
     first, now = about[0]
-    when = sorted({"now" if now else "on the next node" for _, now in about})
-    names = [_group(alike) for alike in groups] if len(groups) > 1 else list(first.nodes)
-    why = (first.here if now else first.later).why
+    when = " and ".join(sorted({"now" if now else "on the next node" for _, now in about}))
+    service, found = (first.now, first.here) if now else (first.next, first.later)
+    measured = [_measured(first)] if now else [] if missing else [Remedy(_LOOK)]
     return Finding.of(
-        "imds-nodes-unknown/right",
+        f"imds-nodes-unknown/{'right' if missing else 'when'}",
         _subject(first) if len(groups) == 1 else _cluster(facts),
-        tuple(some(names)),
-        remedy=(allow(missing), _measured(first)) if now else (allow(missing),),
-        when=" and ".join(when),
-        why=why,
+        tuple(some([_group(alike) for alike in groups] if len(groups) > 1 else first.nodes)),
+        remedy=(*((allow(missing),) if missing else ()), *measured),
+        when=when,
+        why=service.options if isinstance(service.options, Unknown) and not missing else found.why,
         missing=missing,
     )
 
