@@ -270,9 +270,12 @@ def role_used(facts: MetadataFacts, groups: Sequence[Group], successors: Sequenc
             )
         yield from _untold(cluster, by_node.values(), f"what {name} has kept of the use of the node role")
     silent = [_NAMES[source][0] for source, by_node in facts.role_uses.items() if not by_node]
-    if silent:
-        text = "unreached" if without else "not-needed" if whole else "unasked"
-        yield Finding.of(f"imds-role-used/{text}", cluster, sources=" and ".join(silent), count=without)
+    if silent and without:
+        yield Finding.of("imds-role-used/unreached", cluster, sources=" and ".join(silent), count=without)
+    elif silent:
+        yield Finding.of(
+            "imds-role-used/not-needed" if whole else "imds-role-used/unasked", cluster, sources=" and ".join(silent)
+        )
 
 
 def _in_full(uses: Iterable[RoleUse], now: datetime) -> str:

@@ -361,13 +361,13 @@ def _of_reason(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAl
     service, found = (first.now, first.here) if now else (first.next, first.later)
     measured = [_measured(first)] if now else [] if missing else [Remedy(_LOOK)]
     return Finding.of(
-        f"imds-nodes-unknown/{'right' if missing else 'when'}",
+        "imds-nodes-unknown",
         _subject(first) if len(groups) == 1 else _cluster(facts),
         tuple(some([_group(alike) for alike in groups] if len(groups) > 1 else first.nodes)),
         remedy=(*((allow(missing),) if missing else ()), *measured),
         when=when,
         why=service.options if isinstance(service.options, Unknown) and not missing else found.why,
-        missing=missing,
+        lacking=missing or f"the metadata options {when}",
     )
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
-from time import sleep
 
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.aws.machines import machines_told, nothing_told, v1_calls
-from kubectl_eksdoc.aws.node_roles import last_accessed, role_events
+from kubectl_eksdoc.aws.node_roles import last_accessed, no_wait, role_events
 from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError
 from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, choose, inside, logs_of
 from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
@@ -164,14 +163,13 @@ def _with_evidence(
     return replace(facts, role_uses={source: {**lost, **told} for source, told in found.items()})
 
 
-def _wait(session: ClusterSession) -> Callable[[float], object]:
-    """Only a service limits its requests, and takes its time over a report: not the demo, nor a snapshot."""
-    return sleep if session.live else lambda _: None
+def _pace(session: ClusterSession) -> dict[str, Callable[[float], object]]:
+    return {} if session.live else {"wait": no_wait}
 
 
 def _events(session: ClusterSession, instances: Mapping[str, str]) -> Mapping[str, RoleUses | Unknown]:
     """By node."""
-    found = session.ask(role_events, tuple(instances.values()), session.cluster.observed_at, _wait(session))
+    found = session.ask(role_events, tuple(instances.values()), session.cluster.observed_at, **_pace(session))
     if isinstance(found, Unknown):
         return dict.fromkeys(instances, found)
     return {node: found[ident] for node, ident in instances.items()}
@@ -187,7 +185,7 @@ def _accessed(
     told = {node: facts.told.instances.get(ident) for node, ident in instances.items()}
     profiles = {node: each.profile for node, each in told.items() if isinstance(each, Instance) and each.profile}
     asked = tuple(dict.fromkeys(profiles.values()))[:_MOST_ROLES]
-    found = session.ask(last_accessed, asked, _wait(session))
+    found = session.ask(last_accessed, asked, **_pace(session))
     if isinstance(found, Unknown):
         return dict.fromkeys(instances, found)
     none = Unknown("the instance profile of its instance is not known")
