@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os, offered
-from kubectl_eksdoc.amazon.upgrades.sourced import Fit
+from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os, without_ami
 from kubectl_eksdoc.drain.handoff.offers import ReplacementStep
 from kubectl_eksdoc.drain.outcome import DrainTarget, Eviction, NotEvictedPod, SlowNode, TargetVerdict
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
-from kubectl_eksdoc.model.quantities import parse
 
 _INSTANCE = re.compile(r"aws:///[^/]*/(i-[A-Za-z0-9-]+)\Z")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
@@ -74,10 +72,8 @@ class NodeGroupRemoval:
 
     @property
     def without_ami(self) -> str:
-        """Why EKS has no AMI of its kind for the cluster's version, a clause; "" where it has, or nothing tells."""
-        version = parse(self.cluster.identity.server_version)
-        fit = offered(AmiFamily.AL2, version) if self.on_al2 and version is not None else None
-        return fit.why if fit is not None and fit.fit is Fit.TOO_OLD else ""
+        """As `amis.without_ami`."""
+        return without_ami((node.os_image for node in self.members), self.cluster.identity.server_version)
 
     @property
     def cluster_word(self) -> str:
