@@ -1,7 +1,8 @@
 """``imds-probe`` of a large made cluster, in a process of its own; prints what it took and asked as one line of JSON.
 
 AWS answers within the process as botocore shapes it, so what is measured is the tool's own time: from the cluster's
-facts and raw answers to the printed table and document.
+facts and raw answers to the printed table and document. With ``--write FOLDER`` a snapshot of such a cluster is
+written instead, with the answers of AWS, for the whole command to read.
 """
 
 from __future__ import annotations
@@ -12,14 +13,20 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
+from bench import dump
+from bench.cluster import PODS_PER_NODE
 from bench.world import Shape, make
-from kubectl_eksdoc.aws.believing import VerifiedCluster
+from kubectl_eksdoc.aws.believing import VerifiedCluster, believed
+from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
+from kubectl_eksdoc.host.archives.snapshot import STEM, SnapshotReader
 from kubectl_eksdoc.imds_probe.fixes.chooser import offered
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
-from kubectl_eksdoc.imds_probe.read import metadata_facts
-from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
+from kubectl_eksdoc.imds_probe.read import KINDS, metadata_facts
+from kubectl_eksdoc.model.aws.clusters import AwsAccess, Caller, EksCluster
 from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
@@ -28,6 +35,16 @@ from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.session import Observed
 
 GROUPS = 12
+_ACCOUNT = "111122223333"
+_ARN = f"arn:aws:sts::{_ACCOUNT}:assumed-role/oncall/bench"
+_CLUSTER = {
+    "name": "bench",
+    "arn": f"arn:aws:eks:us-east-1:{_ACCOUNT}:cluster/bench",
+    "version": "1.33",
+    "platformVersion": "eks.1",
+    "status": "ACTIVE",
+    "endpoint": "https://bench",
+}
 
 
 class Account:
@@ -40,6 +57,12 @@ class Account:
         self.asked[question.operation] += 1
         answer: dict[str, Any] = getattr(self, f"_{question.operation.lower()}")(parameters)
         return answer
+
+    def _getcalleridentity(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        return {"Account": _ACCOUNT, "Arn": _ARN, "UserId": "AROAEXAMPLE:bench"}
+
+    def _describecluster(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        return {"cluster": _CLUSTER}
 
     def _describeinstances(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         (named,) = wanted["Filters"]
@@ -74,20 +97,46 @@ def _instance(ident: str) -> dict[str, Any]:
 
 def _on_instances(cluster: Cluster) -> Cluster:
     nodes = tuple(
-        replace(
-            node,
-            provider_id=f"aws:///eu-west-1a/i-{number:017x}",
-            labels={**node.labels, MANAGED_GROUP: f"group-{number % GROUPS}"},
-        )
+        replace(node, provider_id=_provider(number), labels={**node.labels, MANAGED_GROUP: _group(number)})
         for number, node in enumerate(cluster.nodes)
     )
     return replace(cluster, nodes=nodes)
 
 
+def _provider(number: int) -> str:
+    return f"aws:///us-east-1a/i-{number:017x}"
+
+
+def _group(number: int) -> str:
+    return f"group-{number % GROUPS}"
+
+
+def write(folder: Path, nodes: int) -> dict[str, Any]:
+    """Lists of its nodes and of 30 pods on each, as kubectl prints them, and what AWS answered."""
+    written = dump.write(str(folder), str(nodes * PODS_PER_NODE))
+    listed = json.loads((folder / "nodes.json").read_bytes())
+    for number, node in enumerate(listed["items"]):
+        node["spec"] = {"providerID": _provider(number)}
+        node["metadata"]["labels"] = {MANAGED_GROUP: _group(number)}
+    (folder / "nodes.json").write_text(json.dumps(listed))
+    recorder = Recorder(Account())
+    aws = believed(recorder, AwsAccess("bench", "us-east-1", account=_ACCOUNT, server="https://bench"))
+    cluster = SnapshotReader(str(folder)).read(KINDS)
+    metadata_facts(Observed(cluster, aws), cluster)
+    of = RecordedOf("bench", "us-east-1", _ACCOUNT, "https://bench", _ARN, datetime(2026, 11, 20, tzinfo=timezone.utc))
+    (folder / f"{STEM}.json").write_bytes(recorder.written(of))
+    return {"nodes": len(listed["items"]), "pods": written["pods"], "asked": len(recorder)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=1000)
-    cluster = _on_instances(make(Shape(parser.parse_args().nodes)))
+    parser.add_argument("--write", type=Path)
+    wanted = parser.parse_args()
+    if wanted.write is not None:
+        print(json.dumps(write(wanted.write, wanted.nodes)))
+        return
+    cluster = _on_instances(make(Shape(wanted.nodes)))
     account = Account()
     eks = EksCluster("bench", "arn", "1.33", "eks.1", "ACTIVE", "https://bench", "")
     aws = VerifiedCluster(account, eks, Caller("111122223333", "arn"), "by its endpoint")

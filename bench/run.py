@@ -164,7 +164,8 @@ _CLIENTS = {
 
 
 def metadata(plan: Plan) -> Iterator[Line]:
-    """Who reaches the metadata service of a large cluster: all but the network."""
+    """Who reaches the metadata service of a large cluster: all but the network, and the whole command on a snapshot,
+    in CPU time beyond that of an interpreter that does nothing."""
     command = (sys.executable, "-m", "bench.metadata", "--nodes", str(plan.nodes * LARGER))
     (probes,) = in_turn(plan.times, partial(run, command, plan.env, keep=True))
     said = json.loads(probes.runs[0].stdout)
@@ -172,6 +173,15 @@ def metadata(plan: Plan) -> Iterator[Line]:
     yield Line(f"{what}: own time", _inner(probes), "s", 3)
     yield Line(f"{what}: calls of DescribeInstances", said["asked"]["DescribeInstances"], "calls")
     yield Line(f"{what}: calls in all", sum(said["asked"].values()), "calls")
+    with tempfile.TemporaryDirectory() as folder:
+        writer = (sys.executable, "-m", "bench.metadata", "--nodes", str(plan.nodes), "--write", folder)
+        run(writer, plan.env)
+        nothing = partial(run, (sys.executable, "-c", "pass"), plan.env)
+        for words in ((), ("--assume", "hops=1", "-o", "json")):
+            probe = (*TOOL, "imds-probe", "--snapshot", folder, *words)
+            empty, whole = in_turn(plan.times, nothing, partial(run, probe, plan.env, JUDGED))
+            cpu = whole.cpu - empty.cpu
+            yield Line(f"{' '.join(('imds-probe', *words))} of a snapshot of {plan.nodes} nodes: CPU", cpu, "s", 3)
 
 
 PARTS = {

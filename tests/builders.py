@@ -113,7 +113,7 @@ def a_node(name: str = "old-0", *, group: str = "blue", version: str = "v1.32.3-
         "uid": uid_of("Node", "", name),
         "kubelet": parse_version(version),
         "kubelet_text": version,
-        "os_image": "Amazon Linux 2",
+        "os_image": "Amazon Linux 2023.7.20250609",
         "provider_id": f"aws:///eu-west-1a/i-{name}",
         "created_at": ago(90 * 24 * 3600),
         "pods_allocatable": 58,

@@ -27,6 +27,11 @@ T = TypeVar("T")
 Wait = Callable[[float], object]
 """Lets so many seconds pass."""
 
+
+def no_wait(_: float) -> None:
+    """Of answers that were recorded: only a service limits its requests, and takes its time over a report."""
+
+
 _DAYS, _REPORTED_DAYS = 90, 400
 _PAGES, _PAUSE_S = 4, 0.5
 """So many pages are read of each instance, with that pause between two."""

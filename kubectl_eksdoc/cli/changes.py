@@ -88,7 +88,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     saved = saved_change(around.edges.keeping(ident, "", around.environ))
     module = _BY_KIND.get(saved.text("kind"))
     if module is None:
-        raise LocalJournalError(f"the journal of change {ident} names no kind that is known: {saved.text('kind')!r}")
+        raise LocalJournalError(f"change {ident}: {saved.unknown}")
     again: Callable[[Again, CommandContext], CommandAnswer] = import_module(f"kubectl_eksdoc.cli.{module}").again
     return again(Again(saved, verb == "undo", _there(options, saved.text("cluster", "context"))), around)
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from kubectl_eksdoc.errors import Drifted, UsageError
 
 if TYPE_CHECKING:  # the first paint must not pay for facts
     from kubectl_eksdoc.model.cluster import Identity
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Ask = Callable[[str], str]
 """Asks whoever sits at the terminal and gives what was typed. Raises UsageError: nobody sits there."""
 
@@ -75,9 +77,7 @@ def confirm(
         UsageError: what was typed is something else, or nobody can be asked.
     """
     as_expected(given, count, what, of)
-    asked = explained(
-        ask, f"In a script: --yes {of.flag} N, with the number of {of.many} of the plan that you have read."
-    )
+    asked = explained(ask, _in_script(of))
     if not given.yes:
         typed_back(f"{name_of(who)} {count}", f"to {what} {of.said(count)} of {name_of(who) or 'this cluster'}", asked)
     for word in also:
@@ -102,12 +102,22 @@ def as_expected(given: ExpectedCount, count: int, what: str, of: CountedThing) -
         )
 
 
-def explained(ask: Ask, otherwise: str) -> Ask:
+def check_answerable(given: ExpectedCount, check_terminal: Callable[[], object], of: CountedThing = NODES) -> None:
+    """Before anything is read. Raises UsageError: it has to be confirmed, and nobody can be asked."""
+    if not given.yes:
+        explained(check_terminal, _in_script(of))()
+
+
+def _in_script(of: CountedThing) -> str:
+    return f"In a script: --yes {of.flag} N, with the number of {of.many} of the plan that you have read."
+
+
+def explained(ask: Callable[P, T], otherwise: str) -> Callable[P, T]:
     """`ask`, whose error says what to do `otherwise` where nobody can be asked."""
 
-    def asked(question: str) -> str:
+    def asked(*args: P.args, **more: P.kwargs) -> T:
         try:
-            return ask(question)
+            return ask(*args, **more)
         except UsageError as error:
             raise UsageError(error.message, otherwise) from error
 

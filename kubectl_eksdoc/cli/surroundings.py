@@ -188,6 +188,15 @@ class CommandContext:
         Raises:
             UsageError: nobody sits there.
         """
+        stdin = self.check_terminal()
+        say(self.stderr, question)
+        typed = stdin.readline()
+        if not typed.endswith("\n"):
+            say(self.stderr, "\n")
+        return typed
+
+    def check_terminal(self) -> TextIO:
+        """Where a person types. Raises UsageError: nobody sits there."""
         stdin = self.stdin or sys.stdin
         if stdin is None or not stdin.isatty():
             raise UsageError(
@@ -195,11 +204,7 @@ class CommandContext:
                 "Run it in a terminal. In a script, where the command has --yes: with the number of nodes or of "
                 "changes that you have read (--help).",
             )
-        say(self.stderr, question)
-        typed = stdin.readline()
-        if not typed.endswith("\n"):
-            say(self.stderr, "\n")
-        return typed
+        return stdin
 
     def say(self, text: str) -> None:
         """Data on stdout before the command is over."""

@@ -3,7 +3,7 @@ says whether there are any, not whose they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.probes import owner_of
 
-_ENOUGH = 7
+ENOUGH_DAYS = 7
 """So many days must be counted on one of the nodes, before that nothing was counted says anything."""
 
 Counted = Mapping[str, V1Calls | Unknown]
@@ -50,7 +50,7 @@ def answered(subject: Subject, counted: Counted, by: str) -> Finding | None:
             days=V1_DAYS,
             by=by,
         )
-    if not counted or len(told) < len(counted) or not any(each.days >= _ENOUGH for each in told):
+    if not counted or len(told) < len(counted) or not any(each.days >= ENOUGH_DAYS for each in told):
         return None
     return Finding.of("imds-tokens-required/none", subject, names, of=len(counted), days=V1_DAYS, by=by)
 
@@ -154,16 +154,20 @@ def beyond_node(uses: RoleUses, now: datetime) -> tuple[RoleUse, ...]:
     return tuple(sorted(recent, key=lambda each: (now - each.last, each.service, each.action, each.agent)))
 
 
-def may_use_role(
-    groups: Iterable[tuple[NodesAlike, Iterable[AffectedPod]]], facts: MetadataFacts
-) -> Mapping[str, Set[Subject]]:
+Group = tuple[NodesAlike, Sequence[AffectedPod]]
+
+
+def may_use_role(groups: Iterable[Group], facts: MetadataFacts) -> Mapping[str, Set[Subject]]:
     """By node: the workloads that have no role of their own, and of which it is not known that they need one."""
     found: dict[str, set[Subject]] = {}
     for alike, affected in groups:
-        for each in affected if tells(alike) else ():
-            if each.effect in _DOUBTFUL and not has_role(each.pod, facts.told.identities):
-                found.setdefault(each.pod.node, set()).add(owner_of(each.pod))
+        for each in _doubtful(affected, facts) if tells(alike) else ():
+            found.setdefault(each.pod.node, set()).add(owner_of(each.pod))
     return found
+
+
+def _doubtful(affected: Iterable[AffectedPod], facts: MetadataFacts) -> list[AffectedPod]:
+    return [each for each in affected if each.effect in _DOUBTFUL and not has_role(each.pod, facts.told.identities)]
 
 
 def tells(alike: NodesAlike) -> bool:
@@ -200,10 +204,8 @@ def role_clauses(facts: MetadataFacts) -> Mapping[Subject, str]:
 def with_role_use(affected: AffectedPod, clauses: Mapping[Subject, str], facts: MetadataFacts) -> AffectedPod:
     """That the role of its node was used makes it no more than possible that it was this pod, and no reason to let all
     pods of the node reach the service."""
-    if affected.effect not in _DOUBTFUL or has_role(affected.pod, facts.told.identities):
-        return affected
-    clause = clauses.get(owner_of(affected.pod))
-    if not clause:
+    clause = clauses.get(owner_of(affected.pod)) if clauses and _doubtful((affected,), facts) else None
+    if clause is None:
         return affected
     asks = affected.asks and affected.effect is Effect.POSSIBLE
     return replace(affected, effect=Effect.POSSIBLE, why=f"{affected.why}; {clause}", asks=asks)
@@ -225,16 +227,23 @@ def _ago(age: timedelta) -> str:
     return f"{age.days} {'day' if age.days == 1 else 'days'} ago"
 
 
-def role_used(cluster: Subject, facts: MetadataFacts, nodes: Set[str], whole: bool) -> Iterator[Finding]:
-    """What each source that was asked told; `nodes`: of pods that may use the role; `whole`: what pods find is known of
-    all nodes."""
+def role_used(facts: MetadataFacts, groups: Sequence[Group], successors: Sequence[Group]) -> Iterator[Finding]:
+    """What each source that was asked told. Of pods that cannot reach the service already none can tell; `successors`:
+    groups with what pods find on the group that comes after each."""
+    if not facts.role_uses:
+        return
+    cluster, nodes = Subject("Cluster", facts.cluster.identity.name), may_use_role([*groups, *successors], facts).keys()
+    without = sum(len(_doubtful(affected, facts)) for alike, affected in groups if not tells(alike))
+    whole = all(Reach.UNKNOWN not in (alike.here.reach, alike.later.reach) for alike, _ in groups)
+    unreached = f"not asked about: pods that cannot reach the metadata service already ({without})"
     now = facts.cluster.observed_at
     for source, by_node in facts.role_uses.items():
         name, _, confidence = _NAMES[source]
         told = {node: each for node, each in sorted(by_node.items()) if isinstance(each, RoleUses)}
         used = {node: uses for node, each in told.items() if (uses := beyond_node(each, now))}
         more = len(nodes - by_node.keys())
-        limits = (_LIMITS[source], *([f"not asked about: other nodes with such pods ({more})"] if more else ()))
+        limits = [_LIMITS[source], *([f"not asked about: other nodes with such pods ({more})"] if more else ())]
+        limits += [unreached] if without else []
         if used:
             every = sorted((use for uses in used.values() for use in uses), key=lambda use: now - use.last)
             lines = [f"{node}: {_in_full(uses, now)}" for node, uses in list(used.items())[:_NAMED]]
@@ -254,14 +263,19 @@ def role_used(cluster: Subject, facts: MetadataFacts, nodes: Set[str], whole: bo
             yield Finding.of(
                 "imds-role-used/none",
                 cluster,
-                limits,
+                tuple(limits),
                 source=name,
                 days=min((now - since).days, USE_DAYS),
                 of=len(told),
             )
-        elif not by_node:
-            yield Finding.of("imds-role-used/nobody" if whole else "imds-role-used/unasked", cluster, source=name)
         yield from _untold(cluster, by_node.values(), f"what {name} has kept of the use of the node role")
+    silent = [_NAMES[source][0] for source, by_node in facts.role_uses.items() if not by_node]
+    if silent and without:
+        yield Finding.of("imds-role-used/unreached", cluster, sources=" and ".join(silent), count=without)
+    elif silent:
+        yield Finding.of(
+            "imds-role-used/not-needed" if whole else "imds-role-used/unasked", cluster, sources=" and ".join(silent)
+        )
 
 
 def _in_full(uses: Iterable[RoleUse], now: datetime) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kubectl_eksdoc.amazon.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
 from kubectl_eksdoc.imds_probe.affected import (
     AffectedPod,
+    Assumed,
     Effect,
     IntendedOptions,
     PodEvidence,
@@ -15,7 +16,7 @@ from kubectl_eksdoc.imds_probe.affected import (
     fails,
     unexplained,
 )
-from kubectl_eksdoc.imds_probe.evidence import Counted, answered, in_all, may_use_role, rejected, role_used
+from kubectl_eksdoc.imds_probe.evidence import ENOUGH_DAYS, Counted, answered, in_all, rejected
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
@@ -36,19 +37,19 @@ def judged(
     alike: NodesAlike,
     affected: Sequence[AffectedPod],
     hops: int = POD,
-    assumed: bool = False,
+    assumed: Assumed | None = None,
     intent: IntendedOptions | None = None,
     counted: Counted | None = None,
 ) -> Iterator[Finding]:
     """Of one group; pods of one owner that are affected alike are one finding. `hops` are needed. `assumed`: what the
-    next node has, so that it is no finding that it differs. `intent`: which options are meant;
+    next node has, where that is assumed, so that it is no finding that it differs. `intent`: which options are meant;
     `counted`: requests without a token, None where CloudWatch was not asked."""
     for effect in (Effect.BROKEN, Effect.WILL_BREAK):
         for same in _together(each for each in affected if each.effect is effect):
-            yield _of_pods(alike, same, hops, assumed)
-    if not assumed:
+            yield _of_pods(alike, same, hops, assumed is not None)
+    if assumed is None:
         yield from _next(alike, affected, intent)
-    yield from _tokens(alike, counted)
+    yield from _tokens(alike, assumed, counted)
     yield from rejected(_subject(alike), counted or {})
     if alike.next.refused:
         yield _refused(alike)
@@ -71,9 +72,6 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             lacking=identities.missing or "the Pod Identity associations",
         )
     yield from in_all(_cluster(facts), facts.v1_calls or {})
-    doubtful = may_use_role(groups, facts) if facts.role_uses else {}
-    whole = all(Reach.UNKNOWN not in (alike.here.reach, alike.later.reach) for alike, _ in groups)
-    yield from role_used(_cluster(facts), facts, doubtful.keys(), whole)
     yield from _unread(facts)
     for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
         yield Finding.of(
@@ -266,8 +264,19 @@ def _intended(facts: MetadataFacts, every: Iterable[NodesAlike], intent: Intende
             tuple(missed.values()),
             found=next(iter(missed.values())) if len(missed) == 1 else ", ".join(map(_group, missed)),
             intent=str(intent),
-            command=shell("kubectl", "eksdoc", "imds-probe", *which, "--assume", str(intent)),
+            remedy=(_AS_MEANT if str(facts.assumed) == str(intent) else _see_first(which, intent),),
         )
+
+
+_AS_MEANT = Remedy(
+    "Give the pods that would break with it what they lack, then set these options on the instances and in what "
+    "creates the nodes."
+)
+
+
+def _see_first(which: Iterable[str], intent: IntendedOptions) -> Remedy:
+    command = shell("kubectl", "eksdoc", "imds-probe", *which, "--assume", str(intent))
+    return Remedy("See first which pods would break with it.", command)
 
 
 def _in_words(options: object) -> str:
@@ -291,7 +300,7 @@ def _next(alike: NodesAlike, affected: Sequence[AffectedPod], intent: IntendedOp
     )
 
 
-def _tokens(alike: NodesAlike, counted: Counted | None) -> Iterator[Finding]:
+def _tokens(alike: NodesAlike, assumed: Assumed | None, counted: Counted | None) -> Iterator[Finding]:
     """IMDSv1 is answered now, and not on the next node (EC2 user guide: programs that use it break)."""
     now, later = alike.now.options, alike.next.options
     if not isinstance(now, MetadataOptions) or not isinstance(later, MetadataOptions):
@@ -302,7 +311,7 @@ def _tokens(alike: NodesAlike, counted: Counted | None) -> Iterator[Finding]:
             "imds-tokens-required",
             _subject(alike),
             tuple(some(alike.nodes)),
-            remedy=(_count_v1(alike),),
+            remedy=(_count_v1(alike, assumed) if counted is None else _COUNT_LATER,),
             by=alike.next.by,
         )
 
@@ -311,8 +320,10 @@ def _refused(alike: NodesAlike) -> Finding:
     return Finding.of("imds-launch-refused", _subject(alike), tuple(some(alike.nodes)), by=alike.next.by)
 
 
-def _count_v1(alike: NodesAlike) -> Remedy:
+def _count_v1(alike: NodesAlike, assumed: Assumed | None) -> Remedy:
     which = ("--nodegroup", alike.name) if alike.name else (f"node/{alike.nodes[0]}",)
+    if assumed is not None:
+        which = (*which, "--assume", str(assumed))
     return Remedy(
         "Let CloudWatch tell whether a program there asks without a token (MetadataNoToken). Old SDKs, and fluent-bit "
         "with imds_version v1, do.",
@@ -320,43 +331,43 @@ def _count_v1(alike: NodesAlike) -> Remedy:
     )
 
 
+_COUNT_LATER = Remedy(
+    "Update what may ask without a token (old AWS SDKs, and fluent-bit with imds_version v1), or ask CloudWatch again "
+    f"once it has figures of {ENOUGH_DAYS} days.",
+    when=When.LATER,
+)
+"""Where CloudWatch was asked, and has too few."""
+
+
 def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[Finding]:
-    """One for each right that is missing, however many groups it is about; else one for each group and time."""
-    by_right: dict[str, list[tuple[NodesAlike, bool]]] = {}
+    """One for each right that is missing, and for each other reason and time, however many groups it is about."""
+    by_reason: dict[tuple[str, str], list[tuple[NodesAlike, bool]]] = {}
     for alike in all_alike:
         for service, now, found in ((alike.now, True, alike.here), (alike.next, False, alike.later)):
-            if found.reach is not Reach.UNKNOWN:
-                continue
-            missing = service.options.missing if isinstance(service.options, Unknown) else ""
-            if missing:
-                by_right.setdefault(missing, []).append((alike, now))
-                continue
-            yield Finding.of(
-                "imds-nodes-unknown/when",
-                _subject(alike),
-                tuple(some(alike.nodes)),
-                remedy=(_measured(alike) if now else Remedy(_LOOK),),
-                when="now" if now else "on the next node",
-                why=service.options if isinstance(service.options, Unknown) else found.why,
-            )
-    for missing, about in by_right.items():
-        yield _without_right(facts, missing, about)
+            if found.reach is Reach.UNKNOWN:
+                reason = "", f"{alike.nodes[0]} {now}"
+                if isinstance(unread := service.options, Unknown):
+                    reason = unread.missing, "" if unread.missing else f"{now} {unread.why}"
+                by_reason.setdefault(reason, []).append((alike, now))
+    for (missing, _), about in by_reason.items():
+        yield _of_reason(facts, missing, about)
 
 
-def _without_right(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAlike, bool]]) -> Finding:
+def _of_reason(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAlike, bool]]) -> Finding:
+    """`missing`: the right, "" where it is none."""
     groups = list(dict.fromkeys(alike for alike, _ in about))
     first, now = about[0]
-    when = sorted({"now" if now else "on the next node" for _, now in about})
-    names = [_group(alike) for alike in groups] if len(groups) > 1 else list(first.nodes)
-    why = (first.here if now else first.later).why
+    when = " and ".join(sorted({"now" if now else "on the next node" for _, now in about}))
+    service, found = (first.now, first.here) if now else (first.next, first.later)
+    measured = [_measured(first)] if now else [] if missing else [Remedy(_LOOK)]
     return Finding.of(
-        "imds-nodes-unknown/right",
+        "imds-nodes-unknown",
         _subject(first) if len(groups) == 1 else _cluster(facts),
-        tuple(some(names)),
-        remedy=(allow(missing), _measured(first)) if now else (allow(missing),),
-        when=" and ".join(when),
-        why=why,
-        missing=missing,
+        tuple(some([_group(alike) for alike in groups] if len(groups) > 1 else first.nodes)),
+        remedy=(*((allow(missing),) if missing else ()), *measured),
+        when=when,
+        why=service.options if isinstance(service.options, Unknown) and not missing else found.why,
+        lacking=missing or f"the metadata options {when}",
     )
 
 

@@ -21,7 +21,7 @@ from kubectl_eksdoc.imds_probe.affected import (
     cut_off,
     fails,
 )
-from kubectl_eksdoc.imds_probe.evidence import role_clauses, tells, with_role_use
+from kubectl_eksdoc.imds_probe.evidence import role_clauses, role_used, tells, with_role_use
 from kubectl_eksdoc.imds_probe.judging import judged, judged_whole, reasons, some, whose
 from kubectl_eksdoc.imds_probe.programs import program_of
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, counted_of, nodes_alike
@@ -50,16 +50,18 @@ def on_successor(alike: NodesAlike, facts: MetadataFacts, hops: int) -> ImdsVerd
     return found if cut_off(found) else None
 
 
-def judged_successor(name: str, affected: Sequence[AffectedPod]) -> Iterator[Finding]:
-    """Of the node group of that name, and those of its pods that are affected there."""
-    sure = [each for each in affected if each.effect in (Effect.WILL_BREAK, Effect.BROKEN)]
-    found = sure or [each for each in affected if each.effect is Effect.POSSIBLE]
+def judged_successor(group: GroupPlan) -> Iterator[Finding]:
+    """Of a node group, and those of its pods that are affected on the one that comes after it."""
+    name, possible = group.alike.name, group.of(Effect.POSSIBLE)
+    sure = [each for each in group.affected if each.effect in (Effect.WILL_BREAK, Effect.BROKEN)]
+    found = sure or possible
     if not found:
         return
+    evidence = some(reasons(found)) + [f"may break, too: {each}" for each in some(reasons(possible) if sure else ())]
     yield Finding.of(
         "imds-successor/breaks" if sure else "imds-successor/possible",
         Subject("NodeGroup", name),
-        tuple(some(reasons(found))),
+        tuple(evidence),
         count=len(found),
         whose=whose(found),
         command=shell("kubectl", "eksdoc", "imds-probe", "--nodegroup", name, "--assume", f"ami={AL2023}"),
@@ -79,11 +81,13 @@ class GroupPlan:
 
 @dataclass(frozen=True, slots=True)
 class MetadataPlan:
-    """`groups`: those that suffer first. `hops` away are the pods that are judged."""
+    """`groups`: those that suffer first; `successors`: of those that AL2023 is known to come after, with what pods find
+    there as `later`. `hops` away are the pods that are judged."""
 
     facts: MetadataFacts
     hops: int
     groups: tuple[GroupPlan, ...]
+    successors: tuple[GroupPlan, ...]
     findings: tuple[Finding, ...]
 
 
@@ -97,22 +101,25 @@ def plan_metadata(facts: MetadataFacts, hops: int, reach: CommandTarget = Comman
     groups = tuple(
         GroupPlan(each, _affected(each, there.get(at, ()), facts, read_of, clauses)) for at, each in enumerate(alike)
     )
-    assumed = facts.assumed is not None
+    successors = []
+    for at, each in enumerate(alike):
+        later = on_successor(each, facts, hops)
+        if later is not None:
+            next_group = replace(each, later=later)
+            successors.append(GroupPlan(next_group, _affected(next_group, there.get(at, ()), facts, read_of, clauses)))
     findings = [
         found
         for group in groups
         for found in judged(
-            group.alike, group.affected, hops, assumed, facts.intent, counted_of(group.alike.nodes, facts)
+            group.alike, group.affected, hops, facts.assumed, facts.intent, counted_of(group.alike.nodes, facts)
         )
     ]
-    findings += judged_whole(facts, [(group.alike, group.affected) for group in groups])
-    for at, each in enumerate(alike):
-        later = on_successor(each, facts, hops)
-        if later is not None:
-            affected = _affected(replace(each, later=later), there.get(at, ()), facts, read_of, clauses)
-            findings += judged_successor(each.name, affected)
+    pairs = [(group.alike, group.affected) for group in groups]
+    findings += judged_whole(facts, pairs)
+    findings += role_used(facts, pairs, [(group.alike, group.affected) for group in successors])
+    findings += [found for group in successors for found in judged_successor(group)]
     found = tuple(reached(each, reach) for each in as_read(in_order(findings), facts.cluster.source))
-    return MetadataPlan(facts, hops, tuple(sorted(groups, key=_affected_first)), found)
+    return MetadataPlan(facts, hops, tuple(sorted(groups, key=_affected_first)), tuple(successors), found)
 
 
 def _affected_first(group: GroupPlan) -> tuple[int, int]:
@@ -161,10 +168,9 @@ def _affected(
     )
     found = []
     for pod in pods:
-        own = facts.inside.get(pod.key)
-        shared = of_owner.get(_alike(pod), _NOT_LOOKED)
-        same = fails(pod, facts.cluster.observed_at)  # then it fails as the one did whose log was read
-        within = own or (shared if same else PodEvidence(shared.started, programs=shared.programs))
+        within = facts.inside.get(pod.key) or of_owner.get(_alike(pod), _NOT_LOOKED)
+        if within is not _NOT_LOOKED and pod.key not in facts.inside and not fails(pod, facts.cluster.observed_at):
+            within = PodEvidence(within.started, programs=within.programs)  # else it fails as the one that was read did
         each = (on_host if pod.calls.host_network else judged).affected(pod, within)
         # where there never was a service, nobody who runs has lost one
         if each is not None and (has_one or each.effect in (Effect.BROKEN, Effect.WILL_BREAK)):

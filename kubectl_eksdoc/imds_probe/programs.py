@@ -140,9 +140,15 @@ def programs() -> Mapping[str, Program]:
     return {image: each for each in sections(Program, "software", "metadata") for image in each.images}
 
 
+@functools.lru_cache(maxsize=10_000)
+def _by_image(image: str) -> Program | None:
+    """Asked for each pod, of which many have the same image."""
+    return by_image(programs(), image)
+
+
 def needs_nothing(image: str) -> bool:
     """Whether its program is known to have nothing to ask there."""
-    known = by_image(programs(), image)
+    known = _by_image(image)
     return known is not None and not known.asks
 
 
@@ -159,7 +165,7 @@ def programs_of(pod: Pod) -> Mapping[str, Program]:
 
 def program_of_image(image: str) -> Program | None:
     """By its name, whatever registry it came from; None if it is none that is known to ask."""
-    known = by_image(programs(), image)
+    known = _by_image(image)
     return known if known is not None and known.asks else None
 
 

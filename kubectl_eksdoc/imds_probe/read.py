@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.aws.machines import machines_told, nothing_told, v1_calls
-from kubectl_eksdoc.aws.node_roles import last_accessed, role_events
+from kubectl_eksdoc.aws.node_roles import last_accessed, no_wait, role_events
 from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError
 from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, choose, inside, logs_of
 from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
@@ -149,8 +149,8 @@ def _with_evidence(
         facts = replace(facts, v1_calls=_v1_calls(session, _instances(facts.cluster)))
     if not {EvidenceSource.CLOUDTRAIL, EvidenceSource.IAM} & {*sources}:
         return facts
-    groups = plan_metadata(facts, hops).groups
-    workloads = may_use_role(((each.alike, each.affected) for each in groups), facts)
+    plan = plan_metadata(facts, hops)
+    workloads = may_use_role(((each.alike, each.affected) for each in (*plan.groups, *plan.successors)), facts)
     instances = {node.name: ident for node in facts.cluster.nodes if (ident := instance_of(node))}
     known = {node: instances[node] for node in sorted(workloads) if node in instances}
     found: dict[EvidenceSource, Mapping[str, RoleUses | Unknown]] = {}
@@ -163,9 +163,13 @@ def _with_evidence(
     return replace(facts, role_uses={source: {**lost, **told} for source, told in found.items()})
 
 
+def _pace(session: ClusterSession) -> dict[str, Callable[[float], object]]:
+    return {} if session.live else {"wait": no_wait}
+
+
 def _events(session: ClusterSession, instances: Mapping[str, str]) -> Mapping[str, RoleUses | Unknown]:
     """By node."""
-    found = session.ask(role_events, tuple(instances.values()), session.cluster.observed_at)
+    found = session.ask(role_events, tuple(instances.values()), session.cluster.observed_at, **_pace(session))
     if isinstance(found, Unknown):
         return dict.fromkeys(instances, found)
     return {node: found[ident] for node, ident in instances.items()}
@@ -181,7 +185,7 @@ def _accessed(
     told = {node: facts.told.instances.get(ident) for node, ident in instances.items()}
     profiles = {node: each.profile for node, each in told.items() if isinstance(each, Instance) and each.profile}
     asked = tuple(dict.fromkeys(profiles.values()))[:_MOST_ROLES]
-    found = session.ask(last_accessed, asked)
+    found = session.ask(last_accessed, asked, **_pace(session))
     if isinstance(found, Unknown):
         return dict.fromkeys(instances, found)
     none = Unknown("the instance profile of its instance is not known")

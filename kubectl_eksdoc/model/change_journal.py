@@ -15,6 +15,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 
 ADDON_UPDATE, DNS_CHANGE, METADATA_FIX = "addon-update", "dns-change", "metadata-fix"
 PLACEMENT, TEST_PODS = "in-cluster", "test-pods"
+KINDS = (ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS)
 """The kinds of changes, as journals name them."""
 
 
@@ -101,6 +102,16 @@ class SavedChange:
         return found if isinstance(found, str) else ""
 
     @property
+    def unknown(self) -> str:
+        """Why it is not known how it stands, a message; "" where it is."""
+        if self.unread or not self.begun:
+            return self.unread or "its journal does not say what was begun"
+        kind = self.text("kind")
+        if kind in KINDS:
+            return ""
+        return f"this version knows no change of kind {kind!r}: list and continue it with the version that began it"
+
+    @property
     def past(self) -> Past:
         return past_of(self.entries)
 
@@ -109,7 +120,7 @@ class SavedChange:
         names = [each.get("entry") for each in self.entries]
         if "undone" in names:
             return State.UNDONE
-        if not self.begun:
+        if self.unknown:
             return State.UNKNOWN
         if not self.past.tried:
             return State.UNCHANGED

@@ -31,6 +31,9 @@ PROVISIONER = "karpenter.sh/provisioner-name"  # NodePool's name before Karpente
 GROUP_LABELS = (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP)
 """Each names the group of a node, by who makes it."""
 
+LAUNCH_TEMPLATE = "eks.amazonaws.com/sourceLaunchTemplateId"
+"""Label of a managed group's nodes that names the launch template of its owner's."""
+
 _LIFECYCLE = "node.kubernetes.io/lifecycle"
 """Which users give their own nodes (Cluster Autoscaler's documentation of AWS, Spot instances)."""
 

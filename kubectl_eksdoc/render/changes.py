@@ -52,8 +52,7 @@ class ChangesReport(Report):
         yield Table(Title("Changes"), (columns, rows), "changes")
         lines = [line for each in waiting for line in commands(each)]
         yield Lines(Title("Open", ": continue it, or revert it"), [Line(each, whole=True) for each in lines])
-        why = [f"{each.id}: {each.unread or 'its journal does not say what was begun'}" for each in unread]
-        yield Points(Title("Not known"), why)
+        yield Points(Title("Not known"), [f"{each.id}: {each.unknown}" for each in unread])
 
     def result(self) -> object:
         return ChangesResult.filled(self)
@@ -91,7 +90,7 @@ class _Change(Printed):
             context=text("cluster", "context"),
             begun_at=text("at"),
             who=text("who"),
-            unread=facts.unread,
+            unread=facts.unknown,
         )
 
 

@@ -20,8 +20,9 @@ class Column:
     """`drop`: where room is short, columns go in descending order of it; 0 stays.
 
     `floor`: it may be cut to so many characters once nothing is left to drop; 0 is never cut, until the
-    table fits in no other way. `middle` cuts there, so that both ends of a name are seen. `lines` is how
-    many lines its text may take before it is cut. `short` is the title where room is short.
+    table fits in no other way, and then to `least`. `middle` cuts there, so that both ends of a name are
+    seen. `lines` is how many lines its text may take before it is cut. `short` is the title where room is
+    short.
     """
 
     title: str
@@ -31,6 +32,7 @@ class Column:
     middle: bool = False
     lines: int = 1
     short: str = ""
+    least: int = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def fitted(columns: Sequence[Column], widths: Sequence[int], room: int, gap: int
         if least <= room:
             break
         kept = [i for i in kept if columns[i].drop != drop]
-    for floor_of in (floors, dict.fromkeys(kept, 4)):
+    for floor_of in (floors, {i: columns[i].least for i in kept}):
         while excess() > 0:
             wide = max(kept, key=lambda i: new[i] - floor_of[i])
             spare = new[wide] - floor_of[wide]

@@ -147,7 +147,8 @@ def cut(text: str, room: int, look: Look, middle: bool = False) -> str:
 
 
 def wrap(text: str, room: int, first: str = "", rest: str | None = None) -> list[str]:
-    """`text` in lines of at most `room` columns, breaking at spaces; a word that is too long is broken.
+    """`text` in lines of at most `room` columns, breaking at spaces; a word that is too long is broken, behind a dot
+    if there is one.
 
     `first` opens the first line and `rest` the others (by default as many spaces).
     """
@@ -162,6 +163,7 @@ def wrap(text: str, room: int, first: str = "", rest: str | None = None) -> list
             line += " "
         while len(line) + len(word) > room and room > len(rest):
             fits = room - len(line)
+            fits = word.rfind(".", 0, fits) + 1 or fits
             lines.append(line + word[:fits])
             word, line = word[fits:], rest
         line += word

@@ -26,7 +26,7 @@ from kubectl_eksdoc.host.journals import ChangeJournalFile, read_change
 from kubectl_eksdoc.imds_probe.run import class_reverting, from_doc, group_reverting, reverting, to_doc
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflicting, Doc
 from kubectl_eksdoc.model.asked import Absent
-from kubectl_eksdoc.model.change_journal import SavedChange, State
+from kubectl_eksdoc.model.change_journal import METADATA_FIX, SavedChange, State
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.placing import NotPlaced
 from tests.addon.test_updating import env, incident
@@ -71,7 +71,7 @@ class Dying:
         self._count += 1
         if self._count == self._at and not self._behind:
             raise Killed
-        self._file.write(entry)
+        self._file.write({"kind": METADATA_FIX, **entry})  # the commands write down which it is; here none is asked
         if self._count == self._at:
             raise Killed
 

@@ -430,7 +430,7 @@ def test_what_is_not_known_is_not_written_down_as_done() -> None:
     case.aws.held[ident(1)] = Unknown("you may not", "ec2:DescribeInstances")
     done = case.done()
     assert done.lacks and not case.journal.entries[-1]["whole"]
-    told = ({"entry": "begun"}, *case.journal.entries[1:])
+    told = ({"entry": "begun", "kind": "metadata-fix"}, *case.journal.entries[1:])
     assert SavedChange("r-1", told).state is State.FAILED
 
 

@@ -112,6 +112,21 @@ def test_pods_that_are_left_are_only_removed(tmp_path: Path) -> None:
     assert "changes undo 20261120-093000-0009" in ran.out and "changes resume" not in ran.out
 
 
+def test_a_kind_that_this_version_does_not_know_is_neither_continued_nor_reverted(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    journal = ChangeJournalFile(changes_folder(environ, str(tmp_path)), "20261120-093000-0009")
+    for each in ({**BEGUN, "kind": "node-swap"}, ASKING):
+        journal.write(each)
+    ran = run_cli("changes", environ=environ)
+    assert ran.code == 5 and "0 of 1 change on this machine are open; of 1 it is not known." in ran.out
+    assert "changes resume" not in ran.out and "changes undo" not in ran.out
+    why = "this version knows no change of kind 'node-swap': list and continue it with the version that began it"
+    assert why in " ".join(ran.out.split())
+    assert json.loads(run_cli("changes", "-o", "json", environ=environ).out)["changes"][0]["unread"] == why
+    undone = run_cli("changes", "undo", "20261120-093000-0009", environ=environ)
+    assert undone.code == 6 and why in undone.err
+
+
 def test_what_refuses_an_undo_is_not_said_of_the_change() -> None:
     """Its steps have the same names."""
     refused = {"entry": "refused", "what": "update", "why": "you may not"}

@@ -102,8 +102,32 @@ def test_a_node_emptied_in_part_is_kept_and_its_pods_are_counted() -> None:
     [("Amazon Linux 2", True), ("Amazon Linux 2023.7.20250609", False), ("Bottlerocket OS 1.40.0", False)],
 )
 def test_amazon_linux_2_needs_a_new_group(image: str, told: bool) -> None:
-    handoff = only(plan_of(nodes=[a_node("old-0", os_image=image)], pods=[]))
+    handoff = only(of_version("v1.32.3", os_image=image))
     assert any("an update cannot change a group's AMI type" in text for text in handoff.beware) is told
+    assert any("update-nodegroup-version" in each for each in commands(handoff)), "1.32 still has an AMI of it"
+
+
+def of_version(version: str, **more: Any) -> DrainPlan:
+    cluster = a_cluster(nodes=[a_node("old-0", **more)], pods=[])
+    return plan_of(replace(cluster, identity=replace(cluster.identity, server_version=version)))
+
+
+def test_from_1_33_on_no_update_in_place_is_proposed_for_amazon_linux_2() -> None:
+    """EKS has no AMI for it (facts of the EKS user guide): only a new group is left, before the drain and after it."""
+    handoff = only(of_version("v1.33.1-eks-1", os_image="Amazon Linux 2"))
+    assert not any("update-nodegroup-version" in each for each in commands(handoff)) and handoff.instead == ()
+    (new,) = handoff.arrive
+    assert "own update cannot bring newer nodes, as the last AMI of Amazon Linux 2 is for 1.32" in new.text
+    assert "amiType of Amazon Linux 2023" in new.text and "create-nodegroup" in new.commands[1]
+    assert handoff.once_drained.arrive == (new,)
+    assert "own update" not in handoff.leave[0].text and not any("in place" in text for text in handoff.beware)
+    assert any("imds-probe --nodegroup blue --assume ami=AL2023" in text for text in handoff.beware)
+
+
+def test_a_launch_template_that_may_name_an_ami_of_its_own_is_an_exception_that_is_said() -> None:
+    labels = {"eks.amazonaws.com/sourceLaunchTemplateId": "lt-1"}
+    handoff = only(of_version("v1.33.1", os_image="Amazon Linux 2", labels=labels))
+    assert any("only if that names an AMI of its own" in text for text in handoff.beware)
 
 
 def test_confidence_is_said_only_where_it_is_not_high() -> None:

@@ -40,6 +40,12 @@ def taking_turns(seconds: float, count: int = 5, **more: Any) -> DrainPlan:
     )
 
 
+def test_an_update_that_no_ami_is_for_gives_up_nowhere() -> None:
+    """EKS has no Amazon Linux 2 for 1.33 (amis.json): there is no own update to drain before."""
+    plan = taking_turns(300, nodes=[a_node("old-0", os_image="Amazon Linux 2")])
+    assert slow_of(plan) == () and "node-slow" not in codes(plan)
+
+
 def test_a_budget_whose_pods_take_turns_is_named_with_them() -> None:
     plan = taking_turns(300)
     (slow,) = slow_of(plan)

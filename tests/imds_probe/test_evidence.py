@@ -10,7 +10,7 @@ from time import process_time
 
 import pytest
 
-from kubectl_eksdoc.imds_probe.affected import Effect
+from kubectl_eksdoc.imds_probe.affected import Assumed, Effect
 from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
 from kubectl_eksdoc.imds_probe.fixes.chooser import offered
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata
@@ -52,7 +52,16 @@ def test_none_in_two_weeks_on_every_node_passes() -> None:
 )
 def test_too_few_figures_are_no_pass(calls: tuple[V1Calls | Unknown, ...]) -> None:
     found = told(*calls)["imds-tokens-required"]
-    assert found.status is Status.UNKNOWN and "--evidence cloudwatch" in found.remedy[0].command
+    assert found.status is Status.UNKNOWN
+
+
+def test_what_to_do_without_figures_keeps_the_assumption_and_does_not_repeat_what_was_done() -> None:
+    facts = cloud("own template", options=MetadataOptions("optional", 2), said=SaidOptions("optional", 2)).facts()
+    facts = replace(facts, assumed=Assumed(2, "required"))
+    (unasked,) = found(plan_metadata(facts, 2))["imds-tokens-required"].remedy
+    assert unasked.command.endswith("--assume hops=2,tokens=required --evidence cloudwatch")
+    (asked,) = found(plan_metadata(replace(facts, v1_calls={ident(0): V1Calls()}), 2))["imds-tokens-required"].remedy
+    assert asked.command == "" and "once it has figures of 7 days" in asked.text
 
 
 def test_what_was_refused_is_unknown_and_names_the_nodes() -> None:
@@ -223,11 +232,20 @@ def test_what_was_asked_for_and_not_told_is_said() -> None:
         if each.code.name == "imds-role-used"
     ]
     assert unasked.status is Status.UNKNOWN and "is not known of all nodes" in unasked.message
-    nobody = planned({CLOUDTRAIL: {}}, later=2)
-    assert (
-        found(nobody)["imds-role-used"].status is Status.PASS
-        and "was not asked" in found(nobody)["imds-role-used"].message
-    )
+    kept = found(planned({CLOUDTRAIL: {}}, later=2))["imds-role-used"]
+    assert kept.status is Status.PASS and kept.message.startswith("nothing is left to ask CloudTrail: each pod ")
+
+
+def test_of_pods_that_cannot_reach_the_service_already_no_source_can_tell() -> None:
+    """Evidence that was requested, and that is not there, is no pass; nor is it silent beside that of other nodes."""
+    plan = planned({CLOUDTRAIL: {}, IAM: {}}, now=1)
+    (told,) = [each for each in plan.findings if each.code.name == "imds-role-used"]
+    assert told.status is Status.UNKNOWN and told.remedy
+    assert told.message.startswith("CloudTrail and IAM cannot tell whether 2 pods without a role of their own need")
+    with_roles = planned({CLOUDTRAIL: {}}, [an_app("irsa", role=RoleBy.IRSA)], now=1)
+    assert found(with_roles)["imds-role-used"].status is Status.PASS
+    asked = found(planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}}, now=1))["imds-role-used"]
+    assert any("cannot reach the metadata service already (2)" in each for each in asked.evidence)
 
 
 def test_each_workload_has_a_node_that_is_asked_about_and_at_most_ten_are() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
-from kubectl_eksdoc.imds_probe.affected import PodEvidence
+from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, PodEvidence
 from kubectl_eksdoc.imds_probe.plan import of_pod, plan_metadata
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.model.asked import Unknown
@@ -146,3 +146,22 @@ def test_the_sentence_about_a_pod_that_fails_does_not_say_that_its_role_is_enoug
     of.pods, of.inside = [pod], {pod.key: PodEvidence(ContainerCommand())}
     sentence = of_pod(plan_metadata(of.facts(), 2), pod).sentence
     assert "whether for that reason is not known" in sentence and "role" not in sentence
+
+
+def test_groups_of_which_nothing_is_known_for_one_reason_are_one_finding() -> None:
+    """As of a snapshot that holds no answers of AWS."""
+    nothing = Unknown("the snapshot holds no answers of AWS")
+    world = cloud("managed", "self-managed")
+    world.instances = {ident(at): nothing for at in range(2)}
+    found = [each for each in plan_metadata(world.facts(), 2).findings if nothing.why in each.message]
+    (now,) = (each for each in found if each.missing == "the metadata options now")
+    assert now.subject.kind == "Cluster" and now.evidence == ("blue (1)", "n1")
+
+
+def test_what_was_assumed_already_is_not_advised_again() -> None:
+    """Where the options that are meant are missed."""
+    facts = replace(cloud("managed", options=TWO).facts(), intent=IntendedOptions(1))
+    for assumed, command in ((None, "imds-probe --nodegroup blue --assume hops=1"), (Assumed(1), "")):
+        plan = plan_metadata(replace(facts, assumed=assumed), 2)
+        (missed,) = (each for each in plan.findings if each.code is Code.of("imds-intent-missed"))
+        assert missed.remedy[0].command.endswith(command) and bool(missed.remedy[0].command) is bool(command)

@@ -112,7 +112,11 @@ def test_skipped_ones_are_cordoned_and_refused_ones_are_left_alone() -> None:
     assert step.text == f"drain run cordons both {first}; to do it by hand"
     left_open = replace(with_verdicts(drains, left).plan, policy=DrainPolicy(cordon_skipped=False))
     step_of_open = fence(a_view(left_open, LIVE, options={}, reached_by=()))
-    assert step_of_open is not None and step_of_open.text.startswith(f"Cordon both {first}: ")
+    assert step_of_open is not None and step_of_open.command == "kubectl cordon a", "as drain run does"
+    assert step_of_open.text == (
+        "drain run cordons what it drains, not 1 skipped target (--no-cordon-skipped), before the first eviction; "
+        "to do it by hand"
+    )
     assert step in steps(with_verdicts(drains, left, refused))
 
 
@@ -138,9 +142,9 @@ def test_skipped_targets_are_named_with_what_becomes_of_them() -> None:
     assert BALANCERS in " ".join(render(view, "wide", Look()).split())
     assert not_drained(view) == "; drain run cordons them too"
     left_open = a_view(replace(plan, policy=DrainPolicy(cordon_skipped=False)), LIVE, options={}, reached_by=())
-    cost = ", not cordoned: evicted pods can be scheduled onto them"
+    cost = ", not cordoned: evicted pods can go there"
     assert not_drained(left_open) == cost
-    assert f"TARGETS that are not drained (1){cost}\n" in render(left_open, "table", Look(width=100))
+    assert f"TARGETS that are not drained (1){cost}\n" in render(left_open, "table", Look(width=80))
     fields = document(left_open)
     assert "--no-cordon-skipped" in fields["reEvictions"]["because"]  # type: ignore[index,call-overload,operator]
     assert fields["options"]["cordonSkipped"] is False  # type: ignore[index,call-overload]

@@ -11,7 +11,7 @@ import pytest
 from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.model.journal import Cause
-from kubectl_eksdoc.render.record.rows import RecordView, cordoned_only, placed
+from kubectl_eksdoc.render.record.rows import RecordView, placed, skipped_targets
 from kubectl_eksdoc.render.rehearsal.report import differences
 from kubectl_eksdoc.render.run.report import RunReport, RunResult, against_plan, verdict
 from kubectl_eksdoc.render.text import Look
@@ -44,7 +44,8 @@ def test_time_is_told_against_the_figure_that_users_were_told() -> None:
 @pytest.mark.parametrize("output", ["table", "wide", "markdown"])
 def test_what_was_to_be_done_before_the_drain_is_not_advised_after_it(output: str) -> None:
     told = ended(rehearsed_demo().record).render(output, Look(width=200))
-    assert "In place: the group's own update brings new nodes" in told and "before the drain" not in told
+    assert "Make a new group with Amazon Linux 2023 beside it" in told
+    assert "before the drain" not in told and "update-nodegroup-version" not in told, "EKS has no AMI for that"
 
 
 def test_the_result_says_where_the_difference_came_from() -> None:
@@ -84,7 +85,7 @@ def test_where_replacements_were_scheduled_and_what_was_cordoned_besides() -> No
     view = ended(rehearsed_demo().record).record
     assert not view.record.pending, "a first drain of the demo ends with a pod that finds no node"
     assert placed(view).startswith("0 of 37 replacements were scheduled onto targets; all onto green-1 (")
-    assert cordoned_only(view) == (
+    assert skipped_targets(view) == (
         "3 skipped targets were cordoned and stay so until a rollback: blue-6, blue-7, blue-8."
     )
     on_targets = ended(replace(view.record, placed={"blue-6": 2, "green-1": 1}, cordoned_only=())).record
@@ -92,9 +93,20 @@ def test_where_replacements_were_scheduled_and_what_was_cordoned_besides() -> No
         "2 of 3 replacements were scheduled onto targets (blue-6 (2)), and have to be evicted again; the others onto "
         "green-1 (1)."
     )
-    assert cordoned_only(on_targets) == "" and placed(ended(replace(view.record, placed=None)).record) == ""
+    assert skipped_targets(on_targets) == "" and placed(ended(replace(view.record, placed=None)).record) == ""
     said = "2 replacements were scheduled onto targets; the plan has all on other nodes."
     assert said in differences(on_targets) and said not in differences(view)
+
+
+def test_skipped_targets_that_are_not_cordoned_are_no_surprise() -> None:
+    record = rehearsed_demo().record
+    left_open = replace(record.plan, policy=replace(record.plan.policy, cordon_skipped=False))
+    view = ended(replace(record, plan=left_open, placed={"blue-6": 2, "green-1": 1}, cordoned_only=())).record
+    assert skipped_targets(view) == (
+        "3 skipped targets were not cordoned (--no-cordon-skipped): blue-6, blue-7, blue-8."
+    )
+    (said,) = [each for each in differences(view) if "replacements" in each]
+    assert said.startswith("2 replacements were scheduled onto skipped targets, which are not cordoned; ")
 
 
 def test_holds_by_name_are_told_with_their_budgets() -> None:

@@ -77,8 +77,11 @@ LOOKUPS = (
     Lookup("eks", "ListUpdates", ("addonName", "nodegroupName"), _NAMED, {"addonName": "{addonName}"}),
     Lookup("events", "ListRules"),
     Lookup("events", "ListTargetsByRule", ("Rule",)),
+    Lookup("iam", "GenerateServiceLastAccessedDetails", ("Arn",)),
+    Lookup("iam", "GetInstanceProfile", ("InstanceProfileName",)),
     Lookup("iam", "GetRole", ("RoleName",)),
     Lookup("iam", "GetRolePolicy", ("RoleName", "PolicyName")),
+    Lookup("iam", "GetServiceLastAccessedDetails", ("JobId",)),
     Lookup("iam", "ListAttachedRolePolicies", ("RoleName",)),
     Lookup("iam", "ListRolePolicies", ("RoleName",)),
     Lookup("service-quotas", "GetServiceQuota", ("ServiceCode", "QuotaCode")),
@@ -96,6 +99,7 @@ LISTINGS = (
         "AutoScalingGroupNames",
         ("AutoScalingGroupName",),
     ),
+    Listing("cloudtrail", "LookupEvents", "Events", "LookupAttributes", ("Username",), several=True),
     Listing("ec2", "DescribeImages", "Images", "Filters", ("ImageId",)),
     Listing(
         "ec2",
@@ -208,6 +212,17 @@ def _rules(aws: DemoAws) -> Iterable[dict[str, Any]]:
     return [{"Rule": each["Name"]} for each in aws.ask("events", "ListRules", {})["Rules"]]
 
 
+def _profiles(aws: DemoAws) -> Iterable[dict[str, Any]]:
+    said = aws.ask("ec2", "DescribeInstances", {})["Reservations"]
+    arns = {each["Instances"][0]["IamInstanceProfile"]["Arn"] for each in said}
+    return [{"InstanceProfileName": arn.rpartition("/")[2]} for arn in sorted(arns)]
+
+
+def _node_roles(aws: DemoAws) -> Iterable[dict[str, Any]]:
+    found = (aws.ask("iam", "GetInstanceProfile", each)["InstanceProfile"]["Roles"][0] for each in _profiles(aws))
+    return [{"Arn": arn} for arn in sorted({each["Arn"] for each in found})]
+
+
 def _policies(aws: DemoAws) -> Iterable[dict[str, Any]]:
     role = {"RoleName": roles.ROLE}
     return [{**role, "PolicyName": each} for each in aws.ask("iam", "ListRolePolicies", role)["PolicyNames"]]
@@ -237,11 +252,16 @@ _OF: Mapping[str, Callable[[DemoAws], Iterable[dict[str, Any]]]] = {
         "associationId", "ListPodIdentityAssociations", "associations", "associationId"
     ),
     "DescribeUpdate": _updates,
+    "GenerateServiceLastAccessedDetails": _node_roles,
+    "GetInstanceProfile": _profiles,
     "GetParameter": _parameters_of_images,
     "GetQueueAttributes": lambda aws: [{"QueueUrl": _URL}],
     "GetQueueUrl": lambda aws: [{"QueueName": queues.QUEUE}],
     "GetRole": _role,
     "GetRolePolicy": _policies,
+    "GetServiceLastAccessedDetails": lambda aws: [
+        aws.ask("iam", "GenerateServiceLastAccessedDetails", each) for each in _node_roles(aws)
+    ],
     "GetServiceQuota": lambda aws: [{"ServiceCode": each.service, "QuotaCode": each.code} for each in quotas.QUOTAS],
     "ListAttachedRolePolicies": _role,
     "ListRolePolicies": _role,

@@ -150,12 +150,12 @@ _HARDENED: Json = {"httpEndpoint": "enabled", "httpPutResponseHopLimit": 1, "htt
 """Karpenter's own default of the hop limit is 1, too (its docs, NodeClasses, spec.metadataOptions)."""
 
 
-def a_node_class(name: str, metadata: Json) -> Json:
-    """A class of Karpenter's nodes; `metadata` are its metadataOptions."""
+def a_node_class(name: str, metadata: Json, role: str = f"{CLUSTER}-node") -> Json:
+    """A class of Karpenter's nodes; `metadata` are its metadataOptions, `role` that of its nodes."""
     spec: Json = {
         "amiSelectorTerms": [{"alias": "al2023@latest"}],
         "metadataOptions": dict(metadata),
-        "role": f"{CLUSTER}-node",
+        "role": role,
     }
     status: Json = {"conditions": [condition("Ready", True, 900, reason="Ready", message="")]}
     return an_object("karpenter.k8s.aws/v1", "EC2NodeClass", name, age=_AGE, spec=spec, status=status)

@@ -8,6 +8,7 @@ nodes/al2023, eks-ami-deprecation-faqs, launch-templates; Kubernetes release not
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
@@ -86,6 +87,16 @@ def offered(family: AmiFamily, kubernetes: Version) -> SourcedVerdict:
         return SourcedVerdict(Fit.FITS, f"EKS publishes AMIs of {family.value} for its versions", of.source)
     who = "Canonical publishes it" if family is AmiFamily.UBUNTU else "it is an AMI of the owner's own"
     return SourcedVerdict(Fit.UNKNOWN, f"{who}: which versions it is made for is not known to EKS")
+
+
+def without_ami(os_images: Iterable[str], server_version: str) -> str:
+    """Why EKS publishes no AMI like those of nodes for the cluster's version, so that no update of their group brings
+    newer ones, a clause; "" where it does, or nothing tells."""
+    version = parse(server_version)
+    if version is None:
+        return ""
+    fits = (offered(family, version) for family in sorted(set(map(family_of_os, os_images))))
+    return next((each.why for each in fits if each.fit is Fit.TOO_OLD), "")
 
 
 def cgroup(family: AmiFamily) -> Cgroup | Unknown:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.cli.parser import Parser
 
 
-_OWN = "permissions"
+_OWN, _CHANGES = "permissions", "changes"
 _NAMELESS = "%(prog)s [flags]"
 """The usage of a command that takes no names."""
 _NARROWING = ("--only", "--gate", "--symptom", "--target", "--without", "--kubeconfig-secret")
@@ -209,6 +209,12 @@ def _longest(words: Sequence[str]) -> str:
     if under:
         asked = " ".join(words[:2])
         raise UsageError(f"{asked!r} is no command with rights of its own{maybe(asked, under)}", _listed(under))
+    if words[0] == _CHANGES:
+        began = (f"kubectl eksdoc permissions {each}" for each in known() if each.endswith(" --apply"))
+        raise UsageError(
+            "'changes' has no rights of its own: a change is resumed or undone with those of the command that began it",
+            f"As in: {', '.join(began)}",
+        )
     raise UsageError(f"{words[0]!r} is no command with rights of its own{maybe(words[0], _bases())}", _listed(_bases()))
 
 
@@ -223,7 +229,7 @@ def next_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _bases() -> tuple[str, ...]:
-    return (*(each for each in known() if " --" not in each), *_ALIASES)
+    return tuple(sorted((*(each for each in known() if " --" not in each), *_ALIASES)))
 
 
 def _listed(names: Iterable[str]) -> str:

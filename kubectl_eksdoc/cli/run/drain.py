@@ -137,10 +137,13 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     wanted = request.wanted
     if request.inside is None:
         RunReport.check(request.options.output)
-    if not request.dry and (request.inside is None or request.inside.apply):
+    changes = not request.dry and (request.inside is None or request.inside.apply)
+    if changes:
         check_writable(around.environ, COMMAND)
     if request.carried and (answer := rest.gone_on_with(wanted, request.carried, around)) is not None:
         return answer
+    if changes:
+        confirming.check_answerable(request.given, around.check_terminal)
     read = _planned(request, around)
     if request.saved is not None:
         _check_saved(request.saved, read)

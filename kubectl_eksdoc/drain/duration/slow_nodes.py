@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
+from kubectl_eksdoc.amazon.upgrades.amis import without_ami
 from kubectl_eksdoc.drain.course import DrainTerms, Move, Reserved, Timeline
 from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, domain_words, largest_first
 from kubectl_eksdoc.drain.duration.generations import LAG_S, EvictionTimes
@@ -31,8 +32,11 @@ _OURS = (NEEDED, SOFT)
 
 
 def slow_nodes(clock: EvictionTimes, work: NodeTasks, drained: Iterable[str]) -> tuple[SlowNode, ...]:
-    """Those of `drained` (names) that belong to a managed group and alone take too long, the slowest first."""
-    managed = {node.name: node for node in clock.world.targets if node.owner is NodeOwner.MANAGED}
+    """Those of `drained` (names) that belong to a managed group, which an update can bring newer nodes, and alone take
+    too long, the slowest first."""
+    targets, version = clock.world.targets, clock.world.cluster.identity.server_version
+    ended = {image for image in {node.os_image for node in targets} if without_ami((image,), version)}
+    managed = {n.name: n for n in targets if n.owner is NodeOwner.MANAGED and n.os_image not in ended}
     terms = DrainTerms(slots=work.per_round, lag_s=LAG_S)
     found = []
     for name in drained:

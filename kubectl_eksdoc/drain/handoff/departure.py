@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os, without_ami
 from kubectl_eksdoc.drain.handoff.offers import ReplacementStep
 from kubectl_eksdoc.drain.outcome import DrainTarget, Eviction, NotEvictedPod, SlowNode, TargetVerdict
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
 
 _INSTANCE = re.compile(r"aws:///[^/]*/(i-[A-Za-z0-9-]+)\Z")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
@@ -59,6 +60,20 @@ class NodeGroupRemoval:
     def zones(self) -> tuple[str, ...]:
         """Where its nodes are, sorted; its subnets can be in more."""
         return tuple(sorted({node.zone for node in self.members} - {""}))
+
+    @property
+    def on_al2(self) -> bool:
+        return any(family_of_os(node.os_image) is AmiFamily.AL2 for node in self.members)
+
+    @property
+    def own_template(self) -> bool:
+        """Whether its owner gave it a launch template, which may name an AMI."""
+        return any(LAUNCH_TEMPLATE in node.labels for node in self.members)
+
+    @property
+    def without_ami(self) -> str:
+        """As `amis.without_ami`."""
+        return without_ami((node.os_image for node in self.members), self.cluster.identity.server_version)
 
     @property
     def cluster_word(self) -> str:

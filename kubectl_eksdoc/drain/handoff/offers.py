@@ -57,7 +57,7 @@ class HandOff:
 
     `nodes` are emptied by the plan, in its order; `kept` are the targets that are not, or only in part.
     A sentence of `beware` ends with its confidence where that is not high. `instead` compares the ways, for
-    managed groups only.
+    managed groups whose own update can bring their nodes, only.
     """
 
     owner: NodeOwner

@@ -14,6 +14,7 @@ from kubectl_eksdoc.drain.handoff.departure import NodeGroupRemoval, instance_id
 from kubectl_eksdoc.drain.handoff.offers import Option, ReplacementStep, Way
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict, SlowNode, TargetVerdict
 from kubectl_eksdoc.model import quantities
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner
 from kubectl_eksdoc.model.quantities import in_words
@@ -57,15 +58,16 @@ def _managed(leaving: NodeGroupRemoval) -> ReplacementAdvice:
     file = f"{leaving.group_word}-next.json"
     describe = leaving.aws_group("describe-nodegroup", f"--query 'nodegroup.{{{copied}}}'")
     also = "" if leaving.whole else " It takes the group's other nodes and their pods too: see what it does to them."
+    create = (f"{describe} > {file}", f"aws eks create-nodegroup --cli-input-json file://{file} {leaving.at}")
+    how = "The first command writes the settings to {}; in it add {}, remove what is null, and name the launch "
+    how += "template by id alone. Then the second."
+    if leaving.without_ami:
+        return _without_ami(leaving, how.format(file, "a nodegroupName and an amiType of Amazon Linux 2023"), create)
     arrive = (
         ReplacementStep(
-            "Blue/green: make a new group beside it, before the drain. The first command writes the settings to "
-            f"{file}; in it add a nodegroupName (and amiType for ARM or GPU), remove what is null, and name the launch "
-            "template by id alone. Then the second.",
-            (
-                f"{describe} > {file}",
-                f"aws eks create-nodegroup --cli-input-json file://{file} {leaving.at}",
-            ),
+            "Blue/green: make a new group beside it, before the drain. "
+            + how.format(file, "a nodegroupName (and amiType for ARM or GPU)"),
+            create,
             before=True,
         ),
         ReplacementStep(
@@ -74,13 +76,46 @@ def _managed(leaving: NodeGroupRemoval) -> ReplacementAdvice:
             (leaving.aws_group("update-nodegroup-version", to_version),),
         ),
     )
-    delete = ReplacementStep(
-        "Once the pods run elsewhere: delete the group, all of its nodes are empty. (Or let its own update end them.)",
-        (leaving.aws_group("delete-nodegroup"),),
+    return ReplacementAdvice(arrive, _ended(leaving, " (Or let its own update end them.)"), _managed_surprises(leaving))
+
+
+def _ended(leaving: NodeGroupRemoval, or_else: str = "") -> tuple[ReplacementStep, ...]:
+    if not leaving.whole:
+        return (leaving.end_by_id(),)
+    text = f"Once the pods run elsewhere: delete the group, all of its nodes are empty.{or_else}"
+    return (ReplacementStep(text, (leaving.aws_group("delete-nodegroup"),)),)
+
+
+def _without_ami(leaving: NodeGroupRemoval, how: str, create: tuple[str, ...]) -> ReplacementAdvice:
+    """A new group is as right after the drain as before it: the group's own update brings no nodes of the version."""
+    new = ReplacementStep(
+        f"Make a new group with Amazon Linux 2023 beside it: the group's own update cannot bring newer nodes, as "
+        f"{leaving.without_ami}. {how}",
+        create,
     )
-    return ReplacementAdvice(
-        arrive, (delete,) if leaving.whole else (leaving.end_by_id(),), _managed_surprises(leaving)
+    probe = shell("kubectl", "eksdoc", "imds-probe", "--nodegroup", leaving.group, "--assume", "ami=AL2023")
+    in_template = (
+        "Its nodes come from a launch template: only if that names an AMI of its own, a new version of it with an AMI "
+        "of Amazon Linux 2023 and update-nodegroup-version --launch-template can replace them in place"
     )
+    beware = (
+        f"Nodes of Amazon Linux 2023 have hop limit 1 and require IMDSv2: {probe} names the pods that would break",
+        *((in_template,) if leaving.own_template else ()),
+        *_OF_SIZE,
+        *_of_a_part(leaving),
+    )
+    return ReplacementAdvice((new,), _ended(leaving), beware)
+
+
+_OF_SIZE = (
+    "Raising desiredSize gives nodes with the group's old AMI and version",
+    "Lowering desiredSize lets Auto Scaling choose the node, perhaps a new one; eviction is tried for 15 minutes, then "
+    "the node goes whatever its budgets say",
+)
+
+
+def _of_a_part(leaving: NodeGroupRemoval) -> tuple[str, ...]:
+    return (*(() if leaving.whole else (REBALANCES, AT_MINIMUM, ID_IGNORES_PROTECTION)), FINISH_IS_LATE)
 
 
 def _managed_surprises(leaving: NodeGroupRemoval) -> tuple[str, ...]:
@@ -89,11 +124,9 @@ def _managed_surprises(leaving: NodeGroupRemoval) -> tuple[str, ...]:
     said = [
         "update-nodegroup-version without --release-version takes the latest AMI, without --kubernetes-version the "
         f"cluster's version, and it rolls {nodes} of the group{others}",
-        "Raising desiredSize gives nodes with the group's old AMI and version",
-        "Lowering desiredSize lets Auto Scaling choose the node, perhaps a new one; eviction is tried for 15 minutes, "
-        "then the node goes whatever its budgets say",
+        *_OF_SIZE,
     ]
-    if any(n.os_image.startswith("Amazon Linux 2") and "2023" not in n.os_image for n in leaving.members):
+    if leaving.on_al2:
         said.append(
             "Its nodes run Amazon Linux 2: an update cannot change a group's AMI type, and there is no such AMI from "
             "Kubernetes 1.33 on; only a new group gets Amazon Linux 2023"
@@ -103,7 +136,7 @@ def _managed_surprises(leaving: NodeGroupRemoval) -> tuple[str, ...]:
         "new version with --launch-template",
         "A managed group cannot go back to an earlier version or AMI",
     ]
-    return (*said, *(() if leaving.whole else (REBALANCES, AT_MINIMUM, ID_IGNORES_PROTECTION)), FINISH_IS_LATE)
+    return (*said, *_of_a_part(leaving))
 
 
 def _eksctl(leaving: NodeGroupRemoval) -> ReplacementAdvice:
@@ -132,8 +165,7 @@ def _eksctl(leaving: NodeGroupRemoval) -> ReplacementAdvice:
             "--delete-emptydir-data: what this plan blocks for that goes without a question",
             "Raising the desired size gives nodes of the old launch template",
             "Lowering it lets Auto Scaling choose the node, perhaps a new one, without regard for budgets",
-            *(() if leaving.whole else (REBALANCES, AT_MINIMUM, ID_IGNORES_PROTECTION)),
-            FINISH_IS_LATE,
+            *_of_a_part(leaving),
         ),
     )
 
@@ -308,7 +340,10 @@ _OURS = {
 
 
 def compare(leaving: NodeGroupRemoval, surge: int | None) -> tuple[Option, ...]:
-    """The three ways for exactly these targets; `surge` is that of the policy."""
+    """The three ways for exactly these targets, none where only a new group can follow; `surge` is that of the
+    policy."""
+    if leaving.without_ami:
+        return ()
     held = tuple(row.pod.key for row in leaving.left if row.verdict in HOLDS)
     rounds = max((target.finish_round for target in leaving.targets if target.order), default=0)
     order = "this plan's: " + (f"{_counted(rounds, 'round')}" if rounds else "nothing to evict")

@@ -252,6 +252,8 @@ def _listed(by: str, answers: Mapping[str, bytes], params: Params) -> list[Json]
         return [_metric(each, answers) for each in params[by]]
     if by == "Filters":
         (named,) = (each["Values"] for each in params[by])
+    elif by == "LookupAttributes":
+        named = [each["AttributeValue"] for each in params[by]]
     elif by == "filter":
         named = params[by].get("kubernetesVersions", ())
     else:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject, When, in_order
 from kubectl_eksdoc.model.metadata import CONTAINER, PROBE_LABEL, AddressFamily, Network
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner
 from kubectl_eksdoc.probes import ProbePurpose, left_finding, owner, pod
 
@@ -161,7 +161,7 @@ def manifests(probe: str, pods: Sequence[ProbePod], manner: ProbeSettings) -> tu
 # is the same, unless somebody changed an instance by hand, which only AWS tells, or a probe of every node.
 
 
-TEMPLATE, TEMPLATE_VERSION = "eks.amazonaws.com/sourceLaunchTemplateId", "eks.amazonaws.com/sourceLaunchTemplateVersion"
+TEMPLATE_VERSION = "eks.amazonaws.com/sourceLaunchTemplateVersion"
 PROBE_IMAGE, NODE_CLASS = "eks.amazonaws.com/nodegroup-image", "karpenter.k8s.aws/ec2nodeclass"
 OS = "kubernetes.io/os"
 
@@ -171,7 +171,7 @@ _HYBRID = "a hybrid node is no EC2 instance"
 NOTHING_TO_ASK = (_FARGATE, _HYBRID)
 """Why nodes are not probed of which there is nothing to know."""
 
-_SAME = (TEMPLATE, TEMPLATE_VERSION, PROBE_IMAGE, NODE_CLASS)
+_SAME = (LAUNCH_TEMPLATE, TEMPLATE_VERSION, PROBE_IMAGE, NODE_CLASS)
 
 
 @dataclass(frozen=True, slots=True)

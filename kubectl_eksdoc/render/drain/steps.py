@@ -126,16 +126,17 @@ _MOST_NAMES = 100
 
 def fence(view: DrainView) -> NextStep | None:
     """What to do before the first eviction; None where a single node is drained, or none."""
-    fenced = [t for t in view.targets if t.verdict is not TargetVerdict.REFUSED]
-    if len(fenced) < 2 or not view.evictions:
+    is_open = bool(view.plan.open_targets)
+    fenced = [t for t in view.targets if (t.order if is_open else t.verdict is not TargetVerdict.REFUSED)]
+    if not view.evictions or (len(fenced) < 2 and not is_open):
         return None
     skipped = any(not target.order for target in fenced)
     names = [target.node.name for target in fenced]
     all_of_them = "both" if len(names) == 2 else f"all {len(names)}"
-    too = ", skipped ones too," if skipped else ""
-    text = f"drain run cordons {all_of_them} targets{too} before the first eviction; to do it by hand"
-    if skipped and not view.plan.policy.cordon_skipped:
-        text = f"Cordon {all_of_them} targets{too} before the first eviction: pods on them are evicted twice"
+    which = f"{all_of_them} targets{', skipped ones too,' if skipped else ''}"
+    if is_open:
+        which = f"what it drains, not {counted(len(view.plan.open_targets), 'skipped target')} (--no-cordon-skipped),"
+    text = f"drain run cordons {which} before the first eviction; to do it by hand"
     by_label = _label(view, frozenset(names))
     if by_label:
         return NextStep(text, kubectl(view, "cordon", "-l", by_label))
@@ -147,24 +148,25 @@ def fence(view: DrainView) -> NextStep | None:
 
 
 def skipped_briefly(view: DrainView) -> str:
-    """``blue-6 (budget-never-allows +2), blue-7 (pod-unmanaged): cordoned``, "" where none is skipped."""
-    left_out = view.undrained
-    if not left_out:
-        return ""
-    named = []
+    """``blue-6 (budget-never-allows +2), blue-7 (pod-unmanaged)``, "" where none is skipped."""
+    left_out, named = view.undrained, []
     for target in left_out[:_MOST_SKIPPED]:
         first, *others = view.codes_on(target) or [target.verdict.value]
         named.append(f"{target.node.name} ({first}{f' +{len(others)}' if others else ''})")
     more = len(left_out) - len(named)
-    cordoned = sum(target.cordon_only for target in left_out)
-    how = "cordoned" if cordoned == len(left_out) else f"{cordoned} of {len(left_out)} cordoned"
-    return ", ".join(named) + (f" and {more} more" if more else "") + f": {how}"
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def how_skipped(view: DrainView) -> str:
+    """``cordoned``, ``not cordoned``, ``2 of 3 cordoned``: what a run does with the targets that it does not drain."""
+    cordoned, total = sum(target.cordon_only for target in view.undrained), len(view.undrained)
+    return f"{cordoned} of {total} cordoned" if 0 < cordoned < total else "cordoned" if cordoned else "not cordoned"
 
 
 def not_drained(view: DrainView) -> str:
     """What becomes of the targets that are not drained, behind "Targets that are not drained"."""
     if view.plan.open_targets:
-        return ", not cordoned: evicted pods can be scheduled onto them"
+        return ", not cordoned: evicted pods can go there"
     if view.plan.cordoned_only:
         return "; drain run cordons them too"
     return ""
@@ -212,7 +214,7 @@ _BALANCERS = "pods that stay there are still targets of load balancers: a cordon
 def confirmation(view: DrainView, look: Look, guards: Sequence[str], rollback: str) -> str:
     """`guards`: when the run holds or stops by itself, each in words; `rollback`: the command that takes it back."""
     drained = view.drained
-    skipped, _, how = skipped_briefly(view).rpartition(": ")
+    skipped, how = skipped_briefly(view), how_skipped(view)
     onto = listing((target.node.name for target in view.plan.open_targets), 3, look)
     twice = onto and f"evicted pods can be scheduled onto {onto}: evicted twice"
     estimate, time = view.plan.estimate, NO_TIMES if view.evictions else ""

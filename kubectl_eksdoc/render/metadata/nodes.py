@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.render.metadata_fix.report import reach as moved
 from kubectl_eksdoc.render.report import Foot, Line, Lines, Section, Table
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
-from kubectl_eksdoc.render.text import Tone
+from kubectl_eksdoc.render.text import Tone, counted
 
 _TONES = {
     Reach.CUT_OFF: Tone.BAD,
@@ -152,7 +152,7 @@ def to_choose(offered: Offered, full: bool, live: bool, pods_first: bool) -> Ite
         yield from _in_full(shown)
     elif shown:
         more = sum(len(choice.fixes) for _, choice in offered) - len(shown)
-        others = f"{more} more fixes, commands" if more else "Commands"
+        others = f"{counted(more, 'more fix', 'more fixes')}, commands" if more else "Commands"
         apply = "--apply --fix FIX [--nodegroup GROUP]" if live else "ask the live cluster"
         yield Foot(f"{others}, rollback and cautions: -o wide. To have one carried out: {apply}")
 

@@ -114,12 +114,14 @@ _FOR_KUBECTL = "The same as objects for kubectl apply -f -: -o yaml. Each right 
 
 _MANY_ROWS = 10_000
 _MANY = 99
+_NAME = len("validatingadmissionpolicybindings.")
+"""No part of a name up to a dot is longer."""
 _RIGHTS = (
     (
-        Column("VERBS"),
-        Column("RESOURCES", floor=50, lines=_MANY),
-        Column("WHERE", floor=10, lines=2),
-        Column("WITHOUT IT", floor=26, lines=_MANY),
+        Column("VERBS", lines=_MANY, least=6),
+        Column("RESOURCES", floor=50, lines=_MANY, least=_NAME),
+        Column("WHERE", floor=10, lines=2, least=10),
+        Column("WITHOUT IT", floor=26, lines=_MANY, least=22),
     ),
     (
         Column("VERB"),

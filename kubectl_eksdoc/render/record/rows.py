@@ -305,9 +305,14 @@ def placed(view: RecordView) -> str:
     return f"{text}{again}{where}."
 
 
-def cordoned_only(view: RecordView) -> str:
-    """``3 skipped targets were cordoned, too, and stay so until a rollback: blue-6, blue-7, blue-8.``, or ""."""
+def skipped_targets(view: RecordView) -> str:
+    """``3 skipped targets were cordoned and stay so until a rollback: blue-6, blue-7, blue-8.``, or that they were not;
+    "" where none was skipped."""
     names = view.record.cordoned_only
+    if left_open := [target.node.name for target in view.plan.open_targets]:
+        listed = listing(left_open, _MOST_NAMES, Look())
+        were = "was" if len(left_open) == 1 else "were"
+        return f"{counted(len(left_open), 'skipped target')} {were} not cordoned (--no-cordon-skipped): {listed}."
     if not names:
         return ""
     are, stay = ("was", "stays") if len(names) == 1 else ("were", "stay")

@@ -22,10 +22,10 @@ from kubectl_eksdoc.render.record.rows import (
     RecordRefusal,
     RecordView,
     asked,
-    cordoned_only,
     held_by_name,
     placed,
     recorded,
+    skipped_targets,
 )
 from kubectl_eksdoc.render.report import Foot, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
@@ -146,7 +146,8 @@ def _of_pods(view: RecordView) -> Iterator[str]:
     if refused := sum(times for _, times in view.refusals):
         yield f"Evictions were refused {counted(refused, 'time')}; the plan expects no refusal."
     if count := view.record.on_targets:
-        yield f"{counted(count, 'replacement')} {_was(count)} scheduled onto targets; the plan has all on other nodes."
+        onto = "skipped targets, which are not cordoned" if view.plan.open_targets else "targets"
+        yield f"{counted(count, 'replacement')} {_was(count)} scheduled onto {onto}; the plan has all on other nodes."
     yield held_by_name(view)
     if count := len(view.record.re_evicted):
         yield f"{counted(count, 'pod')} {_was(count)} evicted more than once; the plan expects none."
@@ -212,7 +213,7 @@ class RehearsalReport(RecordView, Report):
 
 def _below(view: RecordView) -> list[str]:
     """The plan's blockers and open questions are no smaller for a rehearsal that went well."""
-    return [new_nodes(view), placed(view), cordoned_only(view), f"The plan: {verdict_of_plan(view.planned)}"]
+    return [new_nodes(view), placed(view), skipped_targets(view), f"The plan: {verdict_of_plan(view.planned)}"]
 
 
 # The rehearsal as ``-o json`` and ``-o yaml`` print it. What is not known or did not happen is null, never 0.

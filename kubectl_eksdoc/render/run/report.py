@@ -31,10 +31,10 @@ from kubectl_eksdoc.render.record.rows import (
     RecordView,
     against_times,
     asked,
-    cordoned_only,
     held_by_name,
     placed,
     recorded,
+    skipped_targets,
 )
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
@@ -111,7 +111,7 @@ class RunReport(Report):
         yield Head(verdict(self))
         yield rows.nodes(record)
         yield rows.not_emptied(record)
-        yield Lines(None, [Line(text, 0, 0) for text in (placed(record), cordoned_only(record)) if text])
+        yield Lines(None, [Line(text, 0, 0) for text in (placed(record), skipped_targets(record)) if text])
         yield rows.placements(record) if full else None
         yield rows.refusals(record)
         yield rows.pending(record)
@@ -128,7 +128,7 @@ class RunReport(Report):
         yield rows.nodes(record)
         yield rows.chart(record)
         yield rows.not_emptied(record, most)
-        said = [text for text in (placed(record), cordoned_only(record)) if text]
+        said = [text for text in (placed(record), skipped_targets(record)) if text]
         yield Points(Title("Placements"), said)
         yield replace(rows.placements(record), title=Title("" if said else "Placements"))
         yield rows.refusals(record)

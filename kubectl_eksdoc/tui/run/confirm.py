@@ -22,7 +22,7 @@ from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.flows.run.running import DryRunResult
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import in_brief
-from kubectl_eksdoc.render.drain.steps import skipped_briefly
+from kubectl_eksdoc.render.drain.steps import how_skipped
 from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing, shown
 from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run import sheets
@@ -197,13 +197,13 @@ def _skipped(view: DrainView) -> list[Line]:
     kept = view.undrained
     if not kept:
         return []
-    how = skipped_briefly(view).rpartition(": ")[2]
+    costs = "evicted pods can be scheduled onto them" if view.plan.open_targets else "load balancers still send to them"
     why = [
         f"          {each.node.name}: {', '.join(map(in_brief, view.codes_on(each))) or each.verdict.value}"
         for each in kept[:_MOST_NAMES]
     ]
     more = [f"          and {len(kept) - len(why)} more: [4] lists them"] if len(kept) > len(why) else []
-    return [f"Skipped   {counted(len(kept), 'node')}: {how}; load balancers still send to them", *why, *more]
+    return [f"Skipped   {counted(len(kept), 'node')}: {how_skipped(view)}; {costs}", *why, *more]
 
 
 def _places(view: DrainView) -> list[Line]:

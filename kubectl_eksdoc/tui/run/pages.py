@@ -19,7 +19,7 @@ from textual.screen import ModalScreen
 from kubectl_eksdoc.drain.run.chronicle import NodeState
 from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.model.journal import RunSummary
-from kubectl_eksdoc.render.record.rows import cordoned_only, placed
+from kubectl_eksdoc.render.record.rows import placed, skipped_targets
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, sentences, shown
@@ -264,7 +264,7 @@ def summary(state: RunState) -> list[Line]:
         lines += ["", f"{counted(kept, 'node')} cordoned and not empty: {'it stays' if kept == 1 else 'they stay'} so"]
     if outcome.view is not None:
         record = outcome.view.record
-        lines += [line for text in (placed(record), cordoned_only(record)) if text for line in ("", text)]
+        lines += [line for text in (placed(record), skipped_targets(record)) if text for line in ("", text)]
         for step in outcome.view.steps:
             lines += ["", f"{step.text}:", (f"    {step.command}", Tone.GOOD)]
     return lines

@@ -300,6 +300,7 @@ def test_commands_are_words(words: str, commands: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
+        ("changes undo", "a change is resumed or undone with those of the command that began it"),
         ("drain rum", "'drain rum' is no command with rights of its own (did you mean drain run"),
         ("chekc", "did you mean check"),
         ("check chekc", "did you mean check"),
@@ -331,3 +332,17 @@ def test_what_was_given_does_not_fit(words: str, why: str) -> None:
 def test_no_word_alone_is_an_error() -> None:
     with pytest.raises(UsageError):
         named(["drain"], GROWN)
+
+
+def test_at_80_columns_no_name_is_cut_within_a_word() -> None:
+    """Names are broken behind a dot alone, and codes of findings not at all."""
+    ran = run_cli("permissions", environ={"COLUMNS": "80"})
+    table = ran.out.partition("IN THE CLUSTER")[2].partition("IN AWS")[0]
+    assert max(map(len, table.splitlines())) <= 80
+    names = (
+        "poddisruptionbudgets.",
+        "validatingadmissionpolicybindings.",
+        "all-replicas-at-once,",
+        "pod-several-budgets;",
+    )
+    assert [each for each in names if each not in table] == []

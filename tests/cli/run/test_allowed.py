@@ -13,7 +13,8 @@ from tests.embedded.clients import worlds
 def test_a_reader_is_told_all_that_is_missing_and_nothing_is_done(tmp_path: Path) -> None:
     api = worlds.api_of("small-traps")
     with serving(api) as server:
-        ran = machine(server, tmp_path / "reader", worlds.VIEWER_TOKEN).run("drain", "run", "--nodegroup", "blue")
+        words = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
+        ran = machine(server, tmp_path / "reader", worlds.VIEWER_TOKEN).run(*words)
     assert ran.code == 3 and ran.out == ""
     said = next(line for line in ran.err.splitlines() if line.startswith("error: "))
     assert said == (

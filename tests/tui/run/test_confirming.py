@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual.widgets import Input
 
@@ -191,6 +193,12 @@ def test_it_names_what_is_left_out_and_why_where_pods_go_and_what_stops_it() -> 
         assert "no budget counts 6 pods" in told and "shop/mailer-" in told
         assert "a replacement is Pending for 10m0" in told and "more than 2 other nodes NotReady" in told
         assert "esc back, nothing is done" in show.text
+        view = screen.prepared.view
+        assert view is not None
+        left_open = tuple(replace(target, cordon_only=False) for target in view.plan.targets)
+        plan = replace(view.plan, policy=replace(view.plan.policy, cordon_skipped=False), targets=left_open)
+        told = " ".join(map(str, lines(replace(screen.prepared, view=replace(view, plan=plan)))))
+        assert "Skipped   3 nodes: not cordoned; evicted pods can be scheduled onto them" in told
 
     play(look)
 

@@ -18,6 +18,7 @@ from tools.demo.aws import (
     pod_identities,
     queues,
     quotas,
+    role_uses,
     roles,
     scaling_groups,
     subnets,
@@ -42,6 +43,7 @@ def _get_caller_identity(params: Params) -> Json:
 
 _OF_ESTATE: Mapping[str, Mapping[str, Callable[[Estate, Params], Json]]] = {
     "autoscaling": {"DescribeAutoScalingGroups": scaling_groups.describe_auto_scaling_groups},
+    "cloudtrail": {"LookupEvents": role_uses.lookup_events},
     "ec2": {
         "DescribeInstances": instances.describe_instances,
         "DescribeLaunchTemplateVersions": launch_templates.describe_launch_template_versions,
@@ -54,6 +56,11 @@ _OF_ESTATE: Mapping[str, Mapping[str, Callable[[Estate, Params], Json]]] = {
         "ListNodegroups": node_groups.list_nodegroups,
         "ListUpdates": updates.list_updates,
         "ListPodIdentityAssociations": pod_identities.list_pod_identity_associations,
+    },
+    "iam": {
+        "GenerateServiceLastAccessedDetails": role_uses.generate_service_last_accessed_details,
+        "GetInstanceProfile": role_uses.get_instance_profile,
+        "GetServiceLastAccessedDetails": role_uses.get_service_last_accessed_details,
     },
 }
 _ALWAYS: Mapping[str, Mapping[str, Answer]] = {

@@ -110,7 +110,7 @@ class Pool:
 
     `hops` and `tokens` are the instance metadata options that its instances have. `own` is the launch template of its
     owner's: EKS makes another one of it. `held`: its machines, where they are none of the demo's; `scaling_group` and
-    `tags` of instances are given where its owner chose them.
+    `tags` of instances are given where its owner chose them; `role` is that of its nodes.
     """
 
     name: str
@@ -124,6 +124,7 @@ class Pool:
     held: tuple[Machine, ...] = ()
     scaling_group: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
+    role: str = NODE_ROLE
 
     @property
     def managed(self) -> bool:
@@ -163,7 +164,7 @@ class Pool:
     @property
     def profile(self) -> str:
         """The ARN of its instances' profile, which EKS and Karpenter make of the node role."""
-        made = f"eks-{self.id}" if self.managed else f"{CLUSTER}_{hexadecimal(20, 'profile', NODE_ROLE)}"
+        made = f"eks-{self.id}" if self.managed else f"{CLUSTER}_{hexadecimal(20, 'profile', self.role)}"
         return role(made).replace(":role/", ":instance-profile/")
 
     @property

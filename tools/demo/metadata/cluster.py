@@ -10,7 +10,7 @@ from kubectl_eksdoc.model.pods import LogOf
 from tools.demo import cluster, incidents
 from tools.demo.meta import Json
 from tools.demo.metadata.applications import irsa, pods
-from tools.demo.metadata.world import NEW_MACHINES, REPORTS_CLASS
+from tools.demo.metadata.world import NEW_MACHINES, REPORTS, REPORTS_CLASS
 from tools.demo.nodes import a_node
 
 _FIRST_VERSION = 186_001
@@ -30,7 +30,7 @@ def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
     for resource, several in added.items():
         held[resource] += several
         held[resource].sort(key=lambda each: (each["metadata"].get("namespace", ""), each["metadata"]["name"]))
-    others.append(incidents.a_node_class("reports", REPORTS_CLASS))
+    others.append(incidents.a_node_class("reports", REPORTS_CLASS, REPORTS.role))
 
 
 def with_role(pod: Json) -> None:

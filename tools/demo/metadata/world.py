@@ -103,8 +103,10 @@ REPORTS = Pool(
     maker=Maker.KARPENTER,
     held=_machines("reports", "reports", "ab", 2_900, 4, "general", _OF_KARPENTER),
     tags={"karpenter.k8s.aws/ec2nodeclass": "reports"},
+    role=f"{CLUSTER}-reports-node",
 )
-"""Its class asked for two hops when these nodes were made, and asks for one since (see `REPORTS_CLASS`)."""
+"""Its nodes have a role of their own. Its class asked for two hops when they were made, and asks for one since (see
+`REPORTS_CLASS`)."""
 
 REPORTS_CLASS = {"httpEndpoint": "enabled", "httpProtocolIPv6": "disabled"} | {
     "httpPutResponseHopLimit": 1,

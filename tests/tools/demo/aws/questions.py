@@ -77,6 +77,7 @@ def _of_the_rest(aws: DemoAws) -> Iterator[Question]:
         yield "iam", operation, {"RoleName": ROLE}
     for name in aws.ask("iam", "ListRolePolicies", {"RoleName": ROLE})["PolicyNames"]:
         yield "iam", "GetRolePolicy", {"RoleName": ROLE, "PolicyName": name}
+    yield from _of_node_roles(aws)
     of_queue = {"Namespace": "AWS/SQS", "MetricName": "NumberOfEmptyReceives"}
     query = {"Id": "m0", "MetricStat": {"Metric": of_queue, "Period": 3600, "Stat": "Sum"}}
     yield "cloudwatch", "GetMetricData", {"MetricDataQueries": [query], "StartTime": NOW, "EndTime": NOW}
@@ -96,6 +97,19 @@ def _of_the_rest(aws: DemoAws) -> Iterator[Question]:
     yield "ssm", "GetParameter", {"Name": top}
     yield "ssm", "GetParameter", {"Name": f"{top}/image_id"}
     yield "sts", "GetCallerIdentity", {}
+
+
+def _of_node_roles(aws: DemoAws) -> Iterator[Question]:
+    for instance in instances(aws):
+        by_session = [{"AttributeKey": "Username", "AttributeValue": instance["InstanceId"]}]
+        yield "cloudtrail", "LookupEvents", {"LookupAttributes": by_session, "StartTime": NOW, "EndTime": NOW}
+    for arn in sorted({instance["IamInstanceProfile"]["Arn"] for instance in instances(aws)}):
+        named = {"InstanceProfileName": arn.rpartition("/")[2]}
+        yield "iam", "GetInstanceProfile", named
+        (role,) = aws.ask("iam", "GetInstanceProfile", named)["InstanceProfile"]["Roles"]
+        yield "iam", "GenerateServiceLastAccessedDetails", {"Arn": role["Arn"]}
+        job = aws.ask("iam", "GenerateServiceLastAccessedDetails", {"Arn": role["Arn"]})["JobId"]
+        yield "iam", "GetServiceLastAccessedDetails", {"JobId": job}
 
 
 def instances(aws: DemoAws, **params: Any) -> list[dict[str, Any]]:
