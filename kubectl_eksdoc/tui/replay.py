@@ -13,7 +13,7 @@ from datetime import datetime
 from time import monotonic
 from typing import ClassVar
 
-from kubectl_eksdoc.drain.run.chronicle import NodeState, PlannedNode, PodState
+from kubectl_eksdoc.drain.run.chronicle import PlannedNode, PodState
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
 from kubectl_eksdoc.flows.run.draining import RunWish
@@ -169,9 +169,7 @@ class ReplayState(RunState):
     @property
     def nodes_done(self) -> str:
         """``2 of 5 nodes drained``."""
-        nodes = self.chronicle.nodes.values()
-        done = sum(node.state in (NodeState.DONE, NodeState.GONE) for node in nodes)
-        return f"{done} of {counted(len(nodes), 'node')} drained"
+        return f"{self.chronicle.drained} of {counted(len(self.chronicle.nodes), 'node')} drained"
 
     def details(self, at: int) -> Sequence[tuple[str, str]]:
         return self.recording.details(at)

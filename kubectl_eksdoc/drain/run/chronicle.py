@@ -114,14 +114,29 @@ _PODS: Mapping[Happened, PodState] = {
 
 class RunHistory:
     """Mutable. `moments` are all that happened so far; `held` and `stopped`: why nothing more is asked for, for now or
-    for good, "" while it is."""
+    for good, "" while it is. Every report of a run counts by it: requests that the server granted (`asked`, by what
+    became of the pod) and that it refused (`refusals`), nodes that are `drained`, and the time that this took."""
 
     def __init__(self, aims: Iterable[PlannedNode]) -> None:
         self.nodes = {aimed.node: NodeCourse(aimed) for aimed in aims}
         self.moments: list[RunMoment] = []
         self.held = ""
         self.stopped = ""
+        self.asked: Counter[Happened] = Counter()
         self.refusals = 0
+
+    @property
+    def drained(self) -> int:
+        """Nodes that were emptied, or are not in the cluster any more."""
+        return sum(node.state in (NodeState.DONE, NodeState.GONE) for node in self.nodes.values())
+
+    @property
+    def drained_s(self) -> float | None:
+        """When the last node came to its end, None before: an estimate is of this time. What comes after it waits for
+        replacements to be Ready."""
+        ends = [node.ended_s for node in self.nodes.values()]
+        known = [each for each in ends if each is not None]
+        return max(known) if known and len(known) == len(ends) else None
 
     @property
     def pods(self) -> int:
@@ -136,6 +151,7 @@ class RunHistory:
         """In the order in which they happened."""
         for moment in moments:
             self.moments.append(moment)
+            self.asked[moment.what] += moment.what in ASKED
             self._take(moment)
 
     def _take(self, moment: RunMoment) -> None:

@@ -58,7 +58,7 @@ def verdict(view: RecordView) -> str:
     if not view.nodes:
         return NOTHING_REHEARSED
     total, undone = len(view.nodes), len(view.not_emptied)
-    by = f" by {asked(view)}" if view.asked else ", with nothing to evict,"
+    by = f" by {asked(view)}" if view.evictions else ", with nothing to evict,"
     ended = duration(view.ended_s)
     head = f"Rehearsed: {total - undone} of {counted(total, 'node')} emptied"
     if not undone:

@@ -35,6 +35,7 @@ from kubectl_eksdoc.render.record.rows import (
     held_by_name,
     placed,
     recorded,
+    requests,
 )
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
@@ -185,7 +186,7 @@ def against_plan(view: RunReport) -> tuple[str, ...]:
 def _differences(view: RunReport) -> Iterator[str]:
     record, estimate = view.record, view.record.plan.estimate
     if view.resumed:
-        yield "This part of the run was planned again when it was resumed: times are from then."
+        yield "This part of the run was planned again when it was resumed: times and counts are from then."
     if estimate is not None and not record.record.undone and view.outcome is Outcome.DONE and record.evictions:
         took_s = record.record.drain_s - record.waited_s
         without = " (without its pause)" if record.record.paused_s else ""
@@ -194,9 +195,8 @@ def _differences(view: RunReport) -> Iterator[str]:
         yield f"Not emptied: {listing(undone, _MOST_NAMES, Look())}."
     if empty := [node.name for node in record.not_emptied if node.seen_empty]:
         yield f"Seen empty, and not checked again before it ended: {listing(empty, _MOST_NAMES, Look())}."
-    if refused := sum(times for _, times in record.refusals):
-        times = record.asked.total() + refused
-        yield f"{refused} of {times} evictions that were asked for were refused ({refused / times:.1%})."
+    if refused := record.history.refusals:
+        yield f"{requests(record.evictions, refused)}."
     if said := held_by_name(record):
         yield said
     if record.record.re_evicted:

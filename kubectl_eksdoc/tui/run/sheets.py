@@ -47,7 +47,7 @@ def identity(state: RunState, name: str) -> tuple[FittingText, ...]:
     of = f", {planned}" if planned and not state.over else ""
     of = f" since resumed{of.replace('planned', 'the rest planned')}" if _goes_on(state) else of
     speed = f"{state.live.speed:g} s pass in one" if state.live.speed != 1.0 else ""
-    lasted = f" {duration(state.at_s)}" if state.drains else ""  # giving back takes a moment
+    lasted = f" {duration(state.lasted_s)}" if state.drains else ""  # giving back takes a moment
     stage = f"{state.stage.value}{lasted}"
     short = ((2, stage),) if of else ()
     return (
