@@ -98,6 +98,7 @@ KEYS: tuple[KeyBinding, ...] = (
     KeyBinding("parallel-up", "right_curly_bracket", "}", "parallel", "more nodes at once", HelpPart.PLAN, given=1),
     KeyBinding("grace-down", "left_parenthesis", "(", "grace", "shorter grace", HelpPart.PLAN, given=-1),
     KeyBinding("grace-up", "right_parenthesis", ")", "grace", "longer grace", HelpPart.PLAN, given=1),
+    KeyBinding("allow", "a", "a", "allow", "allow it in this run, or not", HelpPart.PLAN, (ScreenPage.BLOCKERS,), 2),
     KeyBinding("knobs", "o", "o", "knobs", "all knobs as a form", HelpPart.PLAN),
     KeyBinding("later", "J", "J", "move_node", "one wave later", HelpPart.PLAN, _NODES, given=1),
     KeyBinding("earlier", "K", "K", "move_node", "one wave earlier", HelpPart.PLAN, _NODES, given=-1),

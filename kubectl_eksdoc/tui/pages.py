@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.drain.findings import command_of, of_budget
+from kubectl_eksdoc.render.drain.findings import FLAGS, command_of, of_budget
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.roles import starter_budgets
 from kubectl_eksdoc.render.text import Look, counted, cut, shown, wrap
@@ -123,7 +123,7 @@ class PageOf(Vertical):
 class BlockersPage(PageOf):
     """Mutable: the rows of the plan that is shown, and their order, which stays while the same nodes are marked."""
 
-    marks = "assumed fixed"
+    marks = "assume fixed"
     _order: tuple[str, ...] = ()
     _marked: frozenset[str] = frozenset()
     rows: tuple[budgets.ToDo, ...] = ()
@@ -155,7 +155,7 @@ class BlockersPage(PageOf):
 
     @property
     def cause(self) -> str:
-        return self.row.code if self.row is not None else ""
+        return (self.row.code or self.row.groups[0].first.code.name) if self.row is not None else ""
 
     @property
     def copies(self) -> str | None:
@@ -169,7 +169,9 @@ class BlockersPage(PageOf):
         lines = [details.of_group(group) for group in self.row.groups] if self.row is not None else []
         told = [line for each in lines for line in ("", *each)][1:]
         if self.row is not None and self.row.cause is not None:
-            told = [f"its fix {self.row.cause.frees}", "", *told]
+            by_flag = any(self.row.code == code for code, _, _ in FLAGS)
+            allows = "; a allows it in this run, which names the pods before you confirm" if by_flag else ""
+            told = [f"its fix {self.row.cause.frees}{allows}", "", *told]
         self.query_one("#fix", Prose).show(told)
 
 

@@ -396,6 +396,9 @@ class NoNextStep:
     def give_back(self, run: str) -> None:
         return
 
+    def show_plan(self, page: ScreenPage) -> None:
+        return
+
     def list_runs(self) -> None:
         return
 

@@ -138,7 +138,6 @@ class PlanScreen(LearningScreen):
 
     def mark_next(self, drained: Collection[str]) -> None:
         """After a run: the next group that is not up to date, without what was drained."""
-        self._go(ScreenPage.PLAN)
         found = edits.next_group(self.model, drained) if self.model.facts is not None else "nothing is read yet"
         if isinstance(found, str):
             self.notify(f"N: {found}", timeout=8, markup=False)
@@ -273,7 +272,8 @@ class PlanScreen(LearningScreen):
             self.back()
 
     def do_leave(self) -> None:
-        if self.before:
+        """Back to the nodes, and from there out: however many pages were visited, they are not gone through again."""
+        if self.page is not ScreenPage.PLAN:
             self.do_back()
         else:
             self.app.run_worker(self.app.action_quit())

@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.render.drain.findings import allowed_by
 from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.identity import data_age, named
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, duration, shown
 from kubectl_eksdoc.tui.model import Model
@@ -181,9 +183,13 @@ def _of_marked(drained: int, marked: int) -> FittingText:
 
 
 def _supposed(view: DrainView) -> tuple[FittingText, ...]:
-    """A plan of what is not so says that first."""
+    """A plan of what is not so says that first, then what it allows that kubectl drain refuses by itself."""
     fixed = len(view.plan.policy.assume_fixed) + len(view.plan.policy.assume_budgets)
-    return (FittingText(f"WHAT IF {fixed} fixed", tone=Tone.UNKNOWN, badge=True),) if fixed else ()
+    allows = ", ".join(in_brief(code) for code, _, _ in allowed_by(view.plan.policy))
+    return (
+        *((FittingText(f"WHAT IF {fixed} fixed", tone=Tone.UNKNOWN, badge=True),) if fixed else ()),
+        *((FittingText(f"ALLOWS {allows}", ((1, "ALLOWS MORE"),), Tone.WARN, badge=True),) if allows else ()),
+    )
 
 
 def _without_plan(model: Model, marked: int) -> FittingText | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
 from kubectl_eksdoc.render.drain.plan import DUMP, DrainView, again, dump_folder
@@ -23,6 +24,12 @@ FLAGS = (
     ("pod-protected", "evict-protected", "Evict protected pods too, when their owners agree"),
 )
 """Code of a blocker, the flag that decides otherwise, and what the flag does."""
+
+
+def allowed_by(policy: DrainPolicy) -> list[tuple[str, str, str]]:
+    """Those of `FLAGS` that are given."""
+    return [each for each in FLAGS if getattr(policy, each[1].replace("-", "_"))]
+
 
 _MASK = "\x00"
 _CLUSTER = "Cluster"

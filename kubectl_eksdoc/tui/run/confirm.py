@@ -18,6 +18,7 @@ from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.running import DryRunResult
+from kubectl_eksdoc.render.drain.findings import allowed_by, grouped
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.drain.steps import skipped_briefly
@@ -160,6 +161,7 @@ def _drain(prepared: PreparedRun, notes: list[Line]) -> list[Line]:
         ("✓ no other run is under way on these nodes", Tone.GOOD),
         *notes,
         *((f"! {each.pod.key} is deleted past its budget", Tone.BAD) for each in past),
+        *_allowed(view),
     ]
     if bare:
         said = f"! no budget counts {counted(len(bare), 'pod')}: they go together, node by node"
@@ -171,6 +173,16 @@ def _drain(prepared: PreparedRun, notes: list[Line]) -> list[Line]:
         "Stops     by a, and when the terminal is closed; then drain resume continues",
         *_guards(prepared.limits),
     ]
+
+
+def _allowed(view: DrainView) -> list[Line]:
+    """What is evicted only because a flag allows it, by name."""
+    told: list[Line] = []
+    for code, flag, does in allowed_by(view.plan.policy):
+        found = grouped((each for each in view.warnings if each.code.name == code), view)
+        if found:
+            told += [(f"! {does} (--{flag}):", Tone.BAD), f"  {listing([e.about for e in found], _MOST_NAMES, Look())}"]
+    return told
 
 
 def _skipped(view: DrainView) -> list[Line]:
