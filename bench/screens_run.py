@@ -17,6 +17,7 @@ from kubectl_eksdoc.model.selectors import Selector
 from kubectl_eksdoc.tui.framed import FramedApp
 from kubectl_eksdoc.tui.run.following import FollowedRun
 from kubectl_eksdoc.tui.run.state import RunKind, RunUpdate, ScreenRunController
+from kubectl_eksdoc.tui.screen import PlanScreen
 
 PODS = 40
 AT_ONCE = 8
@@ -102,7 +103,7 @@ class Shown(FramedApp):
 
     def on_mount(self) -> None:
         nothing = cast(ScreenRunController, None)  # of a run that is followed nothing is asked
-        following = FollowedRun(self, nothing, {}, _ignore, _ignore, _ignore, mark_next=lambda drained: None)
+        following = FollowedRun(self, nothing, {}, _ignore, _ignore, lambda: cast(PlanScreen, None))
         following.follow(MadeRun(self._count), "bench")
 
 

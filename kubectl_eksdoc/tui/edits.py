@@ -189,8 +189,8 @@ def next_group(model: Model, drained: Collection[str]) -> Found | str:
     if not groups:
         if parse(model.facts.cluster.identity.server_version) is None:
             return "the control plane's version is not known, so neither is whether a kubelet is older"
-        kept = (known.behind | known.old_images) - set(drained)
-        kept = {name for name in kept if known.nodes[name].group}
+        behind = (known.behind | known.old_images) - set(drained)
+        kept = [name for name in behind if known.nodes[name].group]
         beside = f"; {counted(len(kept), 'cordoned node')} not drained by this run: 4 says what to fix" if kept else ""
         return f"no group has another node that takes pods and has an older kubelet or AMI, as far as is read{beside}"
     group = min(groups)

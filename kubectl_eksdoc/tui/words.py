@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain.findings import allowed_by
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.identity import data_age, named
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, duration, shown
+from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, duration, rfc3339, shown
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.reading import ScreenReads, brief
 from kubectl_eksdoc.tui.sheets.pods import cells, once_a_view
@@ -116,6 +117,8 @@ def how_old(model: Model, now: datetime) -> str:
             return f"as of {moment} UTC, {age(passed)} old: {_progress(reads, now)}"
         told = ", ".join(filter(None, (f"{age(passed)} old", reads.retry_in(now))))
         return f"as of {moment} UTC, {told}: ✗ {brief(reads.why)}"
+    if not reads.live and cluster.source is Source.LIVE:
+        return f"demo cluster, simulated: as of {rfc3339(cluster.observed_at)}"
     if not reads.live or reads.done is None:
         return data_age(cluster, now)
     return reads.said_of(now)

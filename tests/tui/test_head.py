@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.identity import is_production
 from kubectl_eksdoc.render.text import Look
@@ -91,3 +91,16 @@ def test_badges_say_that_it_is_production_and_what_a_run_may_not_do() -> None:
             await until(pilot, lambda said=said: said in lines(pilot.app)[0])
 
     drive(look, opening)
+
+
+def test_the_demo_that_is_served_does_not_say_that_it_is_live() -> None:
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        assert screen.model.facts is not None and "demo cluster, fixed at 2026-11-20T08:51:00Z" in lines(pilot.app)[0]
+        served = replace(screen.model.facts.cluster, source=Source.LIVE)
+        screen.model = replace(screen.model, facts=replace(screen.model.facts, cluster=served))
+        screen.show_age()
+        await pilot.pause()
+        head = lines(pilot.app)[0]
+        assert "demo cluster, simulated: as of 2026-11-20T08:51:00Z" in head and "live" not in head
+
+    drive(look, a_demo())
