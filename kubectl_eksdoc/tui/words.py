@@ -191,7 +191,7 @@ def _supposed(view: DrainView) -> tuple[FittingText, ...]:
     allows = ", ".join(in_brief(code) for code, _, _ in allowed_by(view.plan.policy))
     return (
         *((FittingText(f"WHAT IF {fixed} fixed", tone=Tone.UNKNOWN, badge=True),) if fixed else ()),
-        *((FittingText(f"ALLOWS {allows}", ((1, "ALLOWS MORE"),), Tone.WARN, badge=True),) if allows else ()),
+        *((FittingText(f"ALLOWS {allows}", ((0, "ALLOWS MORE"),), Tone.WARN, badge=True),) if allows else ()),
     )
 
 

@@ -76,7 +76,9 @@ def line(state: RunState) -> tuple[FittingText, ...]:
     and no name of the run."""
     if state.outcome is not None:
         (sign, tone), said = state.outcome.sign, state.outcome.said
-        return (FittingText(f"{sign} Run {state.live.run}: {said}", ((1, f"{sign} {said}"),), tone),)
+        # The lines below have the rest: how far it was from the plan, and the replacements.
+        shorter = [f"{sign} {each}" for each in (said, said.partition("; planned")[0], said.partition(", their")[0])]
+        return (FittingText(f"{sign} Run {state.live.run}: {said}", tuple(enumerate(shorter, 1)), tone),)
     chronicle = state.chronicle
     run = dropped(f"Run {state.live.run}", 2)
     if not state.drains:
