@@ -84,7 +84,7 @@ KEYS: tuple[KeyBinding, ...] = (
         "space",
         "space",
         "mark",
-        "mark (on 4: assumed fixed)",
+        "mark (on 4: assume fixed)",
         HelpPart.MARK,
         (*_NODES, ScreenPage.BLOCKERS),
         _MARK,

@@ -167,7 +167,9 @@ def plan_line(model: Model) -> tuple[FittingText, ...]:
     return (
         *_supposed(view),
         _of_marked(drained, marked),
-        FittingText(f"✗ {left} not drained", tone=Tone.BAD) if left else FittingText("✓ all drained", tone=Tone.GOOD),
+        FittingText(f"✗ {left} not drained", ((-1, f"✗ {left}"),), Tone.BAD)
+        if left
+        else FittingText("✓ all drained", tone=Tone.GOOD),
         dropped(counted(waves, "generation" if view.plan.in_generations else "wave"), 3),
         at,
         FittingText(time or "time not known", tone=Tone.TITLE if time else Tone.UNKNOWN),
@@ -190,8 +192,8 @@ def _supposed(view: DrainView) -> tuple[FittingText, ...]:
     fixed = len(view.plan.policy.assume_fixed) + len(view.plan.policy.assume_budgets)
     allows = ", ".join(in_brief(code) for code, _, _ in allowed_by(view.plan.policy))
     return (
-        *((FittingText(f"WHAT IF {fixed} fixed", tone=Tone.UNKNOWN, badge=True),) if fixed else ()),
-        *((FittingText(f"ALLOWS {allows}", ((0, "ALLOWS MORE"),), Tone.WARN, badge=True),) if allows else ()),
+        *((FittingText(f"WHAT IF {fixed} fixed", ((0, "WHAT IF"),), Tone.UNKNOWN, badge=True),) if fixed else ()),
+        *((FittingText(f"ALLOWS {allows}", ((0, "ALLOWS"),), Tone.WARN, badge=True),) if allows else ()),
     )
 
 

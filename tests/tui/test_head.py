@@ -18,7 +18,7 @@ from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.words import FittingText, dropped, fitted
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import a_demo, drive, lines
+from tests.tui.pilots import a_demo, drive, lines, press
 from tests.tui.test_live import until
 
 LOOK = Look()
@@ -55,6 +55,20 @@ def test_the_time_and_the_number_of_nodes_left_out_are_seen_on_every_terminal(si
         head, plan = lines(pilot.app)[:2]
         assert "✗ 3 not drained" in plan and "about 2m16s (p95 6m18s)" in plan, plan
         assert "demo-shop" in head and "demo cluster" in head and "…" not in head + plan, head
+
+    drive(look, a_demo(), size)
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
+@pytest.mark.parametrize("key", ["space", "a"])
+def test_what_a_plan_supposes_or_allows_takes_no_room_from_its_time(size: tuple[int, int], key: str) -> None:
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await press(pilot, "4")
+        screen._of(screen.page).table.go_to("pod-emptydir")
+        await press(pilot, key)
+        plan = lines(pilot.app)[1]
+        assert ("WHAT IF" if key == "space" else "ALLOWS") in plan
+        assert "✗ 3" in plan and "about 2m16s (p95 6m18s)" in plan and "…" not in plan, plan
 
     drive(look, a_demo(), size)
 

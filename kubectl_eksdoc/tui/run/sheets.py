@@ -76,8 +76,8 @@ def line(state: RunState) -> tuple[FittingText, ...]:
     and no name of the run."""
     if state.outcome is not None:
         (sign, tone), said = state.outcome.sign, state.outcome.said
-        # The lines below have the rest: how far it was from the plan, and the replacements.
-        shorter = [f"{sign} {each}" for each in (said, said.partition("; planned")[0], said.partition(", their")[0])]
+        unplanned = said.partition("; planned")[0]  # the lines below have the rest
+        shorter = [f"{sign} {each}" for each in (said, unplanned, unplanned.partition(", their")[0])]
         return (FittingText(f"{sign} Run {state.live.run}: {said}", tuple(enumerate(shorter, 1)), tone),)
     chronicle = state.chronicle
     run = dropped(f"Run {state.live.run}", 2)
