@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import ClassVar
@@ -23,6 +22,7 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.drain.steps import skipped_briefly
 from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing, shown
+from kubectl_eksdoc.tui.details import room_elsewhere
 from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunState
@@ -169,7 +169,7 @@ def _drain(prepared: PreparedRun, notes: list[Line]) -> list[Line]:
     return [
         *lines,
         "",
-        *_places(view),
+        *([f"Placed    {places}"] if (places := room_elsewhere(view.evictions)) else []),
         "Stops     by a, and when the terminal is closed; then drain resume continues",
         *_guards(prepared.limits),
     ]
@@ -197,16 +197,6 @@ def _skipped(view: DrainView) -> list[Line]:
     ]
     more = [f"          and {len(kept) - len(why)} more: [4] lists them"] if len(kept) > len(why) else []
     return [f"Skipped   {counted(len(kept), 'node')}: {how}; load balancers still send to them", *why, *more]
-
-
-def _places(view: DrainView) -> list[Line]:
-    """Where replacements have a place reserved, by the plan."""
-    found = Counter(each.lands_on for each in view.evictions)
-    none = found.pop("", 0)
-    said = listing([f"{pods} on {node}" for node, pods in found.most_common()], _MOST_NAMES, Look())
-    without = f"no place is known for {counted(none, 'pod')}" if none else ""
-    told = "; ".join(filter(None, (said, without)))
-    return [f"Placed    {told}"] if told else []
 
 
 def _guards(limits: RunLimits | None) -> list[Line]:
