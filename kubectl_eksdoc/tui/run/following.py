@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from textual.app import App
 from textual.screen import Screen
@@ -21,10 +21,23 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from kubectl_eksdoc.render.drain.plan import DrainView
-    from kubectl_eksdoc.tui.screen import PlanScreen
 
 LOOK_S = 0.25
 """So often it is looked at: what changes more often is seen once."""
+
+
+class PlanPages(Protocol):
+    """The screen of the plan, as far as a run leads back to it."""
+
+    def do_page(self, page: ScreenPage) -> None: ...
+
+    def do_runs(self) -> None:
+        """The runs of the cluster are shown."""
+        ...
+
+    def mark_next(self, drained: Collection[str]) -> None:
+        """The next group is marked, without nodes that were drained."""
+        ...
 
 
 class FollowedRun:
@@ -37,7 +50,7 @@ class FollowedRun:
         keys: Mapping[str, str],
         changed: Callable[[], object],
         seen: Callable[[], object],
-        main: Callable[[], PlanScreen],
+        main: Callable[[], PlanPages],
     ) -> None:
         """`keys`: the user's own; `changed`: the cluster is not any more what was read; `seen`: it stands elsewhere;
         `main`: the screen of the plan."""
