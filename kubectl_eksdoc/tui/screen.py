@@ -166,14 +166,18 @@ class PlanScreen(LearningScreen):
         self.show()
 
     def do_copy(self) -> None:
-        """What the foot says of it; a fix in full, of budgets for what has none only how much it is."""
+        """What the foot says of it, and the next of several when it is pressed again; a fix in full, of budgets for
+        what has none only how much it is."""
         page = self._of(self.page)
-        if not page.copied:
+        fixes = page.copied
+        if not fixes:
             self.notify("y: nothing to copy: this row has no command that fixes it", timeout=5)
             return
-        self.app.copy_to_clipboard(page.copied)
-        said = page.copied if page.copies == FIX else "as YAML, for kubectl apply -f"
-        self.notify(shown(f"copied: {said}", Look(ascii=self._opening.ascii)), timeout=6, markup=False)
+        at = (fixes.index(self.app.clipboard) + 1) % len(fixes) if self.app.clipboard in fixes else 0
+        self.app.copy_to_clipboard(fixes[at])
+        which = f" {at + 1} of {len(fixes)} (y: the next)" if len(fixes) > 1 else ""
+        said = fixes[at] if page.copies == FIX else "as YAML, for kubectl apply -f"
+        self.notify(shown(f"copied{which}: {said}", Look(ascii=self._opening.ascii)), timeout=6, markup=False)
 
     def do_inspect(self) -> None:
         pod = self._of(self.page).pod

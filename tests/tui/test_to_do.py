@@ -95,6 +95,11 @@ def test_y_copies_the_commands_of_a_cause_and_a_warning_is_no_cause() -> None:
         screen._of(screen.page).table.go_to("budget-never-allows")
         await press(pilot, "y")
         assert pilot.app.clipboard == "kubectl scale deployment sale -n shop --replicas=4"
+        assert list(pilot.app._notifications)[-1].message.startswith("copied 1 of 3 (y: the next): kubectl scale")
+        await press(pilot, "y")
+        assert pilot.app.clipboard == "kubectl rollout restart deployment/sale -n shop"
+        await press(pilot, "y", "y")
+        assert pilot.app.clipboard == "kubectl scale deployment sale -n shop --replicas=4", "after the last the first"
         await press(pilot, "G", "space")
         assert not screen.model.choice.ask.policy.assume_fixed
         assert any("no cause of a blocker is on this row" in each.message for each in pilot.app._notifications)

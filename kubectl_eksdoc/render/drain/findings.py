@@ -160,10 +160,11 @@ def of_budget(budget: Budget, view: DrainView) -> tuple[Group, ...]:
     return grouped((found for found in view.blockers if about(found)), view)
 
 
-def command_of(groups: Iterable[Group]) -> str:
-    """The first command that helps, one for now before one for later; "" where a person must decide."""
+def commands_of(groups: Iterable[Group]) -> tuple[str, ...]:
+    """The commands that help, one remedy after the other, those for now before those for later; none where a person
+    must decide."""
     found = by_when(each for group in groups for each in group.remedies)
-    return next(("\n".join(commands) for _, _, commands in found if commands), "")
+    return tuple(dict.fromkeys("\n".join(commands) for _, _, commands in found if commands))
 
 
 def _key(found: Finding, app: str) -> tuple[str, ...]:
@@ -285,8 +286,8 @@ class Cause:
     @property
     def commands(self) -> str:
         """For all that it is about; "" where a person must decide."""
-        each = (command_of([group]) for group in self.groups)
-        return "\n".join(dict.fromkeys(filter(None, each))) or self.command
+        each = (command for group in self.groups for command in commands_of([group])[:1])
+        return "\n".join(dict.fromkeys(each)) or self.command
 
     @property
     def frees_in_brief(self) -> str:
