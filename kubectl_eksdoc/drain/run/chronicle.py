@@ -306,12 +306,18 @@ class MeasuredStopTimes:
                 yield template, new
 
 
-def held_for_s(moments: Iterable[RunMoment], ended_s: float) -> float:
-    """So long the run asked for nothing, in all."""
-    since_s, held_s = None, 0.0
+def holds(moments: Iterable[RunMoment], ended_s: float) -> list[tuple[float, float]]:
+    """From when until when the run asked for nothing, each time."""
+    since_s, spans = None, []
     for moment in moments:
         if moment.what is Happened.HELD:
             since_s = moment.at_s if since_s is None else since_s
         elif moment.what is Happened.RELEASED and since_s is not None:
-            held_s, since_s = held_s + moment.at_s - since_s, None
-    return held_s + (ended_s - since_s if since_s is not None else 0.0)
+            spans.append((since_s, moment.at_s))
+            since_s = None
+    return spans if since_s is None else [*spans, (since_s, ended_s)]
+
+
+def held_for_s(moments: Iterable[RunMoment], ended_s: float) -> float:
+    """So long the run asked for nothing, in all."""
+    return sum(until_s - since_s for since_s, until_s in holds(moments, ended_s))

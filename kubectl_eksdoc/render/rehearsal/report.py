@@ -143,7 +143,7 @@ def _of_pods(view: RecordView) -> Iterator[str]:
     made = Counter(moment.subject for moment in view.moments if moment.what in (*ASKED, Happened.FINISHED))
     if missing := sum((Counter(eviction.pod.key for eviction in evictions) - made).values()):
         yield f"{missing} of {counted(len(evictions), 'planned eviction')} {_was(missing)} not made."
-    if refused := sum(times for _, times in view.refusals):
+    if refused := view.history.refusals:
         yield f"Evictions were refused {counted(refused, 'time')}; the plan expects no refusal."
     if count := view.record.on_targets:
         yield f"{counted(count, 'replacement')} {_was(count)} scheduled onto targets; the plan has all on other nodes."

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 
 from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.run.account import WAITED_S
+from kubectl_eksdoc.drain.run.chronicle import holds
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -216,21 +217,14 @@ def _differences(view: RunReport) -> Iterator[str]:
 
 def _held(moments: Sequence[RunMoment], ended_s: float) -> str | None:
     """``It was held back for 40s (the user paused it).``; None where it never was."""
-    since_s, held_s, times = None, 0.0, 0
-    why: dict[str, None] = {}
-    for moment in moments:
-        if moment.what is Happened.HELD:
-            times += since_s is None
-            since_s = moment.at_s if since_s is None else since_s
-            why[moment.why] = None
-        elif moment.what is Happened.RELEASED and since_s is not None:
-            held_s, since_s = held_s + moment.at_s - since_s, None
-    if not times:
+    spans = holds(moments, ended_s)
+    if not spans:
         return None
-    still = ", to its end" if since_s is not None else ""
-    held_s += ended_s - since_s if since_s is not None else 0.0
-    often = f" {counted(times, 'time')}," if times > 1 else ""
-    return f"It was held back{often} for {duration(held_s)}{still} ({listing(why, _MOST_NAMES, Look(), '; ')})."
+    why = dict.fromkeys(moment.why for moment in moments if moment.what is Happened.HELD)
+    still = ", to its end" if spans[-1][1] >= ended_s else ""
+    often = f" {counted(len(spans), 'time')}," if len(spans) > 1 else ""
+    held = duration(sum(until_s - since_s for since_s, until_s in spans))
+    return f"It was held back{often} for {held}{still} ({listing(why, _MOST_NAMES, Look(), '; ')})."
 
 
 def _planned(view: RunReport) -> str:
