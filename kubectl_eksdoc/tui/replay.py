@@ -306,7 +306,7 @@ class ReplayScreen(RunScreen):
 
     def __init__(self, live: ReplayedRun, path: str) -> None:
         self._replayed = ReplayState(live)
-        super().__init__(self._replayed, "", NoNextStep(), {})
+        super().__init__(self._replayed, "", None, {})
         self._live = live
         self._path = path
 
@@ -388,28 +388,6 @@ class ReplayScreen(RunScreen):
             super().do_back()
         elif not self.query_one(LivePage).closes_node():
             self.app.exit(0)
-
-
-class NoNextStep:
-    """Nothing can be done with what is over long since."""
-
-    def give_back(self, run: str) -> None:
-        return
-
-    def show_plan(self, page: ScreenPage) -> None:
-        return
-
-    def list_runs(self) -> None:
-        return
-
-    def next_group(self) -> None:
-        return
-
-    def go_on(self, run: str) -> None:
-        return
-
-    def give_back_when_over(self) -> None:
-        return
 
 
 # The application of ``kubectl eksdoc --replay``: one screen, and no cluster.

@@ -160,17 +160,23 @@ class RunScreen(Screen[None]):
     FIRST: ClassVar[frozenset[str]] = frozenset()
     """Of the keys those, by their names, that come before what a table does with them."""
 
-    def __init__(self, state: RunState, name: str, next_step: _NextStep, keys: Mapping[str, str]) -> None:
-        """`name`: the cluster's; `keys`: the user's own, by the names of actions."""
+    def __init__(self, state: RunState, name: str, next_step: _NextStep | None, keys: Mapping[str, str]) -> None:
+        """`name`: the cluster's; `next_step`: None where nothing can be done with it, and no key does; `keys`: the
+        user's own, by the names of actions."""
         super().__init__()
         self.keymap = keymap.read(keymap.of_runs(keys), self.KEYS)
         for key in self.keymap.keys:
             self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=key.id in self.FIRST)
-        self._next_step = next_step
+        self._followed = next_step
         self.state = state
         self.page = ScreenPage.RUN
         self._cluster = name
         self._said: dict[str, str] = {}
+
+    @property
+    def _next_step(self) -> _NextStep:
+        assert self._followed is not None, "why_not has looked"
+        return self._followed
 
     def compose(self) -> ComposeResult:
         yield HeadLine(id="identity")
