@@ -99,6 +99,7 @@ def test_y_copies_the_commands_of_a_cause_and_a_warning_is_no_cause() -> None:
         await press(pilot, "y")
         assert pilot.app.clipboard == "kubectl rollout restart deployment/sale -n shop"
         await press(pilot, "y", "y")
+        assert sum(each.message.startswith("copied") for each in pilot.app._notifications) == 1, "they do not pile up"
         assert pilot.app.clipboard == "kubectl scale deployment sale -n shop --replicas=4", "after the last the first"
         await press(pilot, "G", "space")
         assert not screen.model.choice.ask.policy.assume_fixed
