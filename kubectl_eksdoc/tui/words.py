@@ -117,8 +117,8 @@ def how_old(model: Model, now: datetime) -> str:
             return f"as of {moment} UTC, {age(passed)} old: {_progress(reads, now)}"
         told = ", ".join(filter(None, (f"{age(passed)} old", reads.retry_in(now))))
         return f"as of {moment} UTC, {told}: ✗ {brief(reads.why)}"
-    if not reads.live and cluster.source is Source.LIVE:
-        return f"demo cluster, simulated: as of {rfc3339(cluster.observed_at)}"
+    if reads.live and cluster.source is Source.DEMO and reads.done is not None and reads.stale_since() is None:
+        return f"demo cluster, read at {rfc3339(reads.done)}"  # by its own clock, as its log is
     if not reads.live or reads.done is None:
         return data_age(cluster, now)
     return reads.said_of(now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,14 +12,14 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Identity, Source
+from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.identity import is_production
 from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.words import FittingText, dropped, fitted
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import a_demo, drive, lines, press
+from tests.tui.pilots import a_demo, drive, lines, planned, press
 from tests.tui.test_live import until
 
 LOOK = Look()
@@ -110,11 +111,13 @@ def test_badges_say_that_it_is_production_and_what_a_run_may_not_do() -> None:
 def test_the_demo_that_is_served_does_not_say_that_it_is_live() -> None:
     async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
         assert screen.model.facts is not None and "demo cluster, fixed at 2026-11-20T08:51:00Z" in lines(pilot.app)[0]
-        served = replace(screen.model.facts.cluster, source=Source.LIVE)
-        screen.model = replace(screen.model, facts=replace(screen.model.facts, cluster=served))
+        now = screen.model.facts.cluster.observed_at + timedelta(1)
+        served = replace(screen.model.facts.cluster, observed_at=now)
+        screen.read(replace(screen.model.facts, cluster=served), differs=True)
+        screen.model = replace(screen.model, reads=replace(screen.model.reads, done=now))
         screen.show_age()
-        await pilot.pause()
+        await planned(pilot)
         head = lines(pilot.app)[0]
-        assert "demo cluster, simulated: as of 2026-11-20T08:51:00Z" in head and "live" not in head
+        assert "demo cluster, read at 2026-11-21T08:51:00Z" in head and "live" not in head
 
     drive(look, a_demo())

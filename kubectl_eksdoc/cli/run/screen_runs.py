@@ -35,8 +35,8 @@ _SNAPSHOT = "a snapshot is read only: there is no cluster to drain"
 
 @dataclass(frozen=True, slots=True)
 class ScreenSource:
-    """From where the cluster is read now; `called`: the name that it is known by on the screens; `now`: its own time,
-    None where that is this machine's."""
+    """From where the cluster is read now; `called`: the name that it is known by on the screens; `now`: the time of the
+    built-in cluster once it is served, None for others."""
 
     source: SourceChoice
     options: GlobalOptions
@@ -44,8 +44,12 @@ class ScreenSource:
     now: Callable[[], datetime] | None = None
 
     def named(self, cluster: Cluster) -> Cluster:
-        who, at = cluster.identity, cluster.observed_at if self.now is None else self.now()
-        return replace(cluster, observed_at=at, identity=replace(who, cluster=who.cluster or self.called))
+        who = cluster.identity
+        if self.now is not None:
+            from kubectl_eksdoc.model.cluster import Source
+
+            cluster = replace(cluster, source=Source.DEMO, observed_at=self.now())
+        return replace(cluster, identity=replace(who, cluster=who.cluster or self.called))
 
 
 class ScreenRuns:

@@ -145,7 +145,10 @@ def test_the_demo_has_one_time_on_every_screen_and_in_its_log(one: Machine) -> N
         first = runs.now()
         assert timedelta() <= first - DEMO_NOW < timedelta(seconds=60 * DEMO_SPEED)
         cluster = replace(a_cluster(nodes=[a_node()]), source=Source.LIVE)
-        assert runs.source.now is not None and runs.source.named(cluster).observed_at >= first
+        served = runs.source.named(cluster)
+        assert served.observed_at >= first and served.source is Source.DEMO, (
+            "a cluster that this tool serves is not live"
+        )
 
 
 @pytest.mark.parametrize("what", ["prepare_going_on", "prepare_giving_back"])
