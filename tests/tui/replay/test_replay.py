@@ -195,7 +195,9 @@ def test_nothing_can_be_done_to_it() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-def test_no_key_fails(size: tuple[int, int]) -> None:
+def test_no_key_fails(size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some keys save a file
+
     async def press(shown: Shown) -> None:
         for key in (*RUN_KEYS, *shown.screen.KEYS):
             for each in key.keys.split(","):
