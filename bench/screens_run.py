@@ -15,7 +15,7 @@ from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.selectors import Selector
 from kubectl_eksdoc.tui.framed import FramedApp
-from kubectl_eksdoc.tui.run.following import FollowedRun
+from kubectl_eksdoc.tui.run.following import FollowedRun, PlanPages
 from kubectl_eksdoc.tui.run.state import RunKind, RunUpdate, ScreenRunController
 
 PODS = 40
@@ -102,7 +102,7 @@ class Shown(FramedApp):
 
     def on_mount(self) -> None:
         nothing = cast(ScreenRunController, None)  # of a run that is followed nothing is asked
-        following = FollowedRun(self, nothing, {}, _ignore, _ignore, _ignore, mark_next=lambda drained: None)
+        following = FollowedRun(self, nothing, {}, _ignore, _ignore, lambda: cast(PlanPages, None))
         following.follow(MadeRun(self._count), "bench")
 
 

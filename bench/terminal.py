@@ -112,6 +112,10 @@ class Terminal:
         """The same of the thread that draws alone, and to the nanosecond; what is planned beside it is not in it."""
         return int(_of_process(self.pid, "schedstat").split()[0]) / 1e9
 
+    def screens_waited_s(self) -> float:
+        """How long that thread could have run, and no core was free for it."""
+        return int(_of_process(self.pid, "schedstat").split()[1]) / 1e9
+
     def memory_mib(self) -> tuple[float, float]:
         """(now, at most so far) of the process alone."""
         told = dict(line.split(":", 1) for line in _of_process(self.pid, "status").splitlines() if ":" in line)

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         LocalJournalError: this machine has no journal of that change.
         EksdocError: as the command that began it.
     """
-    from kubectl_eksdoc.cli.run.allowed import check_writable
+    from kubectl_eksdoc.cli.confirming import check_writable
     from kubectl_eksdoc.render.changes import ChangesReport
     from kubectl_eksdoc.wiring.changes import saved_change, saved_changes
 

@@ -1,4 +1,4 @@
-"""What must be typed before anything is changed: the cluster's short name and the number of nodes.
+"""Whether anything may be changed, and what must be typed first: the cluster's short name and the number of nodes.
 
 A name typed back says which cluster is meant, and a number that the plan was read; an Enter says neither. `--yes`
 stands for both only together with the expectation, so that a script that was written for another plan does nothing.
@@ -6,7 +6,7 @@ stands for both only together with the expectation, so that a script that was wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
@@ -17,6 +17,29 @@ if TYPE_CHECKING:  # the first paint must not pay for facts
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+# Whether anything may be changed from this environment.
+
+
+READ_ONLY = "EKSDOC_READ_ONLY"
+
+_OFF = ("", "0", "false", "no", "off")
+
+
+def check_writable(environ: Mapping[str, str], what: str, instead: str = "drain plan and rehearse read only") -> None:
+    """`instead`: what reads only, a clause.
+
+    Raises:
+        UsageError: the environment refuses every change.
+    """
+    if environ.get(READ_ONLY, "").strip().lower() not in _OFF:
+        raise UsageError(
+            f"{what} changes the cluster, and {READ_ONLY} is set in the environment",
+            f"Unset {READ_ONLY} for this command if you mean it; {instead}.",
+        )
+
+
 Ask = Callable[[str], str]
 """Asks whoever sits at the terminal and gives what was typed. Raises UsageError: nobody sits there."""
 

@@ -113,7 +113,9 @@ def _serve(args: argparse.Namespace, words: Sequence[str], around: CommandContex
 
     def ready(path: str, url: str) -> None:
         around.note(f"serving a simulated cluster at {url}, {speed:g} times as fast as time; stop it with Ctrl-C")
-        around.note(f"try: kubectl --kubeconfig {path} get nodes")
+        around.note(
+            f"in another terminal: kubectl eksdoc --kubeconfig {path}, or kubectl --kubeconfig {path} get nodes"
+        )
         around.say(f"{path}\n")  # last: who waits for it may interrupt at once
 
     try:

@@ -176,7 +176,7 @@ def _opening(
         read,
         targeting,
         reached_by,
-        around.now,
+        runs.now,
         ascii=look.ascii,
         plain=not look.colour,
         desk=runs.desk_at(lambda: replace(options, connection=reached())),

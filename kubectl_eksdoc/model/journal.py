@@ -324,7 +324,7 @@ class RunEnd:
     begin of this part. `nodes` in their order, each with its wave (0: none); `left` are those that were not emptied.
 
     What was planned: `evictions`, and p50 and p95 of the estimate in seconds, None where nothing could be estimated.
-    `said`: estimate against actual, sentence by sentence.
+    `said`: estimate against actual, sentence by sentence. `by`: who began this part, as ``user@host``.
     """
 
     run: str
@@ -338,6 +338,7 @@ class RunEnd:
     p50_s: float | None = None
     p95_s: float | None = None
     said: tuple[str, ...] = ()
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

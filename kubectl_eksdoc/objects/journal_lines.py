@@ -160,6 +160,8 @@ class _Run(msgspec.Struct):
     nodes: list[_Node] = []
     notEmptied: list[str] = []
     againstPlan: list[str] = []
+    who: str = ""
+    host: str = ""
 
 
 _UTF16 = (codecs.BOM_UTF16_LE + "{".encode("utf-16-le"), codecs.BOM_UTF16_BE + "{".encode("utf-16-be"))
@@ -246,6 +248,7 @@ def _end(run: _Run) -> RunEnd:
         None if estimate.p50 is None else _seconds(estimate.p50),
         None if estimate.p95 is None else _seconds(estimate.p95),
         tuple(run.againstPlan),
+        f"{run.who}@{run.host}" if run.who else "",
     )
 
 

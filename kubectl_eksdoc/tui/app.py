@@ -223,8 +223,7 @@ class EksdocApp(FramedApp):
                 self.opening.keys,
                 self.read,
                 self._run_seen,
-                lambda: self._main.do_runs(),
-                lambda drained: self._main.mark_next(drained),
+                lambda: self._main,
             )
         return self._following
 

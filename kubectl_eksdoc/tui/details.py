@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
@@ -15,11 +15,12 @@ from kubectl_eksdoc.render.drain.findings import of_budget as of_budget_groups
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN
 from kubectl_eksdoc.render.tables import SIGNS, Cell
-from kubectl_eksdoc.render.text import Tone, counted, duration
+from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing
 from kubectl_eksdoc.tui.sheets.nodes import targets_of
 from kubectl_eksdoc.tui.sheets.pods import Line, Listed, once_a_view, text_of
 
 _MOST = 40
+_MOST_NODES = 6
 
 
 def of_budget(headroom: Headroom, view: DrainView) -> list[Line]:
@@ -46,6 +47,16 @@ def of_budget(headroom: Headroom, view: DrainView) -> list[Line]:
     return [*lines, *_more(len(going))]
 
 
+def room_elsewhere(going: Iterable[Eviction]) -> str:
+    """``9 on green-3, 7 on green-1; no place is reserved for 2 pods``: where the plan has reserved a place for each
+    replacement, by requests and every filter of the scheduler. Sums of free CPU and memory would say less: pods that
+    fit in sum may fit on no node."""
+    found = Counter(each.lands_on for each in going)
+    none = found.pop("", 0)
+    said = listing([f"{pods} on {node}" for node, pods in found.most_common()], _MOST_NODES, Look())
+    return "; ".join(filter(None, (said, f"no place is reserved for {counted(none, 'pod')}" if none else "")))
+
+
 def of_node(name: str, view: DrainView) -> list[Line]:
     """Why it is where it is, and in which order its pods go."""
     target = targets_of(view).get(name)
@@ -63,6 +74,9 @@ def of_node(name: str, view: DrainView) -> list[Line]:
         lines += [f"waits for the new nodes in place of {', '.join(target.needs)}", ""]
     going = _evictions_by(view, "node").get(name, [])
     if going:
+        lacks = any(not each.lands_on for each in going)
+        said = f"Room elsewhere: {room_elsewhere(going)}"
+        lines += [(f"! {said}", Tone.WARN) if lacks else said, ""]
         lines.append((f"Order of evictions ({counted(len(going), 'pod')})", Tone.TITLE))
     for each in going[:_MOST]:
         to = f" → {each.lands_on}" if each.lands_on else ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.drain.nodes import IMAGE
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.quantities import parse
+from kubectl_eksdoc.render.drain.findings import FLAGS
 from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words
@@ -33,11 +34,24 @@ def marked(model: Model, node: str | None) -> Edited:
 
 def as_if_fixed(model: Model, code: str) -> Edited:
     """A cause that is assumed fixed already is so no more."""
-    if not code:
-        return "no cause of a blocker is on this row"
     policy = model.choice.ask.policy
+    blocking = {found.code.name for found in model.view.blockers} if model.view is not None else set()
+    if code not in blocking | policy.assume_fixed:
+        return "no cause of a blocker is on this row"
     said = f"{in_brief(code)}: {'no longer assumed fixed' if code in policy.assume_fixed else 'assumed fixed'}"
     return model.choice.with_policy(replace(policy, assume_fixed=policy.assume_fixed ^ {code}), said)
+
+
+def allowed(model: Model, code: str) -> Edited:
+    """What a flag of the drain decides otherwise is evicted in this run, or no more; the run asks for it by name."""
+    flag = next((flag for flagged, flag, _ in FLAGS if flagged == code), "")
+    if not flag:
+        return f"no flag allows this: y copies the fix{f' of {in_brief(code)}' if code else ''}"
+    policy, field = model.choice.ask.policy, flag.replace("-", "_")
+    is_allowed = not getattr(policy, field)
+    policy = replace(policy, assume_fixed=policy.assume_fixed - {code}, **{field: is_allowed})  # type: ignore[arg-type]
+    said = "allowed in this run" if is_allowed else "no longer allowed"
+    return model.choice.with_policy(policy, f"{in_brief(code)}: {said} (--{flag})")
 
 
 def marked_up_to(model: Model, start: str | None, node: str | None) -> Edited:
@@ -115,6 +129,7 @@ def _turned(model: Model, policy: DrainPolicy, said: str) -> Edited:
 
 EDITS: Mapping[str, Callable[[Model, CursorPlace, int], Edited]] = {
     "mark": lambda model, at, given: marked(model, at.node) if at.cause is None else as_if_fixed(model, at.cause),
+    "allow": lambda model, at, given: allowed(model, at.cause or ""),
     "mark_range": lambda model, at, given: marked_up_to(model, at.start, at.node),
     "mark_none": lambda model, at, given: unmarked(model),
     "parallel": lambda model, at, given: parallel(model, given),
@@ -174,7 +189,10 @@ def next_group(model: Model, drained: Collection[str]) -> Found | str:
     if not groups:
         if parse(model.facts.cluster.identity.server_version) is None:
             return "the control plane's version is not known, so neither is whether a kubelet is older"
-        return "no group has another node that takes pods and has an older kubelet or AMI, as far as is read"
+        behind = (known.behind | known.old_images) - set(drained)
+        kept = [name for name in behind if known.nodes[name].group]
+        beside = f"; {counted(len(kept), 'cordoned node')} not drained by this run: 4 says what to fix" if kept else ""
+        return f"no group has another node that takes pods and has an older kubelet or AMI, as far as is read{beside}"
     group = min(groups)
     return _more(frozenset(), groups[group], f"of {group} with an older kubelet or AMI")
 

@@ -186,6 +186,9 @@ LOOK_S = 1.0
 """So often it is looked whether the terminal is still there."""
 
 
+COPIED = "copied"
+"""What is told of everything that is copied begins with it."""
+
 PAINT_S = 0.05
 """So long keys are handled before what they did is painted: the next one waits for it."""
 
@@ -260,10 +263,12 @@ class FramedApp(App[int]):
             self.exit(128 + signal.SIGHUP)
 
     def on_notify(self, event: Notify) -> None:
-        """Before Textual shows it: what is told once more takes the place of what was told, and does not pile up."""
+        """Before Textual shows it: what is told once more, or copied after something else, takes the place of what was
+        told, and does not pile up over what is read."""
         message = event.notification.message
-        for told in [each for each in self._notifications if each.message == message]:
-            self._unnotify(told, refresh=False)
+        for told in list(self._notifications):
+            if told.message == message or (told.message.startswith(COPIED) and message.startswith(COPIED)):
+                self._unnotify(told, refresh=False)
 
     def exit(self, *args: Any, **more: Any) -> None:
         self.is_leaving = True

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.drain.findings import command_of, of_budget
+from kubectl_eksdoc.render.drain.findings import FLAGS, commands_of, of_budget
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.roles import starter_budgets
 from kubectl_eksdoc.render.text import Look, counted, cut, shown, wrap
@@ -109,9 +109,9 @@ class PageOf(Vertical):
         return None
 
     @property
-    def copied(self) -> str:
-        """That itself; "" where there is nothing to copy."""
-        return ""
+    def copied(self) -> tuple[str, ...]:
+        """That itself, one after the other each time that y is pressed."""
+        return ()
 
     def moved(self, table: LineTable, key: str, model: Model) -> None:
         """The cursor of one of its tables stands elsewhere."""
@@ -123,7 +123,7 @@ class PageOf(Vertical):
 class BlockersPage(PageOf):
     """Mutable: the rows of the plan that is shown, and their order, which stays while the same nodes are marked."""
 
-    marks = "assumed fixed"
+    marks = "assume fixed"
     _order: tuple[str, ...] = ()
     _marked: frozenset[str] = frozenset()
     rows: tuple[budgets.ToDo, ...] = ()
@@ -155,21 +155,23 @@ class BlockersPage(PageOf):
 
     @property
     def cause(self) -> str:
-        return self.row.code if self.row is not None else ""
+        return (self.row.code or self.row.groups[0].first.code.name) if self.row is not None else ""
 
     @property
     def copies(self) -> str | None:
         return FIX if self.copied else None
 
     @property
-    def copied(self) -> str:
-        return self.row.commands if self.row is not None else ""
+    def copied(self) -> tuple[str, ...]:
+        return self.row.commands if self.row is not None else ()
 
     def moved(self, table: LineTable, key: str, model: Model) -> None:
         lines = [details.of_group(group) for group in self.row.groups] if self.row is not None else []
         told = [line for each in lines for line in ("", *each)][1:]
         if self.row is not None and self.row.cause is not None:
-            told = [f"its fix {self.row.cause.frees}", "", *told]
+            by_flag = any(self.row.code == code for code, _, _ in FLAGS)
+            allows = "; a allows it in this run, which names the pods before you confirm" if by_flag else ""
+            told = [f"its fix {self.row.cause.frees}{allows}", "", *told]
         self.query_one("#fix", Prose).show(told)
 
 
@@ -180,7 +182,7 @@ class HeadroomPage(PageOf):
     """Mutable: what y copies, and what that is called."""
 
     copies: str | None = None
-    copied = ""
+    copied: tuple[str, ...] = ()
 
     def compose(self) -> ComposeResult:
         yield LineTable(id="all-budgets", classes="framed")
@@ -202,7 +204,7 @@ class HeadroomPage(PageOf):
             found = budgets.unguarded(view)
             self.table.show(budgets.unguarded_sheet(found))
             self.query_one("#budget", Prose).show(budgets.about(found, view))
-            self._offer("", view)
+            self._offer((), view)
             return
         self.table.show(budgets.sheet(view, full=True) if view is not None else closed or no_plan(model))
         if not self.table.sees("HEADROOM"):
@@ -216,16 +218,16 @@ class HeadroomPage(PageOf):
         found = [each for each in view.budgets if each.budget.key == key] if view is not None else []
         lines = details.of_budget(found[0], view) if found and view is not None else []
         self.query_one("#budget", Prose).show(lines)
-        self._offer(command_of(of_budget(found[0].budget, view)) if found and view is not None else "", view)
+        self._offer(commands_of(of_budget(found[0].budget, view)) if found and view is not None else (), view)
 
-    def _offer(self, fix: str, view: DrainView | None) -> None:
+    def _offer(self, fix: tuple[str, ...], view: DrainView | None) -> None:
         """The fix of the row, else budgets for workloads that have none."""
         self.copied, self.copies = fix, FIX if fix else None
         if fix or view is None:
             return
         starters = budgets.starters(budgets.unguarded(view), view)
         if starters:
-            self.copied = starter_budgets(starters, {each.key for each in view.cluster.budgets})
+            self.copied = (starter_budgets(starters, {each.key for each in view.cluster.budgets}),)
             self.copies = f"copy {counted(len(starters), 'missing budget')}"
 
 

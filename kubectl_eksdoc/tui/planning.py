@@ -181,8 +181,9 @@ class LearningScreen(Shell):
         """Marks stay where their nodes still are; the first time those that were named are marked. Where nothing
         `differs`, the plan stays as well."""
         first = self.model.facts is None or (self.model.old and not self.model.choice.past)
-        reads = replace(self.model.reads, live=self._opening.live is not None or facts.cluster.source is Source.LIVE)
-        self.model = replace(self.model, reads=reads.succeeded(self._opening.now()))
+        reads, before, now = self.model.reads, self.model.facts, facts.cluster
+        moves = before is not None and now.source is Source.DEMO and before.cluster.observed_at != now.observed_at
+        self.model = replace(self.model, reads=replace(reads, live=reads.live or moves).succeeded(self._opening.now()))
         if not differs:
             self.show_age()
             return

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
@@ -12,17 +10,15 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.message import Message
 from textual.screen import ModalScreen
 
-from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.render.drain.pod import pod_lines
-from kubectl_eksdoc.render.text import Look, Tone, shown
+from kubectl_eksdoc.render.text import Look, shown
 from kubectl_eksdoc.tui.keymap import Hint
 from kubectl_eksdoc.tui.sheets.pods import Line
 from kubectl_eksdoc.tui.widgets.foot import FootBar
-from kubectl_eksdoc.tui.widgets.panel import Prose
+from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, ask
 
 _FOOT = (
     Hint("esc", "close", ("dismiss",)),
@@ -45,12 +41,6 @@ class PodPanel(ModalScreen[None]):
         Binding("ctrl+r", "read", "read again", show=False),
     ]
 
-    @dataclass
-    class Answered(Message):
-        """By the cluster; or why it did not."""
-
-        answer: PodReport | list[Line]
-
     def __init__(self, pod: str, read: Callable[[str], PodReport], now: Callable[[], datetime]) -> None:
         super().__init__()
         self._pod, self._read, self._now, self._logs = pod, read, now, False
@@ -69,7 +59,7 @@ class PodPanel(ModalScreen[None]):
         self.action_read()
 
     def action_read(self) -> None:
-        threading.Thread(target=self._work, name="pod", daemon=True).start()
+        ask(self, "pod", lambda: self._read(self._pod))
         self._show()
 
     def action_first(self, logs: bool) -> None:
@@ -77,19 +67,9 @@ class PodPanel(ModalScreen[None]):
         self._logs = logs
         self._show()
 
-    def _work(self) -> None:
-        answer: PodReport | list[Line]
-        try:
-            answer = self._read(self._pod)
-        except EksdocError as error:
-            answer = [(f"✗ {error.message}", Tone.BAD), "", *error.hint.splitlines()]
-        except Exception as error:  # a bug must not leave a panel that waits for ever
-            answer = [(f"✗ {as_bug(error)}", Tone.BAD)]
-        self.post_message(self.Answered(answer))
-
     @on(Answered)
     def _answered(self, event: Answered) -> None:
-        self._answer = event.answer
+        self._answer = event.answer if isinstance(event.answer, PodReport) else list(event.lines)
         self._show()
 
     def _show(self) -> None:

@@ -13,7 +13,7 @@ from datetime import datetime
 from time import monotonic
 from typing import ClassVar
 
-from kubectl_eksdoc.drain.run.chronicle import NodeState, PlannedNode, PodState
+from kubectl_eksdoc.drain.run.chronicle import PlannedNode, PodState
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
 from kubectl_eksdoc.flows.run.draining import RunWish
@@ -169,9 +169,7 @@ class ReplayState(RunState):
     @property
     def nodes_done(self) -> str:
         """``2 of 5 nodes drained``."""
-        nodes = self.chronicle.nodes.values()
-        done = sum(node.state in (NodeState.DONE, NodeState.GONE) for node in nodes)
-        return f"{done} of {counted(len(nodes), 'node')} drained"
+        return f"{self.chronicle.drained} of {counted(len(self.chronicle.nodes), 'node')} drained"
 
     def details(self, at: int) -> Sequence[tuple[str, str]]:
         return self.recording.details(at)
@@ -308,7 +306,7 @@ class ReplayScreen(RunScreen):
 
     def __init__(self, live: ReplayedRun, path: str) -> None:
         self._replayed = ReplayState(live)
-        super().__init__(self._replayed, "", NoNextStep(), {})
+        super().__init__(self._replayed, "", None, {})
         self._live = live
         self._path = path
 
@@ -390,25 +388,6 @@ class ReplayScreen(RunScreen):
             super().do_back()
         elif not self.query_one(LivePage).closes_node():
             self.app.exit(0)
-
-
-class NoNextStep:
-    """Nothing can be done with what is over long since."""
-
-    def give_back(self, run: str) -> None:
-        return
-
-    def list_runs(self) -> None:
-        return
-
-    def next_group(self) -> None:
-        return
-
-    def go_on(self, run: str) -> None:
-        return
-
-    def give_back_when_over(self) -> None:
-        return
 
 
 # The application of ``kubectl eksdoc --replay``: one screen, and no cluster.

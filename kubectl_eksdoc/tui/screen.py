@@ -138,7 +138,6 @@ class PlanScreen(LearningScreen):
 
     def mark_next(self, drained: Collection[str]) -> None:
         """After a run: the next group that is not up to date, without what was drained."""
-        self._go(ScreenPage.PLAN)
         found = edits.next_group(self.model, drained) if self.model.facts is not None else "nothing is read yet"
         if isinstance(found, str):
             self.notify(f"N: {found}", timeout=8, markup=False)
@@ -167,14 +166,18 @@ class PlanScreen(LearningScreen):
         self.show()
 
     def do_copy(self) -> None:
-        """What the foot says of it; a fix in full, of budgets for what has none only how much it is."""
+        """What the foot says of it, and the next of several when it is pressed again; a fix in full, of budgets for
+        what has none only how much it is."""
         page = self._of(self.page)
-        if not page.copied:
+        fixes = page.copied
+        if not fixes:
             self.notify("y: nothing to copy: this row has no command that fixes it", timeout=5)
             return
-        self.app.copy_to_clipboard(page.copied)
-        said = page.copied if page.copies == FIX else "as YAML, for kubectl apply -f"
-        self.notify(shown(f"copied: {said}", Look(ascii=self._opening.ascii)), timeout=6, markup=False)
+        at = (fixes.index(self.app.clipboard) + 1) % len(fixes) if self.app.clipboard in fixes else 0
+        self.app.copy_to_clipboard(fixes[at])
+        which = f" {at + 1} of {len(fixes)} (y: the next)" if len(fixes) > 1 else ""
+        said = fixes[at] if page.copies == FIX else "as YAML, for kubectl apply -f"
+        self.notify(shown(f"copied{which}: {said}", Look(ascii=self._opening.ascii)), timeout=6, markup=False)
 
     def do_inspect(self) -> None:
         pod = self._of(self.page).pod
@@ -273,7 +276,8 @@ class PlanScreen(LearningScreen):
             self.back()
 
     def do_leave(self) -> None:
-        if self.before:
+        """Back to the nodes, and from there out: however many pages were visited, they are not gone through again."""
+        if self.page is not ScreenPage.PLAN:
             self.do_back()
         else:
             self.app.run_worker(self.app.action_quit())

@@ -8,9 +8,12 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.render.drain.findings import allowed_by
 from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.identity import data_age, named
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, duration, shown
+from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, duration, rfc3339, shown
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.reading import ScreenReads, brief
 from kubectl_eksdoc.tui.sheets.pods import cells, once_a_view
@@ -114,6 +117,8 @@ def how_old(model: Model, now: datetime) -> str:
             return f"as of {moment} UTC, {age(passed)} old: {_progress(reads, now)}"
         told = ", ".join(filter(None, (f"{age(passed)} old", reads.retry_in(now))))
         return f"as of {moment} UTC, {told}: ✗ {brief(reads.why)}"
+    if reads.live and cluster.source is Source.DEMO and reads.done is not None and reads.stale_since() is None:
+        return f"demo cluster, read at {rfc3339(reads.done)}"  # by its own clock, as its log is
     if not reads.live or reads.done is None:
         return data_age(cluster, now)
     return reads.said_of(now)
@@ -162,7 +167,9 @@ def plan_line(model: Model) -> tuple[FittingText, ...]:
     return (
         *_supposed(view),
         _of_marked(drained, marked),
-        FittingText(f"✗ {left} not drained", tone=Tone.BAD) if left else FittingText("✓ all drained", tone=Tone.GOOD),
+        FittingText(f"✗ {left} not drained", ((-1, f"✗ {left}"),), Tone.BAD)
+        if left
+        else FittingText("✓ all drained", tone=Tone.GOOD),
         dropped(counted(waves, "generation" if view.plan.in_generations else "wave"), 3),
         at,
         FittingText(time or "time not known", tone=Tone.TITLE if time else Tone.UNKNOWN),
@@ -181,9 +188,13 @@ def _of_marked(drained: int, marked: int) -> FittingText:
 
 
 def _supposed(view: DrainView) -> tuple[FittingText, ...]:
-    """A plan of what is not so says that first."""
+    """A plan of what is not so says that first, then what it allows that kubectl drain refuses by itself."""
     fixed = len(view.plan.policy.assume_fixed) + len(view.plan.policy.assume_budgets)
-    return (FittingText(f"WHAT IF {fixed} fixed", tone=Tone.UNKNOWN, badge=True),) if fixed else ()
+    allows = ", ".join(in_brief(code) for code, _, _ in allowed_by(view.plan.policy))
+    return (
+        *((FittingText(f"WHAT IF {fixed} fixed", ((0, "WHAT IF"),), Tone.UNKNOWN, badge=True),) if fixed else ()),
+        *((FittingText(f"ALLOWS {allows}", ((0, "ALLOWS"),), Tone.WARN, badge=True),) if allows else ()),
+    )
 
 
 def _without_plan(model: Model, marked: int) -> FittingText | None:

@@ -305,18 +305,19 @@ OpenRun = Callable[["Connection", JournalLocation, float, Hooks], AbstractContex
 
 
 class HastenedClock:
-    """From when it is made on, `speed` seconds pass in one of `clock`."""
+    """From when it is made on, which is `begin` by it, `speed` seconds pass in one of `clock`."""
 
-    def __init__(self, clock: DrainingClock, speed: float) -> None:
+    def __init__(self, clock: DrainingClock, speed: float, begin: datetime) -> None:
         self._clock = clock
         self._speed = speed
         self._since = clock.now()
+        self._begin = begin
 
     def monotonic(self) -> float:
         return self._clock.monotonic() * self._speed
 
     def now(self) -> datetime:
-        return self._since + (self._clock.now() - self._since) * self._speed
+        return self._begin + (self._clock.now() - self._since) * self._speed
 
 
 class HastenedField:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.cli.confirming import ConfirmationFlags, confirm
-from kubectl_eksdoc.cli.run.allowed import check_writable
+from kubectl_eksdoc.cli.confirming import ConfirmationFlags, check_writable, confirm
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.model.cluster import Identity
 

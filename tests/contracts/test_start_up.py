@@ -146,10 +146,12 @@ around = CommandContext(tty, tty, {"TERM": "xterm"}, stdin=tty, open_screens=ope
 sys.exit(any(run(line.split(), tty, tty, around=around) for line in sys.argv[1:]))
 """
 _NOT_BEFORE_THE_FIRST_PAINT = (
+    "kubectl_eksdoc.amazon",
     "kubectl_eksdoc.aws",
     *(name for name in HEAVY if name not in ("textual", "rich", "asyncio", "difflib")),
     "kubectl_eksdoc.cli.drain",
     "kubectl_eksdoc.cli.rehearse",
+    "kubectl_eksdoc.cli.rights",
     "kubectl_eksdoc.cli.run.desk",
     "kubectl_eksdoc.cli.run.drain",
     "kubectl_eksdoc.cli.run.options",

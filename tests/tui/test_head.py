@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.words import FittingText, dropped, fitted
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import a_demo, drive, lines
+from tests.tui.pilots import a_demo, drive, lines, planned, press
 from tests.tui.test_live import until
 
 LOOK = Look()
@@ -59,6 +60,20 @@ def test_the_time_and_the_number_of_nodes_left_out_are_seen_on_every_terminal(si
     drive(look, a_demo(), size)
 
 
+@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
+@pytest.mark.parametrize("key", ["space", "a"])
+def test_what_a_plan_supposes_or_allows_takes_no_room_from_its_time(size: tuple[int, int], key: str) -> None:
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await press(pilot, "4")
+        screen._of(screen.page).table.go_to("pod-emptydir")
+        await press(pilot, key)
+        plan = lines(pilot.app)[1]
+        assert ("WHAT IF" if key == "space" else "ALLOWS") in plan
+        assert "✗ 3" in plan and "about 2m16s (p95 6m18s)" in plan and "…" not in plan, plan
+
+    drive(look, a_demo(), size)
+
+
 @pytest.mark.parametrize(
     ("pattern", "context", "cluster", "is_it"),
     [
@@ -91,3 +106,18 @@ def test_badges_say_that_it_is_production_and_what_a_run_may_not_do() -> None:
             await until(pilot, lambda said=said: said in lines(pilot.app)[0])
 
     drive(look, opening)
+
+
+def test_the_demo_that_is_served_does_not_say_that_it_is_live() -> None:
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        assert screen.model.facts is not None and "demo cluster, fixed at 2026-11-20T08:51:00Z" in lines(pilot.app)[0]
+        now = screen.model.facts.cluster.observed_at + timedelta(1)
+        served = replace(screen.model.facts.cluster, observed_at=now)
+        screen.read(replace(screen.model.facts, cluster=served), differs=True)
+        screen.model = replace(screen.model, reads=replace(screen.model.reads, done=now))
+        screen.show_age()
+        await planned(pilot)
+        head = lines(pilot.app)[0]
+        assert "demo cluster, read at 2026-11-21T08:51:00Z" in head and "live" not in head
+
+    drive(look, a_demo())

@@ -303,6 +303,8 @@ def test_q_goes_back_and_then_leaves() -> None:
     async def leave(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "2", "q")
         assert screen.page is ScreenPage.PLAN
+        await press(pilot, "2", "3", "4", "1")
+        assert screen.before, "esc would lead through all of them"
         await pilot.press("q")
 
     assert drive(leave).return_value == 0

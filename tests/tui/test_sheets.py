@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from kubectl_eksdoc.model.budgets import BudgetStatus
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.tables import Cell
 from kubectl_eksdoc.render.text import Tone
+from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
 from kubectl_eksdoc.tui.sheets.pods import text_of
 from tests.builders import a_node
@@ -116,3 +118,14 @@ def test_the_waves_in_full_say_from_which_budgets_a_node_takes() -> None:
     first, *_, more = taken[drained.node.name].split()
     assert first in by_budget and more == f"+{len(by_budget) - 2}"
     assert all(not taken[target.node.name] for target in VIEW.targets if not target.order)
+
+
+def test_a_node_says_whether_there_is_room_elsewhere_for_its_pods() -> None:
+    told = details.of_node("blue-1", VIEW)
+    going = [each for each in VIEW.evictions if each.node == "blue-1"]
+    (line,) = (each for each in told if isinstance(each, str) and each.startswith("Room elsewhere: "))
+    assert sum(map(int, re.findall(r"(\d+) on ", line))) == len(going) and "no place" not in line
+    nowhere = tuple(each._replace(lands_on="") for each in VIEW.plan.evictions)
+    full = DrainView(replace(VIEW.plan, evictions=nowhere), CLUSTER)
+    warned = [each for each in details.of_node("blue-1", full) if isinstance(each, tuple) and each[1] is Tone.WARN]
+    assert warned == [(f"! Room elsewhere: no place is reserved for {len(going)} pods", Tone.WARN)]

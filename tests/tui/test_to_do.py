@@ -12,11 +12,14 @@ from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.findings import assumed_fixed, causes_of, no_longer
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.reading import SOONEST_S
+from kubectl_eksdoc.tui.run import confirm
+from kubectl_eksdoc.tui.run.state import PreparedRun, RunKind
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.sheets.pods import text_of
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import drive, lines, planned, press
+from tests.tui.run.scripted import ScriptedLive
 from tests.tui.test_live import tick, until
 from tests.tui.test_sheets import BLUE, CLUSTER, VIEW
 
@@ -53,7 +56,7 @@ def test_what_is_taken_for_fixed_stays_a_row_and_is_no_blocker(code: str) -> Non
 def test_space_takes_a_cause_for_fixed_and_the_plan_follows_until_it_is_taken_back() -> None:
     async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
         await press(pilot, "4")
-        assert "space assumed fixed" in lines(pilot.app)[-1]
+        assert "space assume fixed" in lines(pilot.app)[-1]
         for code in CODES:
             screen._of(screen.page).table.go_to(code)
             await press(pilot, "space")
@@ -92,6 +95,12 @@ def test_y_copies_the_commands_of_a_cause_and_a_warning_is_no_cause() -> None:
         screen._of(screen.page).table.go_to("budget-never-allows")
         await press(pilot, "y")
         assert pilot.app.clipboard == "kubectl scale deployment sale -n shop --replicas=4"
+        assert list(pilot.app._notifications)[-1].message.startswith("copied 1 of 3 (y: the next): kubectl scale")
+        await press(pilot, "y")
+        assert pilot.app.clipboard == "kubectl rollout restart deployment/sale -n shop"
+        await press(pilot, "y", "y")
+        assert sum(each.message.startswith("copied") for each in pilot.app._notifications) == 1, "they do not pile up"
+        assert pilot.app.clipboard == "kubectl scale deployment sale -n shop --replicas=4", "after the last the first"
         await press(pilot, "G", "space")
         assert not screen.model.choice.ask.policy.assume_fixed
         assert any("no cause of a blocker is on this row" in each.message for each in pilot.app._notifications)
@@ -119,3 +128,37 @@ def test_a_fix_that_happens_in_the_cluster_is_ticked_off_and_taken_for_fixed_no_
         assert "WHAT IF" not in text(pilot) and "PDB never allows" not in text(pilot)
 
     drive(work, cluster.opening())
+
+
+def test_a_allows_in_this_run_what_a_flag_decides_and_takes_it_back() -> None:
+    async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await press(pilot, "4")
+        assert "a allow it in this run" in lines(pilot.app)[-1]
+        for code in ("budget-never-allows", "budget-unhealthy"):
+            screen._of(screen.page).table.go_to(code)
+            await press(pilot, "a")
+            assert "no flag allows this" in list(pilot.app._notifications)[-1].message, code
+            await press(pilot, "space")
+        screen._of(screen.page).table.go_to("pod-emptydir")
+        await pilot.pause()
+        assert "a allows it in this run" in text(pilot)
+        await press(pilot, "a")
+        assert screen.model.choice.ask.policy.delete_emptydir_data
+        assert "ALLOWS emptyDir data" in text(pilot) and "Plan 6 of 8 marked" in text(pilot)
+        view = screen.model.view
+        assert view is not None and view.options["delete-emptydir-data"] is True
+        table = screen._of(screen.page).table
+        table.go_to(next(row.key for row in budgets.to_do(view) if row.groups[0].first.code.name == "pod-emptydir"))
+        await press(pilot, "a")
+        assert not screen.model.choice.ask.policy.delete_emptydir_data and "ALLOWS" not in text(pilot)
+
+    drive(work)
+
+
+def test_what_a_flag_allows_is_named_before_a_run_is_confirmed() -> None:
+    policy = DrainPolicy(delete_emptydir_data=True, force=True)
+    view = DrainView(make_plan(CLUSTER, BLUE, policy), CLUSTER)
+    prepared = PreparedRun(RunKind.DRAIN, "demo-shop", ("blue-1",), ("demo-shop 1",), lambda: ScriptedLive(), view=view)
+    told = "\n".join(line if isinstance(line, str) else line[0] for line in confirm.lines(prepared))
+    assert "the data is lost (--delete-emptydir-data):\n  Deployment kube-system/metrics-server" in told
+    assert "(--force):\n  Pod ops/debug-shell" in told and "--evict-protected" not in told

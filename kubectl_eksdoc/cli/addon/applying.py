@@ -21,8 +21,15 @@ from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.addon.forecast import code
 from kubectl_eksdoc.cli.addon.request import AddonDiffRequest
 from kubectl_eksdoc.cli.applying import Again, Proposal, applying_to
-from kubectl_eksdoc.cli.confirming import Ask, CountedThing, ExpectedCount, as_expected, explained, typed_back
-from kubectl_eksdoc.cli.run.allowed import check_writable
+from kubectl_eksdoc.cli.confirming import (
+    Ask,
+    CountedThing,
+    ExpectedCount,
+    as_expected,
+    check_writable,
+    explained,
+    typed_back,
+)
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.host.journals import ChangeJournalFile

@@ -169,7 +169,7 @@ def inside(
             f"{wanted.when.schedule!r} is never due: there is no such day", f"Give {_SCHEDULE} another one."
         )
     if wanted.how.apply:
-        from kubectl_eksdoc.cli.run.allowed import check_writable
+        from kubectl_eksdoc.cli.confirming import check_writable
 
         check_writable(around.environ, COMMAND, "check reads only")
     else:

@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli import applying, exits, opening, rights
 from kubectl_eksdoc.cli.addon import applying as addon
 from kubectl_eksdoc.cli.addon.applying import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.applying import Again, Proposal
+from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.dns import change_following
 from kubectl_eksdoc.cli.dns.change_options import (
     ADDON,
@@ -22,7 +23,6 @@ from kubectl_eksdoc.cli.dns.change_options import (
     measured_on,
     rendered,
 )
-from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
 from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
-from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags, confirm
+from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags, check_writable, confirm
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
-from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError

@@ -15,13 +15,12 @@ from kubectl_eksdoc.changes.engine import Kind, World
 from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of, proofs, tried
 from kubectl_eksdoc.cli import applying, exits, opening, rights
 from kubectl_eksdoc.cli.applying import Again, Proposal
-from kubectl_eksdoc.cli.confirming import ConfirmationFlags, confirm
+from kubectl_eksdoc.cli.confirming import ConfirmationFlags, check_writable, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fix_options import WATCH_FOR_S, FixRequest
 from kubectl_eksdoc.cli.metadata.probing import Active, manner_of
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.probe_pods import ClockAround
-from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, ClusterError, Forbidden, LocalJournalError, UsageError
 from kubectl_eksdoc.imds_probe.fixes.chooser import SelectedFix, UnselectedFix, chosen, forbidden, offered

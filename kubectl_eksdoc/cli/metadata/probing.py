@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
-from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags, confirm
+from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags, check_writable, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.options import dry_from, given_from, non_empty
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
-from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
 from kubectl_eksdoc.model import kinds

@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.permissions import Permission
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.result import DrainPlan
     from kubectl_eksdoc.model.connection import Connection
-
-
-# Whether anything may be changed from this environment.
-
-
-READ_ONLY = "EKSDOC_READ_ONLY"
-
-_OFF = ("", "0", "false", "no", "off")
-
-
-def check_writable(environ: Mapping[str, str], what: str, instead: str = "drain plan and rehearse read only") -> None:
-    """`instead`: what reads only, a clause.
-
-    Raises:
-        UsageError: the environment refuses every change.
-    """
-    if environ.get(READ_ONLY, "").strip().lower() not in _OFF:
-        raise UsageError(
-            f"{what} changes the cluster, and {READ_ONLY} is set in the environment",
-            f"Unset {READ_ONLY} for this command if you mean it; {instead}.",
-        )
 
 
 def check_allowed(

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from kubectl_eksdoc.cli import confirming, rights
+from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run import new_run, rest, rollback
-from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
+from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import RunInvocation, reached_by
 from kubectl_eksdoc.cli.run.face import FaceOf
 from kubectl_eksdoc.cli.run.live import LiveRun

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster, opening
 from kubectl_eksdoc.cli import options as shared_options
+from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import InClusterOptions
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run import rest
-from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
+from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import RunInvocation, reached_by
 from kubectl_eksdoc.cli.run.new_run import (
     COMMAND,

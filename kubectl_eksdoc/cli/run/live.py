@@ -15,7 +15,7 @@ from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.run.chronicle import aimed_by
 from kubectl_eksdoc.drain.run.moments import RunMoment
 from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
-from kubectl_eksdoc.embedded.demo.reader import IDENTITY
+from kubectl_eksdoc.embedded.demo.reader import IDENTITY, NOW
 from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.flows.run.draining import RunWish, RunWishState
 from kubectl_eksdoc.model.connection import Connection
@@ -148,7 +148,7 @@ class DemoCluster:
         self._lock = threading.Lock()
         self._reached: GlobalOptions | None = None
         folder = self._open.enter_context(tempfile.TemporaryDirectory(prefix="eksdoc-demo-"))
-        clock = HastenedClock(around.edges.clock, SPEED)
+        clock = HastenedClock(around.edges.clock, SPEED, NOW)
         edges = replace(around.edges, open_run=hastened(around.edges.open_run, clock, SPEED), clock=clock)
         environ = {**around.environ, "XDG_STATE_HOME": folder}
         self.around = replace(around, run_edges=edges, environ=environ, now=clock.now)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, opening, rights
+from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, reached_by
 from kubectl_eksdoc.cli.run.drain import show_in_short
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen

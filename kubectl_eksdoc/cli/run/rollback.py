@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, rights
+from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, add_dry_run, dry_from
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
+from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import NOT_KNOWN, RunAnnotations, RunInvocation
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.status import asked

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -34,14 +35,20 @@ _SNAPSHOT = "a snapshot is read only: there is no cluster to drain"
 
 @dataclass(frozen=True, slots=True)
 class ScreenSource:
-    """From where the cluster is read now; `called`: the name that it is known by on the screens."""
+    """From where the cluster is read now; `called`: the name that it is known by on the screens; `now`: the time of the
+    built-in cluster once it is served, None for others."""
 
     source: SourceChoice
     options: GlobalOptions
     called: str = ""
+    now: Callable[[], datetime] | None = None
 
     def named(self, cluster: Cluster) -> Cluster:
         who = cluster.identity
+        if self.now is not None:
+            from kubectl_eksdoc.model.cluster import Source
+
+            cluster = replace(cluster, source=Source.DEMO, observed_at=self.now())
         return replace(cluster, identity=replace(who, cluster=who.cluster or self.called))
 
 
@@ -51,7 +58,7 @@ class ScreenRuns:
     def __init__(self, options: GlobalOptions, source: SourceChoice, around: CommandContext) -> None:
         self._options = options
         self._source = source
-        self._around = around
+        self.around = around
         self._demo: DemoCluster | None = None
         self._desks: list[RunController] = []
         self.left_in_the_middle = False
@@ -75,7 +82,7 @@ class ScreenRuns:
         if self._source.snapshot:
             return _SNAPSHOT
         try:
-            check_writable(self._around.environ, "a run")
+            check_writable(self.around.environ, "a run")
         except UsageError as error:
             return error.message
         return ""
@@ -89,8 +96,12 @@ class ScreenRuns:
         demo = self._demo
         if demo is not None and demo.is_served:
             options = demo.reach()
-            return ScreenSource(SourceChoice(), options, options.cluster_name)
+            return ScreenSource(SourceChoice(), options, options.cluster_name, demo.around.now)
         return ScreenSource(self._source, self._options)
+
+    def now(self) -> datetime:
+        """By the clock of the cluster."""
+        return (self._demo or self).around.now()
 
     def _opened(self, reach: Callable[[], GlobalOptions]) -> RunController:
         """Made when it is needed first: it loads all that runs need."""
@@ -99,17 +110,17 @@ class ScreenRuns:
         if self._source.demo:
             from kubectl_eksdoc.cli.run.live import SPEED, DemoCluster
 
-            self._demo = DemoCluster(self._around, self._options)
+            self._demo = DemoCluster(self.around, self._options)
             desk = RunController(self._demo.around, self._demo.reach, speed=SPEED)
         else:
-            desk = RunController(self._around, reach)
+            desk = RunController(self.around, reach)
         self._desks.append(desk)
         return desk
 
     def _settle(self, live: LiveRun) -> None:
         """The screens are gone: the run stops, and is waited for, as after Ctrl-C of the command."""
         self.left_in_the_middle = True
-        around = self._around
+        around = self.around
         with around.edges.told_to_stop() as told:  # before anything else: nobody hears signals since the screens ended
             from kubectl_eksdoc.drain.run.standing import RunProgress
             from kubectl_eksdoc.flows.run.draining import RunWish

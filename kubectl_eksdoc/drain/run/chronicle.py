@@ -114,14 +114,29 @@ _PODS: Mapping[Happened, PodState] = {
 
 class RunHistory:
     """Mutable. `moments` are all that happened so far; `held` and `stopped`: why nothing more is asked for, for now or
-    for good, "" while it is."""
+    for good, "" while it is. Every report of a run counts by it: requests that the server granted (`asked`, by what
+    became of the pod) and that it refused (`refusals`), nodes that are `drained`, and the time that this took."""
 
     def __init__(self, aims: Iterable[PlannedNode]) -> None:
         self.nodes = {aimed.node: NodeCourse(aimed) for aimed in aims}
         self.moments: list[RunMoment] = []
         self.held = ""
         self.stopped = ""
+        self.asked: Counter[Happened] = Counter()
         self.refusals = 0
+
+    @property
+    def drained(self) -> int:
+        """Nodes that were emptied, or are not in the cluster any more."""
+        return sum(node.state in (NodeState.DONE, NodeState.GONE) for node in self.nodes.values())
+
+    @property
+    def drained_s(self) -> float | None:
+        """When the last node came to its end, None before: an estimate is of this time. What comes after it waits for
+        replacements to be Ready."""
+        ends = [node.ended_s for node in self.nodes.values()]
+        known = [each for each in ends if each is not None]
+        return max(known) if known and len(known) == len(ends) else None
 
     @property
     def pods(self) -> int:
@@ -136,6 +151,7 @@ class RunHistory:
         """In the order in which they happened."""
         for moment in moments:
             self.moments.append(moment)
+            self.asked[moment.what] += moment.what in ASKED
             self._take(moment)
 
     def _take(self, moment: RunMoment) -> None:
@@ -290,12 +306,18 @@ class MeasuredStopTimes:
                 yield template, new
 
 
-def held_for_s(moments: Iterable[RunMoment], ended_s: float) -> float:
-    """So long the run asked for nothing, in all."""
-    since_s, held_s = None, 0.0
+def holds(moments: Iterable[RunMoment], ended_s: float) -> list[tuple[float, float]]:
+    """From when until when the run asked for nothing, each time."""
+    since_s, spans = None, []
     for moment in moments:
         if moment.what is Happened.HELD:
             since_s = moment.at_s if since_s is None else since_s
         elif moment.what is Happened.RELEASED and since_s is not None:
-            held_s, since_s = held_s + moment.at_s - since_s, None
-    return held_s + (ended_s - since_s if since_s is not None else 0.0)
+            spans.append((since_s, moment.at_s))
+            since_s = None
+    return spans if since_s is None else [*spans, (since_s, ended_s)]
+
+
+def held_for_s(moments: Iterable[RunMoment], ended_s: float) -> float:
+    """So long the run asked for nothing, in all."""
+    return sum(until_s - since_s for since_s, until_s in holds(moments, ended_s))

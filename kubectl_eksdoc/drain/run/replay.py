@@ -238,9 +238,10 @@ def of_events(events: RunEvents) -> RunReplay | None:
         aims=_aims(ends, found),
         rewaved=tuple(_retelling_rewaved(parts, found)),
         moments=found,
+        by=ends[0].by if ends and not ends[0].resumed else "",
         ended=_how(end) if end is not None else "",
         whole=end is not None and end.outcome == DONE,
-        said=end.said if end is not None else (),
+        said=tuple(_of_last_part(end, len(parts))) if end is not None else (),
         planned=_planned(ends),
         dropped=(*events.dropped, *strange),
         standings=tuple(_standings(events, first.run, began)),
@@ -293,6 +294,11 @@ def _standings(events: RunEvents, run: str, began: datetime) -> Iterator[RunProg
             why=tuple(Reason(*why) for why in each.why),
             paused=each.paused,
         )
+
+
+def _of_last_part(end: RunEnd, parts: int) -> Sequence[str]:
+    """A part tells its own times and counts, which are not those of the whole run."""
+    return end.said if parts < 2 else [f"Its last part: {each}" for each in end.said]
 
 
 def _unknown(told: Sequence[RunEvent | RunEnd]) -> Iterator[str]:

@@ -159,12 +159,8 @@ GATES = "ReadinessGatesNotReady"
 
 def coming(engine: Engine) -> Iterator[PendingPod]:
     """Replacements that have a node and are not Ready."""
-    owners = {each.pod.owner.uid for each in engine.plan.evictions if each.pod.owner is not None}
-    going = {each.pod.uid for each in engine.plan.evictions}
-    for pod in engine.seen.pods():
-        if pod.ready or not pod.node or pod.deleting or pod.finished or pod.uid in going:
-            continue
-        if pod.owner is not None and pod.owner.uid in owners:
+    for pod in engine.unready:
+        if pod.node:
             gated = pod.not_ready_because == GATES and pod.readiness_gates
             yield PendingPod(pod.key, f"waits for {', '.join(pod.readiness_gates)}" if gated else pod.not_ready_because)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
 from kubectl_eksdoc.render.drain.plan import DUMP, DrainView, again, dump_folder
@@ -23,6 +24,12 @@ FLAGS = (
     ("pod-protected", "evict-protected", "Evict protected pods too, when their owners agree"),
 )
 """Code of a blocker, the flag that decides otherwise, and what the flag does."""
+
+
+def allowed_by(policy: DrainPolicy) -> list[tuple[str, str, str]]:
+    """Those of `FLAGS` that are given."""
+    return [each for each in FLAGS if getattr(policy, each[1].replace("-", "_"))]
+
 
 _MASK = "\x00"
 _CLUSTER = "Cluster"
@@ -153,10 +160,11 @@ def of_budget(budget: Budget, view: DrainView) -> tuple[Group, ...]:
     return grouped((found for found in view.blockers if about(found)), view)
 
 
-def command_of(groups: Iterable[Group]) -> str:
-    """The first command that helps, one for now before one for later; "" where a person must decide."""
+def commands_of(groups: Iterable[Group]) -> tuple[str, ...]:
+    """The commands that help, one remedy after the other, those for now before those for later; none where a person
+    must decide."""
     found = by_when(each for group in groups for each in group.remedies)
-    return next(("\n".join(commands) for _, _, commands in found if commands), "")
+    return tuple(dict.fromkeys("\n".join(commands) for _, _, commands in found if commands))
 
 
 def _key(found: Finding, app: str) -> tuple[str, ...]:
@@ -278,8 +286,8 @@ class Cause:
     @property
     def commands(self) -> str:
         """For all that it is about; "" where a person must decide."""
-        each = (command_of([group]) for group in self.groups)
-        return "\n".join(dict.fromkeys(filter(None, each))) or self.command
+        each = (command for group in self.groups for command in commands_of([group])[:1])
+        return "\n".join(dict.fromkeys(each)) or self.command
 
     @property
     def frees_in_brief(self) -> str:

@@ -13,6 +13,7 @@ from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.outcome import DrainTarget
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.account import NodePlacements, Record
+from kubectl_eksdoc.drain.run.chronicle import RunHistory, aimed_by
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.model.cluster import Cluster
@@ -139,14 +140,16 @@ class RecordView:
         return tuple(sorted(rows, key=lambda row: (row.before, row.pod)))
 
     @cached_property
-    def asked(self) -> Counter[Happened]:
-        """How many pods were asked to go in which way."""
-        return Counter(moment.what for moment in self.moments if moment.what in ASKED)
+    def history(self) -> RunHistory:
+        """Its counts are those of every report of this drain."""
+        history = RunHistory(aimed_by(self.plan))
+        history.take(self.moments)
+        return history
 
     @property
     def evictions(self) -> int:
         """Of all pods that were asked to go, in whatever way, as a plan counts them."""
-        return sum(self.asked.values())
+        return self.history.asked.total()
 
     def happened(self, what: Happened) -> list[RunMoment]:
         return [moment for moment in self.moments if moment.what is what]
@@ -286,7 +289,17 @@ _MOST_NAMES = 6
 def asked(view: RecordView) -> str:
     """``36 evictions and 1 restart``, "" where nothing was asked to go."""
     nouns = zip(ASKED, ("eviction", "restart", "deletion"), strict=True)
-    return joined([counted(view.asked[what], noun) for what, noun in nouns if view.asked[what]])
+    counts = view.history.asked
+    return joined([counted(counts[what], noun) for what, noun in nouns if counts[what]])
+
+
+def requests(granted: int, refused: int) -> str:
+    """``10 of 24 eviction requests refused (41.7%)``, ``37 eviction requests, none refused``; a restart and a deletion
+    count as one."""
+    total = granted + refused
+    if not refused:
+        return f"{counted(total, 'eviction request')}, none refused" if total else "no eviction requested"
+    return f"{refused} of {counted(total, 'eviction request')} refused ({refused / total:.1%})"
 
 
 def placed(view: RecordView) -> str:

@@ -58,7 +58,7 @@ def verdict(view: RecordView) -> str:
     if not view.nodes:
         return NOTHING_REHEARSED
     total, undone = len(view.nodes), len(view.not_emptied)
-    by = f" by {asked(view)}" if view.asked else ", with nothing to evict,"
+    by = f" by {asked(view)}" if view.evictions else ", with nothing to evict,"
     ended = duration(view.ended_s)
     head = f"Rehearsed: {total - undone} of {counted(total, 'node')} emptied"
     if not undone:
@@ -143,7 +143,7 @@ def _of_pods(view: RecordView) -> Iterator[str]:
     made = Counter(moment.subject for moment in view.moments if moment.what in (*ASKED, Happened.FINISHED))
     if missing := sum((Counter(eviction.pod.key for eviction in evictions) - made).values()):
         yield f"{missing} of {counted(len(evictions), 'planned eviction')} {_was(missing)} not made."
-    if refused := sum(times for _, times in view.refusals):
+    if refused := view.history.refusals:
         yield f"Evictions were refused {counted(refused, 'time')}; the plan expects no refusal."
     if count := view.record.on_targets:
         onto = "skipped targets, which are not cordoned" if view.plan.open_targets else "targets"

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.run.account import WAITED_S
 from kubectl_eksdoc.drain.run.chronicle import NodeCourse, NodeState, RunHistory
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.drain.run.replay import ReplaySource, RunReplay
@@ -16,6 +17,7 @@ from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.timeline import axis, colour, grid, rect, ticks
 from kubectl_eksdoc.render.pages import STYLE, Html, Section, el, folded, framed, lines, more, put, table
+from kubectl_eksdoc.render.record.rows import requests
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing, rfc3339
 
@@ -48,10 +50,12 @@ def figures(recording: RunReplay) -> Iterator[str]:
     """What took longest, what was refused, and what was left, line by line."""
     chronicle = history(recording)
     nodes = list(chronicle.nodes.values())
-    drained = sum(node.state in (NodeState.DONE, NodeState.GONE) for node in nodes)
+    drained_s = recording.length_s if chronicle.drained_s is None else chronicle.drained_s
+    after_s = recording.length_s - drained_s
+    waited = f", {duration(after_s)} more until its end" if after_s >= WAITED_S else ""
     yield (
-        f"{drained} of {counted(len(nodes), 'node')} drained in {duration(recording.length_s)}, "
-        f"{counted(chronicle.pods, 'pod')} asked to go, {counted(chronicle.refusals, 'refusal')}"
+        f"{chronicle.drained} of {counted(len(nodes), 'node')} drained in {duration(drained_s)}{waited}; "
+        f"{requests(chronicle.asked.total(), chronicle.refusals)}"
     )
     slow = sorted(((_lasted(node), node.node) for node in nodes if node.ended_s is not None), reverse=True)
     if slow:
@@ -126,7 +130,7 @@ _NODE_TONE = {NodeState.DONE: Tone.GOOD, NodeState.ALONE: Tone.BAD, NodeState.GO
 
 
 def _nodes(nodes: tuple[NodeCourse, ...]) -> Html:
-    columns = [Column("NODE"), Column("WAVE", right=True), Column("RESULT"), Column("PODS ASKED", right=True)]
+    columns = [Column("NODE"), Column("WAVE", right=True), Column("RESULT"), Column("PODS", right=True)]
     columns += [Column("REFUSALS", right=True), Column("TOOK", right=True), Column("WHY")]
     rows: list[list[str | Cell]] = [
         [
@@ -149,6 +153,8 @@ def _waits(recording: RunReplay) -> Html:
     for stands in recording.standings:
         for each in stands.why:
             key, for_s = (each.of, each.why.partition(SEEN_FOR)[0]), each.for_s or 0.0
+            if each.for_s is not None and each.for_s < WAITED_S:
+                continue  # nothing waited for that
             if for_s >= longest.get(key, (0.0,))[0]:
                 longest[key] = for_s, each.why, each.usual, each.remedy
     kept = sorted(longest.items(), key=lambda item: -item[1][0])

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 
 from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.run.account import WAITED_S
+from kubectl_eksdoc.drain.run.chronicle import holds
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -35,6 +36,7 @@ from kubectl_eksdoc.render.record.rows import (
     placed,
     recorded,
     skipped_targets,
+    requests,
 )
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
@@ -185,7 +187,7 @@ def against_plan(view: RunReport) -> tuple[str, ...]:
 def _differences(view: RunReport) -> Iterator[str]:
     record, estimate = view.record, view.record.plan.estimate
     if view.resumed:
-        yield "This part of the run was planned again when it was resumed: times are from then."
+        yield "This part of the run was planned again when it was resumed: times and counts are from then."
     if estimate is not None and not record.record.undone and view.outcome is Outcome.DONE and record.evictions:
         took_s = record.record.drain_s - record.waited_s
         without = " (without its pause)" if record.record.paused_s else ""
@@ -194,9 +196,8 @@ def _differences(view: RunReport) -> Iterator[str]:
         yield f"Not emptied: {listing(undone, _MOST_NAMES, Look())}."
     if empty := [node.name for node in record.not_emptied if node.seen_empty]:
         yield f"Seen empty, and not checked again before it ended: {listing(empty, _MOST_NAMES, Look())}."
-    if refused := sum(times for _, times in record.refusals):
-        times = record.asked.total() + refused
-        yield f"{refused} of {times} evictions that were asked for were refused ({refused / times:.1%})."
+    if refused := record.history.refusals:
+        yield f"{requests(record.evictions, refused)}."
     if said := held_by_name(record):
         yield said
     if record.record.re_evicted:
@@ -216,21 +217,14 @@ def _differences(view: RunReport) -> Iterator[str]:
 
 def _held(moments: Sequence[RunMoment], ended_s: float) -> str | None:
     """``It was held back for 40s (the user paused it).``; None where it never was."""
-    since_s, held_s, times = None, 0.0, 0
-    why: dict[str, None] = {}
-    for moment in moments:
-        if moment.what is Happened.HELD:
-            times += since_s is None
-            since_s = moment.at_s if since_s is None else since_s
-            why[moment.why] = None
-        elif moment.what is Happened.RELEASED and since_s is not None:
-            held_s, since_s = held_s + moment.at_s - since_s, None
-    if not times:
+    spans = holds(moments, ended_s)
+    if not spans:
         return None
-    still = ", to its end" if since_s is not None else ""
-    held_s += ended_s - since_s if since_s is not None else 0.0
-    often = f" {counted(times, 'time')}," if times > 1 else ""
-    return f"It was held back{often} for {duration(held_s)}{still} ({listing(why, _MOST_NAMES, Look(), '; ')})."
+    why = dict.fromkeys(moment.why for moment in moments if moment.what is Happened.HELD)
+    still = ", to its end" if spans[-1][1] >= ended_s else ""
+    often = f" {counted(len(spans), 'time')}," if len(spans) > 1 else ""
+    held = duration(sum(until_s - since_s for since_s, until_s in spans))
+    return f"It was held back{often} for {held}{still} ({listing(why, _MOST_NAMES, Look(), '; ')})."
 
 
 def _planned(view: RunReport) -> str:

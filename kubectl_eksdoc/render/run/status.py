@@ -17,7 +17,7 @@ from kubectl_eksdoc.drain.run.others import OthersNode
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunNote, RunPhase, RunSummary, Timed
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.record.rows import RecordCause, because
+from kubectl_eksdoc.render.record.rows import RecordCause, against_times, because, requests
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import (
     Count,
@@ -186,16 +186,26 @@ def _one(view: StatusReport, run: RunSummary, journaled: Journaled) -> Iterator[
         below.append(f"{began}, led {'' if led else 'last '}by {run.leader or 'nobody'}")
     if run.said and run.updated is not None and journaled.phase is not RunPhase.ENDED:
         below.append(f"{view.ago(run.updated)} ago: {run.said}")
+    nodes = nodes_of(journaled)
+    drained = sum(node.state in ("done", "lost") for node in nodes)
+    counts = requests(sum(node.granted for node in nodes), sum(node.refused for node in nodes))
+    below.append(f"{drained} of {counted(len(nodes), 'node')} drained; {counts}")
+    below += [_took(past.timed, past.resumed) for past in (Past(run, journaled),) if past.timed is not None]
     yield Head(f"Run {run.run}: {phase_words(journaled, led)}", below)
     columns = [Column("NODE", middle=True), Column("WAVE", right=True, drop=1), Column("STATE")]
     columns += [Column(each, right=True) for each in ("GRANTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
     rows = [
-        [n.node, str(n.wave or NONE), n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))]
-        for n in nodes_of(journaled)
+        [n.node, str(n.wave or NONE), n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))] for n in nodes
     ]
     yield Table(Title("Nodes"), (columns, rows))
     yield Points(Title("Not taken into account"), journaled.dropped)
     yield Points(Title("Next"), _next(run.run, journaled, led))
+
+
+def _took(timed: Timed, resumed: bool) -> str:
+    """``it took 1m58s, 57s less than p50 (2m54s, -33%), within p95 (4m59s): stopping -40s``."""
+    against = against_times(timed.p50_s, timed.p95_s, timed.took_s, dict(timed.causes))
+    return f"{'its last part' if resumed else 'it'} took {duration(timed.took_s)}, {against}"
 
 
 def _next(run: str, journaled: Journaled, led: bool) -> Iterator[str]:

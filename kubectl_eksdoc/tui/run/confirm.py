@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import ClassVar
 
@@ -12,23 +10,24 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
-from kubectl_eksdoc.errors import EksdocError, as_bug
+from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.running import DryRunResult
+from kubectl_eksdoc.render.drain.findings import allowed_by, grouped
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.drain.steps import how_skipped
 from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing, shown
+from kubectl_eksdoc.tui.details import room_elsewhere
 from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunState
 from kubectl_eksdoc.tui.sheets.pods import Line
-from kubectl_eksdoc.tui.widgets.panel import Prose
+from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, ask, refusal
 
 _MOST_NAMES = 6
 
@@ -52,16 +51,6 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
         Binding("pageup", "scroll_by(-8)", "page up", show=False),
     ]
 
-    class Ready(Message):
-        def __init__(self, prepared: PreparedRun) -> None:
-            super().__init__()
-            self.prepared = prepared
-
-    class Refused(Message):
-        def __init__(self, why: str, remedy: str) -> None:
-            super().__init__()
-            self.why, self.remedy = why, remedy
-
     def __init__(self, kind: RunKind, prepare: Callable[[], PreparedRun]) -> None:
         super().__init__()
         self._kind = kind
@@ -80,7 +69,7 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
         self.query_one("#typed").display = False
         self.query_one(Prose).show(["The cluster is read again, and your permissions are checked…"])
         self.query_one(Prose).focus()
-        threading.Thread(target=self._work, name="prepare", daemon=True).start()
+        ask(self, "prepare", self._prepare)
 
     def action_scroll_by(self, lines: int) -> None:
         self.query_one(Prose).scroll_relative(y=lines, animate=False)
@@ -89,23 +78,16 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
         look = Look(ascii=getattr(self.app, "only_ascii", False))
         self.query_one(f"#{name}").border_title = sheets.plain(text, look)
 
-    def _work(self) -> None:
-        try:
-            self.post_message(self.Ready(self._prepare()))
-        except EksdocError as error:
-            self.post_message(self.Refused(error.message, error.hint))
-        except Exception as error:  # a bug must not leave a dialog that waits for ever
-            self.post_message(self.Refused(as_bug(error), ""))
-
-    @on(Refused)
-    def _refused(self, event: Refused) -> None:
-        told: list[Line] = [(f"✗ {event.why}", Tone.BAD), "", *event.remedy.splitlines()]
+    def _refused(self, told: Sequence[Line]) -> None:
         self.query_one(Prose).show([*told, "", ("esc back", Tone.FAINT)])
 
-    @on(Ready)
-    def _ready(self, event: Ready) -> None:
-        self.prepared = event.prepared
-        self.query_one(Prose).show(lines(event.prepared))
+    @on(Answered)
+    def _answered(self, event: Answered) -> None:
+        if not isinstance(event.answer, PreparedRun):
+            self._refused(event.lines)
+            return
+        self.prepared = event.answer
+        self.query_one(Prose).show(lines(event.answer))
         field = self.query_one("#typed", Input)
         field.display = True
         field.focus()
@@ -140,7 +122,7 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
         try:
             live = self.prepared.begin()
         except EksdocError as error:
-            self._refused(self.Refused(error.message, error.hint))
+            self._refused(refusal(error))
         else:
             self.dismiss(live)
 
@@ -179,6 +161,7 @@ def _drain(prepared: PreparedRun, notes: list[Line]) -> list[Line]:
         ("✓ no other run is under way on these nodes", Tone.GOOD),
         *notes,
         *((f"! {each.pod.key} is deleted past its budget", Tone.BAD) for each in past),
+        *_allowed(view),
     ]
     if bare:
         said = f"! no budget counts {counted(len(bare), 'pod')}: they go together, node by node"
@@ -186,10 +169,20 @@ def _drain(prepared: PreparedRun, notes: list[Line]) -> list[Line]:
     return [
         *lines,
         "",
-        *_places(view),
+        *([f"Placed    {places}"] if (places := room_elsewhere(view.evictions)) else []),
         "Stops     by a, and when the terminal is closed; then drain resume continues",
         *_guards(prepared.limits),
     ]
+
+
+def _allowed(view: DrainView) -> list[Line]:
+    """What is evicted only because a flag allows it, by name."""
+    told: list[Line] = []
+    for code, flag, does in allowed_by(view.plan.policy):
+        found = grouped((each for each in view.warnings if each.code.name == code), view)
+        if found:
+            told += [(f"! {does} (--{flag}):", Tone.BAD), f"  {listing([e.about for e in found], _MOST_NAMES, Look())}"]
+    return told
 
 
 def _skipped(view: DrainView) -> list[Line]:
@@ -204,16 +197,6 @@ def _skipped(view: DrainView) -> list[Line]:
     ]
     more = [f"          and {len(kept) - len(why)} more: [4] lists them"] if len(kept) > len(why) else []
     return [f"Skipped   {counted(len(kept), 'node')}: {how_skipped(view)}; {costs}", *why, *more]
-
-
-def _places(view: DrainView) -> list[Line]:
-    """Where replacements have a place reserved, by the plan."""
-    found = Counter(each.lands_on for each in view.evictions)
-    none = found.pop("", 0)
-    said = listing([f"{pods} on {node}" for node, pods in found.most_common()], _MOST_NAMES, Look())
-    without = f"no place is known for {counted(none, 'pod')}" if none else ""
-    told = "; ".join(filter(None, (said, without)))
-    return [f"Placed    {told}"] if told else []
 
 
 def _guards(limits: RunLimits | None) -> list[Line]:
@@ -250,11 +233,6 @@ class TrialScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "close", show=False)]
 
-    class Over(Message):
-        def __init__(self, told: list[Line]) -> None:
-            super().__init__()
-            self.told = told
-
     def __init__(self, attempt: Callable[[], DryRunResult]) -> None:
         super().__init__()
         self._attempt = attempt
@@ -268,20 +246,12 @@ class TrialScreen(ModalScreen[None]):
         self.query_one("#dialog").border_title = shown("A dry run of the first round, on the server", look)
         self.query_one(Prose).show(["The server is asked…"])
         self.query_one(Prose).focus()
-        threading.Thread(target=self._work, name="trial", daemon=True).start()
+        ask(self, "trial", lambda: trial_lines(self._attempt()))
 
-    def _work(self) -> None:
-        try:
-            told = trial_lines(self._attempt())
-        except EksdocError as error:
-            told = [(f"✗ {error.message}", Tone.BAD), "", *error.hint.splitlines()]
-        except Exception as error:  # a bug must not leave a dialog that waits for ever
-            told = [(f"✗ {as_bug(error)}", Tone.BAD)]
-        self.post_message(self.Over(told))
-
-    @on(Over)
-    def _over(self, event: Over) -> None:
-        self.query_one(Prose).show([*event.told, "", ("esc closes this.", Tone.FAINT)])
+    @on(Answered)
+    def _answered(self, event: Answered) -> None:
+        told = event.answer if isinstance(event.answer, list) else event.lines
+        self.query_one(Prose).show([*told, "", ("esc closes this.", Tone.FAINT)])
 
 
 def trial_lines(tried: DryRunResult) -> list[Line]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from textual.app import App
 from textual.screen import Screen
 
+from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, TrialScreen
 from kubectl_eksdoc.tui.run.pages import RunsScreen, StopScreen
@@ -25,6 +26,20 @@ LOOK_S = 0.25
 """So often it is looked at: what changes more often is seen once."""
 
 
+class PlanPages(Protocol):
+    """The screen of the plan, as far as a run leads back to it."""
+
+    def do_page(self, page: ScreenPage) -> None: ...
+
+    def do_runs(self) -> None:
+        """The runs of the cluster are shown."""
+        ...
+
+    def mark_next(self, drained: Collection[str]) -> None:
+        """The next group is marked, without nodes that were drained."""
+        ...
+
+
 class FollowedRun:
     """Mutable: the run that was begun last, be it over or not."""
 
@@ -35,14 +50,11 @@ class FollowedRun:
         keys: Mapping[str, str],
         changed: Callable[[], object],
         seen: Callable[[], object],
-        list_runs: Callable[[], object],
-        mark_next: Callable[[Collection[str]], object],
+        main: Callable[[], PlanPages],
     ) -> None:
         """`keys`: the user's own; `changed`: the cluster is not any more what was read; `seen`: it stands elsewhere;
-        `list_runs`: those of the cluster are to be seen; `mark_next`: the next group is to be marked, without nodes
-        that were drained."""
-        self._list_runs = list_runs
-        self._mark_next = mark_next
+        `main`: the screen of the plan."""
+        self._main = main
         self._seen = seen
         self._keys = keys
         self._app = app
@@ -106,12 +118,16 @@ class FollowedRun:
         self.ask(RunKind.GO_ON, lambda: self.desk.prepare_going_on(run))
 
     def list_runs(self) -> None:
-        self._list_runs()
+        self._main().do_runs()
 
-    def next_group(self) -> None:
+    def show_plan(self, page: ScreenPage) -> None:
         while isinstance(self._app.screen, RunScreen):
             self._app.pop_screen()
-        self._mark_next(self.state.chronicle.nodes if self.state is not None else ())
+        self._main().do_page(page)
+
+    def next_group(self) -> None:
+        self.show_plan(ScreenPage.PLAN)
+        self._main().mark_next(self.state.chronicle.nodes if self.state is not None else ())
 
     def give_back_when_over(self) -> None:
         self._then_give_back = True

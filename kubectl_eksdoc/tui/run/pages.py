@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import threading
 from collections.abc import Sequence
 from datetime import datetime
 from enum import Enum
@@ -13,11 +12,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.message import Message
 from textual.screen import ModalScreen
 
 from kubectl_eksdoc.drain.run.chronicle import NodeState
-from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.record.rows import placed, skipped_targets
 from kubectl_eksdoc.render.run import events
@@ -28,7 +25,7 @@ from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenRunController, ScreenStage
 from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Prose, Titled
+from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, Titled, ask
 
 # [5] The runs of this cluster, where none is under way here: to go on with, to give back, or to watch.
 
@@ -54,16 +51,6 @@ class RunsScreen(ModalScreen[Chosen | None]):
         Binding("escape,q", "dismiss", "close", show=False),
     ]
 
-    class Found(Message):
-        def __init__(self, runs: Sequence[RunSummary]) -> None:
-            super().__init__()
-            self.runs = runs
-
-    class NotFound(Message):
-        def __init__(self, why: str) -> None:
-            super().__init__()
-            self.why = why
-
     def __init__(self, desk: ScreenRunController, now: datetime, reached_by: Sequence[str]) -> None:
         """`reached_by`: the words that lead to the same cluster on a command line."""
         super().__init__()
@@ -83,24 +70,14 @@ class RunsScreen(ModalScreen[Chosen | None]):
         table.show(text_sheet(("reading the journals of runs…",)))
         table.focus()
         self.query_one(Prose).show(_ABOUT)
-        threading.Thread(target=self._work, name="runs", daemon=True).start()
+        ask(self, "runs", lambda: sheet(self._desk.runs(), self._now))
 
-    def _work(self) -> None:
-        try:
-            self.post_message(self.Found(self._desk.runs()))
-        except EksdocError as error:
-            self.post_message(self.NotFound(sentences(error.message, error.hint)))
-        except Exception as error:  # a bug must not leave a dialog that waits for ever
-            self.post_message(self.NotFound(as_bug(error)))
-
-    @on(Found)
-    def _found(self, event: Found) -> None:
-        self.query_one(LineTable).show(sheet(event.runs, self._now))
-
-    @on(NotFound)
-    def _not_found(self, event: NotFound) -> None:
-        self.query_one(LineTable).show(text_sheet(("The runs of this cluster cannot be read.",)))
-        self.query_one(Prose).show([(f"✗ {event.why}", Tone.BAD)])
+    @on(Answered)
+    def _answered(self, event: Answered) -> None:
+        found = event.answer if isinstance(event.answer, Sheet) else None
+        self.query_one(LineTable).show(found or text_sheet(("The runs of this cluster cannot be read.",)))
+        if event.lines:
+            self.query_one(Prose).show(list(event.lines))
 
     def action_command(self) -> None:
         run = self.query_one(LineTable).key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Protocol
 
 from textual import on
@@ -64,7 +65,12 @@ RUN_KEYS: tuple[KeyBinding, ...] = (
     ),
     KeyBinding("run-live", "5", "5", "page", "the run", HelpPart.ANYWHERE, given=ScreenPage.RUN),
     KeyBinding("run-log", "6", "6", "page", "its log", HelpPart.ANYWHERE, (), 7, given=ScreenPage.LOG),
-    KeyBinding("run-plan", "1,2,3,4", "1-4", "plan", "the plan; the run continues", HelpPart.ANYWHERE),
+    *(
+        replace(key, id=f"run-{key.id}", keys=number, shown=number, action="plan", words=f"the plan: {key.words}")
+        for key in keymap.KEYS
+        for number in key.shown[:1]
+        if key.action == "page"
+    ),
     KeyBinding("run-help", "question_mark", "?", "help", "help", HelpPart.ANYWHERE, (), 6),
     KeyBinding("run-back", "escape,q", "esc q", "back", "back; a run is never left by it", HelpPart.ANYWHERE),
 )
@@ -111,9 +117,9 @@ def _why_no_pause(state: RunState) -> str:
 def run_foot(state: RunState, page: ScreenPage, keys: Sequence[KeyBinding] = RUN_KEYS) -> tuple[Hint, ...]:
     """``space pause  a stop…``: the most useful first; keys that do nothing now are left out."""
     kept = sorted((key for key in keys if key.foot and not why_not(key, state, page)), key=lambda key: key.foot)
-    by_action = {key.action: key for key in keys}
-    back = [keymap.hint([by_action["back"]], "back")] if state.over else []
-    plan = keymap.hint([by_action["plan"]], "plan the next nodes" if state.over else "the plan")
+    by_id = {key.id: key for key in keys}
+    back = [keymap.hint([by_id["run-back"]], "back")] if state.over else []
+    plan = keymap.hint([by_id["run-plan"]], "plan the next nodes" if state.over else "the plan")
     return (*(keymap.hint([key], _short(key, state)) for key in kept), plan, *back)
 
 
@@ -137,6 +143,8 @@ class _NextStep(Protocol):
 
     def list_runs(self) -> None: ...
 
+    def show_plan(self, page: ScreenPage) -> None: ...
+
     def next_group(self) -> None:
         """The next nodes to drain are marked, and the plan of them is seen."""
         ...
@@ -152,17 +160,23 @@ class RunScreen(Screen[None]):
     FIRST: ClassVar[frozenset[str]] = frozenset()
     """Of the keys those, by their names, that come before what a table does with them."""
 
-    def __init__(self, state: RunState, name: str, next_step: _NextStep, keys: Mapping[str, str]) -> None:
-        """`name`: the cluster's; `keys`: the user's own, by the names of actions."""
+    def __init__(self, state: RunState, name: str, next_step: _NextStep | None, keys: Mapping[str, str]) -> None:
+        """`name`: the cluster's; `next_step`: None where nothing can be done with it, and no key does; `keys`: the
+        user's own, by the names of actions."""
         super().__init__()
         self.keymap = keymap.read(keymap.of_runs(keys), self.KEYS)
         for key in self.keymap.keys:
             self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=key.id in self.FIRST)
-        self._next_step = next_step
+        self._followed = next_step
         self.state = state
         self.page = ScreenPage.RUN
         self._cluster = name
         self._said: dict[str, str] = {}
+
+    @property
+    def _next_step(self) -> _NextStep:
+        assert self._followed is not None, "why_not has looked"
+        return self._followed
 
     def compose(self) -> ComposeResult:
         yield HeadLine(id="identity")
@@ -233,10 +247,7 @@ class RunScreen(Screen[None]):
         if reason:
             self._tell(f"{key.shown}: {reason}")
             return
-        if isinstance(key.given, ScreenPage):
-            self.do_page(key.given)
-        else:
-            getattr(self, f"do_{key.action}")(*(() if key.given is None else (key.given,)))
+        getattr(self, f"do_{key.action}")(*(() if key.given is None else (key.given,)))
 
     def do_pause(self) -> None:
         self._wish(RunWish.GO_ON if self.state.is_paused else RunWish.PAUSE)
@@ -407,8 +418,8 @@ class RunScreen(Screen[None]):
         self.show()
         self._page.table.focus()
 
-    def do_plan(self) -> None:
-        self.app.pop_screen()
+    def do_plan(self, page: ScreenPage) -> None:
+        self._next_step.show_plan(page)
 
     def do_help(self) -> None:
         self.app.push_screen(HelpScreen(self.page, self.keymap))

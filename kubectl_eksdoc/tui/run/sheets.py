@@ -47,7 +47,7 @@ def identity(state: RunState, name: str) -> tuple[FittingText, ...]:
     of = f", {planned}" if planned and not state.over else ""
     of = f" since resumed{of.replace('planned', 'the rest planned')}" if _goes_on(state) else of
     speed = f"{state.live.speed:g} s pass in one" if state.live.speed != 1.0 else ""
-    lasted = f" {duration(state.at_s)}" if state.drains else ""  # giving back takes a moment
+    lasted = f" {duration(state.lasted_s)}" if state.drains else ""  # giving back takes a moment
     stage = f"{state.stage.value}{lasted}"
     short = ((2, stage),) if of else ()
     return (
@@ -76,7 +76,9 @@ def line(state: RunState) -> tuple[FittingText, ...]:
     and no name of the run."""
     if state.outcome is not None:
         (sign, tone), said = state.outcome.sign, state.outcome.said
-        return (FittingText(f"{sign} Run {state.live.run}: {said}", ((1, f"{sign} {said}"),), tone),)
+        unplanned = said.partition("; planned")[0]  # the lines below have the rest
+        shorter = [f"{sign} {each}" for each in (said, unplanned, unplanned.partition(", their")[0])]
+        return (FittingText(f"{sign} Run {state.live.run}: {said}", tuple(enumerate(shorter, 1)), tone),)
     chronicle = state.chronicle
     run = dropped(f"Run {state.live.run}", 2)
     if not state.drains:

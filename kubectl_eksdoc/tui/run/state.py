@@ -194,6 +194,7 @@ class RunState:
     def recording(self) -> RunReplay:
         """What is known of it, once it is over, as if it had been written down."""
         assert self.outcome is not None, "it is over"
+        view = self.outcome.view
         return RunReplay(
             self.live.run,
             ReplaySource.EVENTS,
@@ -201,6 +202,7 @@ class RunState:
             max([self.at_s, *(each.at_s for each in self.chronicle.moments[-1:])]),
             tuple(self.live.aims),
             tuple(self.chronicle.moments),
+            by=f"{view.who}@{view.host}" if view is not None else "",
             ended=self.outcome.said,
             whole=not self.outcome.bad,
             said=self.outcome.more,
@@ -259,6 +261,13 @@ class RunState:
         if view is not None:
             return view.record.ended_s
         return self.standing.at_s if self.standing is not None else 0.0
+
+    @property
+    def lasted_s(self) -> float:
+        """So long it took, or has taken: of one that is over until its last node was done, as its result and its
+        estimate count."""
+        view = self.outcome.view if self.outcome is not None else None
+        return self.at_s if view is None else view.record.record.drain_s
 
     @property
     def unknown(self) -> str:

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.permissions import NeededPermission, Permission, PlanPermissions
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.render.drain.findings import Cause, Group, assumed_fixed, causes_of, command_of, grouped
+from kubectl_eksdoc.render.drain.findings import Cause, Group, assumed_fixed, causes_of, commands_of, grouped
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.rows import budget_order
 from kubectl_eksdoc.render.drain.signs import BAD, BUDGET_SIGN, GOOD, OPEN, WARN, budget_in_brief, in_brief
@@ -265,8 +265,11 @@ class ToDo:
         return self.key if self.cause is not None or self.fixed else ""
 
     @property
-    def commands(self) -> str:
-        return self.cause.commands if self.cause is not None else command_of(self.groups)
+    def commands(self) -> tuple[str, ...]:
+        """The first of each thing that it is about together, then the other ones."""
+        first = [self.cause.commands] if self.cause is not None and self.cause.commands else []
+        known = {line for each in first for line in each.splitlines()}
+        return (*first, *(each for each in commands_of(self.groups) if not known.issuperset(each.splitlines())))
 
 
 @once_a_view

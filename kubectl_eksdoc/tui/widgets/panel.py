@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -20,6 +21,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.render.tables import fitted
 from kubectl_eksdoc.render.text import Look, Tone, shown
 from kubectl_eksdoc.tui.sheets.pods import Line, Sheet, cells, wrapped
@@ -111,6 +113,33 @@ class Prose(ScrollView, Titled, can_focus=True):
     def _style(self, tone: Tone | None) -> Style:
         colour = self.app.theme_variables.get(f"st-{tone.name.lower()}") if tone is not None else None
         return _STYLES[tone] if tone in _STYLES else Style(color=colour)
+
+
+@dataclass
+class Answered(Message):
+    """To a question that a thread of its own asked; `lines` say why there is no answer."""
+
+    answer: object = None
+    lines: Sequence[Line] = ()
+
+
+def refusal(error: EksdocError) -> list[Line]:
+    return [(f"✗ {error.message}", Tone.BAD), "", *error.hint.splitlines()]
+
+
+def ask(screen: Widget, name: str, question: Callable[[], object]) -> None:
+    """`screen` gets an `Answered`, whatever happens: a bug must not leave a dialog that waits for ever."""
+
+    def work() -> None:
+        try:
+            answered = Answered(question())
+        except EksdocError as error:
+            answered = Answered(lines=refusal(error))
+        except Exception as error:
+            answered = Answered(lines=[(f"✗ {as_bug(error)}", Tone.BAD)])
+        screen.post_message(answered)
+
+    threading.Thread(target=work, name=name, daemon=True).start()
 
 
 def hanging(line: str, room: int) -> list[str]:

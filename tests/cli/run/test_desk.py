@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns, ScreenSource
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.chronicle import NodeState, RunHistory
 from kubectl_eksdoc.drain.run.replay import of_events
+from kubectl_eksdoc.embedded.demo.reader import NOW as DEMO_NOW
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, SimulatedApiServer
 from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
@@ -24,6 +26,7 @@ from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.host.journals import read_recorded
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import RunEvents
 from kubectl_eksdoc.render.drain.plan import DrainView
@@ -130,6 +133,22 @@ def test_the_served_demo_is_known_by_its_name_as_it_is_this_tool_that_serves_it(
     unnamed = replace(read, identity=replace(read.identity, cluster=""))
     who = ScreenSource(SourceChoice(), GlobalOptions(), "demo-shop").named(unnamed).identity
     assert (who.cluster, who.unverified) == ("demo-shop", ())
+
+
+def test_the_demo_has_one_time_on_every_screen_and_in_its_log(one: Machine) -> None:
+    """It begins where the built-in cluster stands still, and passes ten times as fast."""
+    around = one._around({})
+    with ScreenRuns(GlobalOptions(), SourceChoice(demo=True), around) as runs:
+        desk = runs.desk_at(lambda: GlobalOptions())
+        assert desk is not None and abs(runs.now() - around.now()) < timedelta(seconds=5), "nothing was begun"
+        assert not list(desk.runs()), "this serves it"
+        first = runs.now()
+        assert timedelta() <= first - DEMO_NOW < timedelta(seconds=60 * DEMO_SPEED)
+        cluster = replace(a_cluster(nodes=[a_node()]), source=Source.LIVE)
+        served = runs.source.named(cluster)
+        assert served.observed_at >= first and served.source is Source.DEMO, (
+            "a cluster that this tool serves is not live"
+        )
 
 
 @pytest.mark.parametrize("what", ["prepare_going_on", "prepare_giving_back"])
@@ -274,7 +293,8 @@ def test_the_demo_is_drained_and_given_back(one: Machine) -> None:
         ready = desk.prepare(others, DrainPolicy(), DrainView(plan, cluster))
         assert ready.typed == ("demo-shop 4",) and not runs.source.source.demo, "it is served from now on"
         live = ready.begin()
-        assert live.speed == DEMO_SPEED
+        assert live.speed == DEMO_SPEED and DEMO_NOW <= live.began_at <= runs.now()
+        assert live.run.startswith(f"{DEMO_NOW:%Y%m%d}-")
         outcome = over(live)
         assert not outcome.bad and outcome.said.startswith("Drained: 4 of 4 nodes"), outcome
         until(lambda: getattr(desk.live, "over", False))

@@ -18,6 +18,7 @@ from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
 from kubectl_eksdoc.kubernetes.news import PodIs
+from tests.builders import a_cluster
 from tests.flows.stages import made, web
 from tests.simulator.planes import a_budget_doc, a_node_doc
 
@@ -102,6 +103,16 @@ def test_a_replacement_behind_a_load_balancer_waits_for_its_target() -> None:
     new = replace(old, uid="new", name="web-new", ready=False, not_ready_because=GATES, readiness_gates=(gate,))
     engine.seen.take(PodIs(new, 10**9))
     assert standing(engine, Remaining(engine.plan), 1.0).coming == (PendingPod("default/web-new", f"waits for {gate}"),)
+
+
+def test_a_pod_that_was_not_ready_before_the_run_replaces_nothing() -> None:
+    """A crash loop of the same workload on another node is no result of the drain, at its end neither."""
+    _, begun_before = begun()
+    plan, cluster = begun_before.plan, begun_before.seen.pods()
+    twin = replace(plan.evictions[0].pod, uid="twin", name="web-twin", node="new-0", ready=False)
+    engine = Engine(plan, ObservedState(a_cluster(pods=[*cluster, twin])))
+    assert "default/web-twin" in {pod.key for pod in engine.seen.pods()}
+    assert standing(engine, Remaining(plan), 1.0).coming == ()
 
 
 def test_how_long_a_replacement_is_there_is_told_by_the_clock_of_the_run() -> None:

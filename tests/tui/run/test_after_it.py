@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tui.pilots import main_screen
 from tests.tui.run.scripted import RUN, ScriptedLive
 from tests.tui.run.stage import Show, play_run
 
@@ -42,3 +43,14 @@ def test_a_report_is_saved_as_html_once_it_is_over(tmp_path: Path, monkeypatch: 
         assert text.startswith("<!DOCTYPE html>") and "as planned (p50)" in text and "blue-1" in text
 
     play_run(keep, live)
+
+
+def test_the_number_of_a_page_leads_from_the_run_to_that_page() -> None:
+    async def look(show: Show) -> None:
+        for key in ("4", "1", "3", "2"):
+            await show.press(key)
+            assert show.stack == ["PlanScreen"] and main_screen(show.app).page.value == key
+            await show.press("5")
+            assert show.top == "RunScreen"
+
+    play_run(look)

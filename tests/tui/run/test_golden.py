@@ -62,10 +62,14 @@ async def stopped(show: Show, live: ScriptedLive) -> None:
     await show.looks()
 
 
-async def done(show: Show, live: ScriptedLive) -> None:
+async def result(show: Show, live: ScriptedLive) -> None:
     await running(show, live)
     live.ends()
     await show.looks()
+
+
+async def done(show: Show, live: ScriptedLive) -> None:
+    await result(show, live)
     await show.press("6")
 
 
@@ -75,6 +79,7 @@ SCENES: dict[str, tuple[Scene, tuple[str, ...]]] = {
     "run-log": (log, ("80x24",)),
     "run-menu": (menu, ("80x24", "ascii")),
     "run-stopped": (stopped, ("120x36",)),
+    "run-result": (result, ("120x36", "80x24")),
     "run-done": (done, ("120x36", "80x24")),
 }
 
