@@ -35,8 +35,8 @@ from kubectl_eksdoc.render.record.rows import (
     held_by_name,
     placed,
     recorded,
-    skipped_targets,
     requests,
+    skipped_targets,
 )
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
