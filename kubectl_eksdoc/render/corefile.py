@@ -88,6 +88,8 @@ class _Refusal(Printed):
 class CorefileResult(KindResult):
     """A Corefile read alone: kubectl eksdoc coredns-lameduck -f Corefile -o json. No cluster is in it."""
 
+    called = {"file": "path", "coredns_version": "version", "accepted": "judged.accepted"}
+
     kind: Literal["CorefileReading"]
     metadata: _FileMetadata
     file: Text
@@ -117,11 +119,6 @@ class CorefileResult(KindResult):
         return cls.filled(
             read,
             metadata=_FileMetadata.filled(facts, options=options),
-            file=read.path,
-            coredns_version=str(read.version),
             verdict=verdict(read),
-            accepted=read.judged.accepted,
-            lameduck_seconds=read.lameduck_s,
-            shutdown_seconds=read.shutdown_s,
             refusals=(_Refusal.filled(line=each.line or None, message=str(each)) for each in read.judged.refusals),
         )

@@ -296,6 +296,8 @@ class _Update(Printed):
 
 
 class _Field(Printed):
+    called = {"cause": "because.cause", "why": "because.why", "confidence": "because.sure"}
+
     path: Text
     """As EKS writes it in a conflict."""
     cause: Cause
@@ -322,9 +324,6 @@ class _Field(Printed):
         return cls.filled(
             facts,
             path=str(facts.field).partition(" - ")[2],
-            cause=facts.because.cause,
-            why=facts.because.why,
-            confidence=facts.because.sure,
             configuration=shown(facts.config) if facts.config else None,
             **{name: UNSET if value is MISSING else facts.field.printed(value) for name, value in there.items()},
         )
@@ -411,16 +410,14 @@ class _WithoutHistory(Printed):
 
 
 class _Pods(Printed):
+    called = {"recreate": "pods", "why": "says", "confidence": "sure"}
+
     field: Text
     recreate: Texts | None
     """By namespace/name; null if it is not known which."""
     why: Text
     source: Text | None
     confidence: Confidence
-
-    @classmethod
-    def of(cls, facts: Recreating) -> _Pods:
-        return cls.filled(facts, recreate=facts.pods, why=facts.says, confidence=facts.sure)
 
 
 class _Later(Printed):

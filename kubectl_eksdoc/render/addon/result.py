@@ -48,6 +48,8 @@ class _Modes(Printed, rename="upper"):
 
 
 class _Field(Printed):
+    called = {"object": "field.of", "ownership_grows": "expands", "why": "witness"}
+
     object: ObjectResult
     path: Text
     """As EKS writes it in a conflict."""
@@ -68,12 +70,9 @@ class _Field(Printed):
     def of(cls, facts: FieldChange) -> _Field:
         return cls.filled(
             facts,
-            object=facts.field.of,
             path=str(facts.field).partition(" - ")[2],
             configuration=shown(facts.config) if facts.config else None,
             live=UNSET if facts.live is MISSING else facts.field.printed(facts.live),
-            ownership_grows=facts.expands,
-            why=facts.witness,
             modes=_Modes.filled(**{mode.value.lower(): _foretold(facts, mode) for mode in Mode}),
         )
 
@@ -124,6 +123,12 @@ def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> _WayOut:
 class _Users(Printed):
     """Who uses what vpc-cni's fields switch; null is what could not be read."""
 
+    called = {
+        "pods_with_security_groups": "branch_pods",
+        "security_group_policies": "policies",
+        "target_group_bindings": "target_groups",
+    }
+
     pods_with_security_groups: Texts | None
     """Pods with a branch interface of their own, by namespace/name."""
     pods_astray: Texts | None
@@ -138,13 +143,7 @@ class _Users(Printed):
     @classmethod
     def of(cls, facts: usage.Usage) -> _Users:
         names = facts.branch_pods
-        return cls.filled(
-            facts,
-            pods_with_security_groups=names,
-            pods_astray=names if isinstance(names, Unknown) else [pod.key for pod in facts.astray],
-            security_group_policies=facts.policies,
-            target_group_bindings=facts.target_groups,
-        )
+        return cls.filled(facts, pods_astray=names if isinstance(names, Unknown) else [pod.key for pod in facts.astray])
 
 
 class _Step(Printed):

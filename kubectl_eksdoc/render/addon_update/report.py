@@ -12,7 +12,6 @@ from kubectl_eksdoc.addon_diff.merging import MissingValue
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, Mode
 from kubectl_eksdoc.addon_diff.run import expectations as targets
-from kubectl_eksdoc.addon_diff.run import guards as rollout
 from kubectl_eksdoc.addon_diff.run import outcome
 from kubectl_eksdoc.addon_diff.run import outcome as ended
 from kubectl_eksdoc.addon_diff.run.guards import Guard
@@ -27,7 +26,17 @@ from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.report import Head, Line, Report, Section, Table
 from kubectl_eksdoc.render.report import Lines as ReportLines
-from kubectl_eksdoc.render.result import UNSET, Count, FindingResult, Lines, ObjectResult, Printed, Text, UnsetType
+from kubectl_eksdoc.render.result import (
+    UNSET,
+    Count,
+    FindingResult,
+    Lines,
+    ObjectResult,
+    Printed,
+    Text,
+    UnsetType,
+    WholeSeconds,
+)
 from kubectl_eksdoc.render.result import Lines as OthersLines
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
@@ -55,6 +64,8 @@ class _Foretold(Printed):
 
 
 class _Check(Printed):
+    called = {"object": "field.of"}
+
     object: ObjectResult
     path: Text
     verdict: outcome.Verdict
@@ -77,7 +88,6 @@ class _Check(Printed):
         value = shown(told.value) if told is not None and told.fate is not Fate.UNKNOWN else UNSET
         return cls.filled(
             facts,
-            object=facts.field.of,
             path=str(facts.field).partition(" - ")[2],
             before=shown(facts.live),
             now=UNSET if facts.verdict is outcome.Verdict.NOT_READ else shown(facts.found),
@@ -86,6 +96,8 @@ class _Check(Printed):
 
 
 class _Rollout(Printed):
+    called = {"object": "of"}
+
     object: ObjectResult
     desired: Count
     updated: Count
@@ -93,10 +105,6 @@ class _Rollout(Printed):
     done: bool
     by_hand: bool
     stuck: Text | None
-
-    @classmethod
-    def of(cls, facts: rollout.RolloutState) -> _Rollout:
-        return cls.filled(facts, object=facts.of)
 
 
 class _Targets(Printed):
@@ -126,9 +134,11 @@ class _Unread(Printed):
 class OutcomeResult(Printed):
     """What an update of an add-on has done."""
 
+    called = {"update": "id", "fields": "checks", "targets": "health"}
+
     update: Text
     stage: Stage
-    seconds: Count
+    seconds: WholeSeconds
     left: Text | None
     """Why it is followed no longer though it goes on; null where it has ended."""
     errors: tuple[_Error, ...]
@@ -142,14 +152,7 @@ class OutcomeResult(Printed):
 
     @classmethod
     def of(cls, facts: ended.AddonUpdateResult) -> OutcomeResult:
-        return cls.filled(
-            facts,
-            update=facts.id,
-            seconds=round(facts.seconds),
-            fields=facts.checks,
-            targets=facts.health,
-            unread=(_Unread.filled(object=of, why=why) for of, why in facts.unread),
-        )
+        return cls.filled(facts, unread=(_Unread.filled(object=of, why=why) for of, why in facts.unread))
 
 
 # An update in sentences.

@@ -10,7 +10,7 @@ from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import RootCause
 from kubectl_eksdoc.check.checklist import steps
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render.check.verdict import GateOf, because, figures, gates, in_short
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
@@ -76,13 +76,11 @@ class _Check(Printed):
 class _Waiting(Printed):
     """A finding, by what it is of."""
 
+    called = {"code": "code.name"}
+
     code: Text
     status: Literal["fail", "unknown"]
     subject: SubjectResult
-
-    @classmethod
-    def of(cls, facts: Finding) -> _Waiting:
-        return cls.filled(facts, code=facts.code.name)
 
 
 class _RuleSource(Printed):

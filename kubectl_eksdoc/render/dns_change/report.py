@@ -12,10 +12,10 @@ from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.addon_diff.run.guards import Guard
 from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
 from kubectl_eksdoc.coredns_lameduck import run as dns
-from kubectl_eksdoc.coredns_lameduck.change import change, placing
+from kubectl_eksdoc.coredns_lameduck.change import change
 from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorednsChange
 from kubectl_eksdoc.coredns_lameduck.change.placing import CandidateNode, CorednsPlacement
-from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Wishes
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Place
 from kubectl_eksdoc.coredns_lameduck.run import PodVerification, Taken, Verified
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
@@ -27,7 +27,7 @@ from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResu
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
 from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table
-from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text
+from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, WholeSeconds
 from kubectl_eksdoc.render.result import Lines as OthersLines
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
@@ -325,13 +325,11 @@ class _Replicas(Printed):
 
 
 class _Wished(Printed):
+    called = {"replicas": "scale"}
+
     lameduck_seconds: Count | None
     place: Place | None
     replicas: _Replicas | None
-
-    @classmethod
-    def of(cls, facts: Wishes) -> _Wished:
-        return cls.filled(facts, lameduck_seconds=facts.lameduck_s, replicas=facts.scale)
 
 
 class _Corefile(Printed):
@@ -346,31 +344,29 @@ class _Corefile(Printed):
 
 
 class _Node(Printed):
+    called = {"name": "node", "why_not": "why"}
+
     name: Text
     zone: Text | None
     capacity: Text | None
     why_not: OthersLines
 
-    @classmethod
-    def of(cls, facts: placing.CandidateNode) -> _Node:
-        return cls.filled(facts, name=facts.node, why_not=facts.why)
-
 
 class _Landing(Printed):
     """Which nodes would take a pod of CoreDNS."""
+
+    called = {"nodes": "seats"}
 
     enough: bool
     zones: OthersLines
     nodes: tuple[_Node, ...]
     unknown: OthersLines
 
-    @classmethod
-    def of(cls, facts: placing.CorednsPlacement) -> _Landing:
-        return cls.filled(facts, nodes=facts.seats)
-
 
 class _Change(Printed):
     """What is wished, and what it makes of what is there."""
+
+    called = {"addon_version": "version", "wished": "wishes"}
 
     managed: bool
     """EKS manages CoreDNS as an add-on."""
@@ -388,8 +384,6 @@ class _Change(Printed):
     def of(cls, facts: change.CorednsChange) -> _Change:
         return cls.filled(
             facts,
-            addon_version=facts.version,
-            wished=facts.wishes,
             values_of_today=printed(facts.before),
             nothing=not facts.refusals and facts.nothing,
             left_to_you=map(command, facts.not_done),
@@ -414,15 +408,13 @@ class _Pod(Printed):
 class _Verified(Printed):
     """Which pods run the new Corefile."""
 
+    called = {"pods": "stands"}
+
     all: bool
-    seconds: Count
+    seconds: WholeSeconds
     left: Text | None
     unread: Text | None
     pods: tuple[_Pod, ...]
-
-    @classmethod
-    def of(cls, facts: dns.Verified) -> _Verified:
-        return cls.filled(facts, seconds=round(facts.seconds), pods=facts.stands)
 
 
 class DnsChangeResult(CommandResult):

@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
-    CorednsAct,
     DnsMeasurement,
     MeasuredZone,
     What,
@@ -315,13 +314,11 @@ class _Refused(Printed):
 
 
 class _Done(Printed):
+    called = {"at": "done_at"}
+
     at: result.Moment | None
     refused: Text | None
     finished: bool
-
-    @classmethod
-    def of(cls, facts: CorednsAct) -> _Done:
-        return cls.filled(facts, at=facts.done_at)
 
 
 class _Moment(Printed):

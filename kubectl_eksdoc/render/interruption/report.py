@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.interruption import installs, outage, repair, spot
+from kubectl_eksdoc.interruption import installs, outage, spot
 from kubectl_eksdoc.interruption.installs import Link, effective
 from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.interruption.rights import Handler
 from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode
 from kubectl_eksdoc.model import interruption
 from kubectl_eksdoc.model.asked import Absent, Unknown
@@ -258,6 +257,8 @@ class _Queue(Printed):
 class _Link(Printed):
     """One link from EventBridge to Karpenter; not-judged: another one must be fixed first."""
 
+    called = {"code": "code.name"}
+
     code: CodeName
     name: Text
     subject: SubjectResult
@@ -270,11 +271,13 @@ class _Link(Printed):
 
     @classmethod
     def of(cls, facts: installs.Link) -> _Link:
-        return cls.filled(facts, code=facts.code.name, status=facts.status or "not-judged")
+        return cls.filled(facts, status=facts.status or "not-judged")
 
 
 class _Node(Printed):
     """A Spot node of Karpenter; pods without those of DaemonSets."""
+
+    called = {"node_pool": "group"}
 
     name: Text
     node_pool: Text | None
@@ -292,7 +295,6 @@ class _Node(Printed):
     def of(cls, facts: spot.SpotNode) -> _Node:
         return cls.filled(
             facts.node,
-            node_pool=facts.node.group,
             notice=facts.heard,
             pods=sorted(pod.key for pod in facts.dying),
             critical=sorted(pod.key for pod in facts.critical),
@@ -302,6 +304,8 @@ class _Node(Printed):
 
 
 class _Workload(Printed):
+    called = {"workload": "subject"}
+
     workload: SubjectResult
     ready: Count
     on_spot: Count
@@ -311,40 +315,34 @@ class _Workload(Printed):
     critical: bool
     dns: bool
 
-    @classmethod
-    def of(cls, facts: spot.AtRisk) -> _Workload:
-        return cls.filled(facts, workload=facts.subject)
-
 
 class _Outage(Printed):
+    called = {"workloads": "losers"}
+
     nodes: tuple[_Node, ...]
     workloads: tuple[_Workload, ...]
     sentences: Texts
 
     @classmethod
     def of(cls, facts: outage.InterruptionOutage) -> _Outage:
-        return cls.filled(facts, workloads=facts.losers, sentences=outage.sentences(facts))
+        return cls.filled(facts, sentences=outage.sentences(facts))
 
 
 class _Handler(Printed):
+    called = {"on_spot_nodes_of_karpenter": "on"}
+
     kind: Literal["DaemonSet", "Deployment"]
     namespace: Text
     name: Text
     on_spot_nodes_of_karpenter: Texts
 
-    @classmethod
-    def of(cls, facts: Handler) -> _Handler:
-        return cls.filled(facts, on_spot_nodes_of_karpenter=facts.on)
-
 
 class _Rule(Printed):
+    called = {"kind": "kind.name", "detail_type": "kind.detail_type", "mend": "there.name"}
+
     kind: Text
     detail_type: Text
     mend: Text | None
-
-    @classmethod
-    def of(cls, facts: repair.MissingRule) -> _Rule:
-        return cls.filled(facts.kind, kind=facts.kind.name, mend=getattr(facts.there, "name", None))
 
 
 class _Missing(Printed):

@@ -236,8 +236,7 @@ class _Affected(Printed):
 
     @classmethod
     def of(cls, facts: affected.AffectedPod) -> _Affected:
-        pod = facts.pod
-        return cls.filled(facts, namespace=pod.namespace, name=pod.name, why=f"{facts.why}; {facts.where}")
+        return cls.filled(facts, facts.pod, why=f"{facts.why}; {facts.where}")
 
 
 class _Counted(Printed):
@@ -304,6 +303,16 @@ def _counted(found: Sequence[affected.AffectedPod]) -> Iterator[_Counted]:
 class _Pod(Printed):
     """The one that was asked about."""
 
+    called = {
+        "namespace": "pod.namespace",
+        "name": "pod.name",
+        "node": "pod.node",
+        "verdict": "here.reach",
+        "why": "here.why",
+        "suffering": "affected_pod.effect",
+        "way_out": "affected_pod.way_out",
+    }
+
     namespace: Text
     name: Text
     node: Text | None
@@ -313,18 +322,6 @@ class _Pod(Printed):
     suffering: Effect | None
     way_out: Text | None
     sentence: Text
-
-    @classmethod
-    def of(cls, facts: OnePod) -> _Pod:
-        return cls.filled(
-            facts.pod,
-            hops=facts.hops,
-            verdict=facts.here.reach,
-            why=facts.here.why,
-            suffering=facts.affected_pod and facts.affected_pod.effect,
-            way_out=facts.affected_pod and facts.affected_pod.way_out,
-            sentence=facts.sentence,
-        )
 
 
 class ProbeResult(CommandResult):

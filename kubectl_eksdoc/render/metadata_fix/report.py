@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
-from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
+from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts, WholeSeconds
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
@@ -229,8 +229,10 @@ class _Error(Printed):
 
 
 class _Outcome(Printed):
+    called = {"template_version": "number"}
+
     whole: bool
-    seconds: Count
+    seconds: WholeSeconds
     left: Text | None
     """Why nothing more was done though something is left."""
     parts: tuple[_Part, ...]
@@ -243,10 +245,6 @@ class _Outcome(Printed):
     """The nodes of the group afterwards."""
     proofs: tuple[_Part, ...]
     """What pods on the nodes find; empty where none was asked."""
-
-    @classmethod
-    def of(cls, facts: FixDone) -> _Outcome:
-        return cls.filled(facts, seconds=round(facts.seconds), template_version=facts.number or None)
 
 
 class FixResult(CommandResult):

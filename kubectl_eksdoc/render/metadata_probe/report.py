@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import Reach
-from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
-from kubectl_eksdoc.imds_probe.probing.result import AlikeNodes, Probed, ProbedNode, ProbePlan, findings_of
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, diagnosis
+from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan, findings_of
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
@@ -187,7 +187,7 @@ def _step(step: ProbeStep, seen: FamilyAnswer) -> list[str]:
 # An active probe as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it.
 
 
-_Milliseconds = Annotated[float, Meta(ge=0)]
+_Milliseconds = Annotated[float, Meta(ge=0, extra={"digits": 3})]
 
 
 class _Probe(Printed):
@@ -203,15 +203,13 @@ class _Probe(Printed):
 class _Group(Printed):
     """Nodes that look alike from within the cluster."""
 
+    called = {"name": "group", "probed": "chosen"}
+
     name: Text | None
     owner: NodeOwner
     nodes: Texts
     probed: Texts
     why_not: Text | None
-
-    @classmethod
-    def of(cls, facts: AlikeNodes) -> _Group:
-        return cls.filled(facts, name=facts.group, probed=facts.chosen)
 
 
 class _Refused(Printed):
@@ -225,18 +223,18 @@ class _Refused(Printed):
 class _Diagnosis(Printed):
     """Of a pod on a network of its own."""
 
+    called = {"verdict": "reach"}
+
     verdict: Reach
     cause: Cause
     why: Text
     doubt: Text | None
     """What speaks against it, or was not seen."""
 
-    @classmethod
-    def of(cls, facts: ProbeDiagnosis) -> _Diagnosis:
-        return cls.filled(facts, verdict=facts.reach)
-
 
 class _Request(Printed):
+    called = {"request": "ask", "status": "code", "curl_exit_code": "exit", "connect_ms": "stood", "total_ms": "total"}
+
     request: Ask
     """GET without a token, PUT for a token, GET with the token."""
     status: Annotated[int, Meta(ge=1, le=999)] | None
@@ -246,24 +244,12 @@ class _Request(Printed):
     """null: no connection came about."""
     total_ms: _Milliseconds
 
-    @classmethod
-    def of(cls, facts: ProbeStep) -> _Request:
-        return cls.filled(
-            request=facts.ask,
-            status=facts.code or None,
-            curl_exit_code=facts.exit,
-            connect_ms=None if facts.stood is None else round(facts.stood, 3),
-            total_ms=round(facts.total, 3),
-        )
-
 
 class _Seen(Printed):
+    called = {"requests": "steps"}
+
     requests: tuple[_Request, ...]
     instance: Text | None
-
-    @classmethod
-    def of(cls, facts: FamilyAnswer) -> _Seen:
-        return cls.filled(facts, requests=facts.steps)
 
 
 class _Answers(Printed):
@@ -274,14 +260,16 @@ class _Answers(Printed):
     v4: _Seen | UnsetType
     v6: _Seen | UnsetType
 
-
-def _answers(answers: Answers) -> _Answers:
-    if isinstance(answers, Unknown):
-        return _Answers.filled(answers, ran=False, v4=None, v6=None)
-    return _Answers.filled(answers, ran=True, why=None, missing=None)
+    @classmethod
+    def of(cls, facts: Answers) -> _Answers:
+        if isinstance(facts, Unknown):
+            return cls.filled(facts, ran=False, v4=None, v6=None)
+        return cls.filled(facts, ran=True, why=None, missing=None)
 
 
 class _Node(Printed):
+    called = {"name": "node"}
+
     name: Text
     v4: _Diagnosis
     v6: _Diagnosis
@@ -290,7 +278,7 @@ class _Node(Printed):
 
     @classmethod
     def of(cls, facts: ProbedNode) -> _Node:
-        return cls.filled(facts, name=facts.node, pod=_answers(facts.own), host=_answers(facts.host))
+        return cls.filled(facts, pod=_Answers.of(facts.own), host=_Answers.of(facts.host))
 
 
 class _Cleanup(Printed):

@@ -12,7 +12,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.outcome import DrainTarget
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.account import NodePlacements, Record
+from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.model.cluster import Cluster
@@ -386,6 +386,8 @@ class RecordPlan(Printed):
 class RecordNode(Printed):
     """A node of the plan, and when it was begun, empty, and done (empty since some seconds)."""
 
+    called = {"wave": "target.wave"}
+
     name: Text
     wave: Positive | None
     """The plan's wave or generation."""
@@ -400,20 +402,14 @@ class RecordNode(Printed):
     left: Texts
     """Pods (namespace/name) that should have been evicted and were not, without those that the plan leaves."""
 
-    @classmethod
-    def of(cls, facts: NodeRun) -> RecordNode:
-        return cls.filled(facts, wave=facts.target.wave)
-
 
 class RecordPlacement(Printed):
+    called = {"scheduled": "placed"}
+
     node: Text
     planned: Count
     scheduled: Count
     target: bool
-
-    @classmethod
-    def of(cls, facts: NodePlacements) -> RecordPlacement:
-        return cls.filled(facts, scheduled=facts.placed)
 
 
 class RecordRefusal(Printed):

@@ -216,6 +216,8 @@ def _next(run: str, journaled: Journaled, led: bool) -> Iterator[str]:
 class _Summary(Printed):
     """A run in the list."""
 
+    called = {"begun_at": "begun", "updated_at": "updated"}
+
     run: Text
     phase: Text
     """running, paused, aborted or ended, or a word of a newer version."""
@@ -224,10 +226,6 @@ class _Summary(Printed):
     leader: Text | None
     said: Text | None
     """The progress that its leader reported last."""
-
-    @classmethod
-    def of(cls, facts: RunSummary) -> _Summary:
-        return cls.filled(facts, begun_at=facts.begun, updated_at=facts.updated)
 
 
 class _Node(Printed):
@@ -273,8 +271,6 @@ def _run(view: StatusReport) -> _RunResult | None:
         run,
         journaled,
         begun,
-        begun_at=run.begun,
-        updated_at=run.updated,
         led=(view.held is None or view.held.led) and journaled.phase is not RunPhase.ENDED,
         nodes=nodes_of(journaled),
         cordoned=(each.node for each in journaled.cordoned),
@@ -304,6 +300,8 @@ class _Past(Printed):
     """A run against its plan, in seconds without pauses. Of a resumed run the figures are of its last part. null: not
     known, as in journals of older versions or of runs that did not come to their end."""
 
+    called = {"run": "run.run", "begun_at": "run.begun", "outcome": "journaled.ended"}
+
     run: Text
     begun_at: Moment | None
     outcome: Text | None
@@ -324,9 +322,6 @@ class _Past(Printed):
         return cls.filled(
             facts,
             timed,
-            run=facts.run.run,
-            begun_at=facts.run.begun,
-            outcome=facts.journaled.ended,
             p50=p50_s,
             p95=p95_s,
             lower_bound=bound_s,
@@ -444,6 +439,8 @@ class _Pod(Printed):
 class _WatchedRun(Printed):
     """A run of kubectl eksdoc, as the node's annotations name it."""
 
+    called = {"journal_namespace": "journal"}
+
     run: Text
     journal_namespace: Text | None
     """The namespace of its journal; null where the annotations do not say."""
@@ -453,6 +450,8 @@ class _WatchedRun(Printed):
 
 class _WatchedNode(Printed):
     """A node that is drained."""
+
+    called = {"drained_by": "who"}
 
     node: Text
     drained_by: Text
@@ -474,5 +473,5 @@ class WatchResult(KindResult):
 
 def _watched(node: OthersNode, command: Callable[[RunNote], str]) -> _WatchedNode:
     note = node.run
-    run = note and _WatchedRun.filled(note, journal_namespace=note.journal, command=command(note))
-    return _WatchedNode.filled(node, drained_by=node.who, run=run)
+    run = note and _WatchedRun.filled(note, command=command(note))
+    return _WatchedNode.filled(node, run=run)
