@@ -35,7 +35,14 @@ class CorefileReport(Report):
         yield Findings(self.read.findings)
 
     def result(self) -> object:
-        return CorefileResult.of(self)
+        read = self.read
+        options = {key: self.options[key] for key in sorted(self.options)}
+        return CorefileResult.filled(
+            read,
+            metadata=_FileMetadata.filled(self, options=options),
+            verdict=verdict(read),
+            refusals=(_Refusal.filled(line=each.line or None, message=str(each)) for each in read.judged.refusals),
+        )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -111,14 +118,3 @@ class CorefileResult(KindResult):
     refusals: tuple[_Refusal, ...]
     """Why it is refused, in CoreDNS' words and order; it stops at the first."""
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: CorefileReport) -> CorefileResult:
-        read = facts.read
-        options = {key: facts.options[key] for key in sorted(facts.options)}
-        return cls.filled(
-            read,
-            metadata=_FileMetadata.filled(facts, options=options),
-            verdict=verdict(read),
-            refusals=(_Refusal.filled(line=each.line or None, message=str(each)) for each in read.judged.refusals),
-        )

@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import how_to
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Head, Line, Lines, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
 from kubectl_eksdoc.render.tables import Column, Row
@@ -80,7 +80,11 @@ class SnapshotReport(Report):
         yield Lines(None, [Line(shell("kubectl", "eksdoc", "check", "--snapshot", self.path, *left_out), whole=True)])
 
     def result(self) -> object:
-        return SnapshotResult.of(self)
+        return SnapshotResult.filled(
+            self,
+            lacking=(_Lacking.filled(what=what, why=why) for what, why in self.lacking),
+            findings=(),
+        )
 
 
 _NEVER = "No Secret is in it. Values by which nothing is judged are digests, which nothing leads back from."
@@ -101,6 +105,8 @@ class _Lacking(Printed):
 class SnapshotResult(CommandResult):
     """A snapshot that was taken, and what it lacks: kubectl eksdoc snapshot FILE -o json."""
 
+    called = {"file": "path", "bytes": "taken.size", "answers_of_aws": "scene.calls"}
+
     kind: Literal["Snapshot"]
     file: Text
     """As it was named."""
@@ -110,14 +116,3 @@ class SnapshotResult(CommandResult):
     lacking: tuple[_Lacking, ...]
     """What could not be read or asked, and why: of this, answers from it are unknown."""
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]
-
-    @classmethod
-    def of(cls, facts: SnapshotReport) -> SnapshotResult:
-        return cls.filled(
-            metadata=metadata(facts.cluster, facts),
-            file=facts.path,
-            bytes=facts.taken.size,
-            answers_of_aws=facts.scene.calls,
-            lacking=(_Lacking.filled(what=what, why=why) for what, why in facts.lacking),
-            findings=(),
-        )

@@ -23,7 +23,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon.update import BLANK, as_json, named, sections, update_addon, way_out
 from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Head, Line, Report, Section, Table
 from kubectl_eksdoc.render.report import Lines as ReportLines
 from kubectl_eksdoc.render.result import (
@@ -244,7 +244,13 @@ class UpdateReport(Report):
         return _before(self, full) if self.ended is None else _after(self, self.ended, full)
 
     def result(self) -> object:
-        return UpdateResult.of(self)
+        return UpdateResult.filled(
+            self,
+            values=printed(self.sent.values),
+            verdict=verdict(self),
+            to_acknowledge=(each.message for each in self.weighty),
+            way_back=None if isinstance(self.back, str) else self.back,
+        )
 
 
 def guard_lines(guards: Iterable[Guard]) -> list[Line | str]:
@@ -388,6 +394,17 @@ class _WayBack(Printed):
 class UpdateResult(CommandResult):
     """An add-on's update that is to be carried out, or was: kubectl eksdoc addon-diff --apply -o json."""
 
+    called = {
+        "addon": "sent.addon",
+        "version": "sent.before",
+        "target": "sent.target",
+        "mode": "sent.mode",
+        "keeps": "sent.keeps",
+        "refusals": "guards",
+        "outcome": "ended",
+        "findings": "plan.findings",
+    }
+
     kind: Literal["AddonUpdate"]
     recognised: Text | None
     run: Text | None
@@ -410,23 +427,3 @@ class UpdateResult(CommandResult):
     outcome: OutcomeResult | None
     """Null where nothing was sent."""
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: UpdateReport) -> UpdateResult:
-        sent, plan = facts.sent, facts.plan
-        return cls.filled(
-            facts,
-            metadata=metadata(facts.cluster, facts),
-            addon=sent.addon,
-            version=sent.before,
-            target=sent.target,
-            mode=sent.mode,
-            values=printed(sent.values),
-            keeps=sent.keeps,
-            verdict=verdict(facts),
-            refusals=facts.guards,
-            to_acknowledge=(each.message for each in facts.weighty),
-            way_back=None if isinstance(facts.back, str) else facts.back,
-            outcome=facts.ended,
-            findings=plan.findings if plan else (),
-        )

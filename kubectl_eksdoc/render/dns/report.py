@@ -16,7 +16,7 @@ from kubectl_eksdoc.kubernetes.keeping import printed_corefile
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Points, Report, ReportFigure, Section, Table
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title
@@ -167,7 +167,13 @@ class LameduckReport(Report):
         yield Foot(_FORMATS)
 
     def result(self) -> object:
-        return LameduckResult.of(self)
+        plan = self.plan
+        return LameduckResult.filled(
+            self,
+            plan,
+            verdict=verdict(plan),
+            pods=_pods_printed(plan.facts),
+        )
 
 
 def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
@@ -397,6 +403,8 @@ class _Zone(Printed):
 class LameduckResult(CommandResult):
     """Whether DNS survives its nodes: kubectl eksdoc coredns-lameduck -o json."""
 
+    called = {"coredns": "facts", "shutdown": "ending"}
+
     kind: Literal["CorednsLameduck"]
     recognised: Text | None
     """How it is known that AWS describes the cluster that was read; null: nothing of AWS is known."""
@@ -409,16 +417,3 @@ class LameduckResult(CommandResult):
     pods: tuple[_Pod, ...]
     zones: tuple[_Zone, ...]
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: LameduckReport) -> LameduckResult:
-        plan = facts.plan
-        return cls.filled(
-            plan,
-            metadata=metadata(plan.facts.cluster, facts),
-            recognised=facts.recognised,
-            verdict=verdict(plan),
-            coredns=plan.facts,
-            shutdown=plan.ending,
-            pods=_pods_printed(plan.facts),
-        )

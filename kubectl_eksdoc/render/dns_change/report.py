@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResult, guard_lines
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
 from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, WholeSeconds
@@ -157,7 +157,13 @@ class DnsChangeReport(Report):
         return _after(self, full) if over else _before(self, full)
 
     def result(self) -> object:
-        return DnsChangeResult.of(self)
+        return DnsChangeResult.filled(
+            self,
+            verdict=verdict(self),
+            values=printed(self.values),
+            config=printed(self.config),
+            to_acknowledge=(each.message for each in self.weighty),
+        )
 
 
 def _before(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
@@ -420,6 +426,8 @@ class _Verified(Printed):
 class DnsChangeResult(CommandResult):
     """A change of CoreDNS that is to be made, or was: kubectl eksdoc coredns-lameduck --set … -o json."""
 
+    called = {"refusals": "guards", "way_back": "back", "outcome": "ended"}
+
     kind: Literal["DnsChange"]
     recognised: Text | None
     run: Text | None
@@ -448,17 +456,3 @@ class DnsChangeResult(CommandResult):
     verified: _Verified | None
     """Null where it was not checked."""
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: DnsChangeReport) -> DnsChangeResult:
-        return cls.filled(
-            facts,
-            metadata=metadata(facts.cluster, facts),
-            verdict=verdict(facts),
-            values=printed(facts.values),
-            config=printed(facts.config),
-            refusals=facts.guards,
-            to_acknowledge=(each.message for each in facts.weighty),
-            way_back=facts.back,
-            outcome=facts.ended,
-        )

@@ -157,7 +157,14 @@ class MeasureReport(Report):
         yield from _before(self) if self.measured is None else _after(self, self.measured, full)
 
     def result(self) -> object:
-        return MeasureResult.of(self)
+        plan, measured = self.plan, self.measured
+        return MeasureResult.filled(
+            self,
+            verdict=in_short(self),
+            not_applicable=(_NotApplicable.filled(family=key, why=why) for key, why in sorted(plan.absent.items())),
+            refused=(_Refused.filled(self.refused[name], name=name) for name in sorted(self.refused)),
+            measured=(_zone(plan, measured, each) for each in measured.zones) if measured else (),
+        )
 
 
 def _before(view: MeasureReport) -> Iterator[Section]:
@@ -255,6 +262,8 @@ _Family = Literal["v4", "v6"]
 
 
 class _Measurement(Printed):
+    called = {"id": "ident", "questions_per_second": "rate", "seconds": "for_s"}
+
     id: Text
     happening: Happening
     namespace: Text
@@ -273,17 +282,11 @@ class _Measurement(Printed):
 
     @classmethod
     def of(cls, facts: MeasurePlan) -> _Measurement:
-        manner = facts.manner
         return cls.filled(
-            manner,
-            id=facts.ident,
-            questions_per_second=manner.rate,
-            seconds=manner.for_s,
-            timeout_seconds=manner.timeout_s,
-            deadline_seconds=manner.deadline_s,
+            facts,
+            facts.manner,
             pods=(pod.name for pod in facts.pods),
             affected=(pod.name for pod in facts.affected),
-            changes=facts.changes,
         )
 
 
@@ -434,6 +437,16 @@ class MeasureResult(CommandResult):
     """DNS, asked at a steady rate from a pod in each zone: what was lost and late by second, and what happened to
     CoreDNS's pods meanwhile."""
 
+    called = {
+        "measurement": "plan",
+        "zones": "plan.zones",
+        "targets": "plan.targets",
+        "done": "measured.deed",
+        "moments": "measured.moments",
+        "unseen": "measured.unseen",
+        "cleanup": "measured",
+    }
+
     kind: Literal["DnsMeasure"]
     verdict: Text
     """One sentence."""
@@ -454,21 +467,3 @@ class MeasureResult(CommandResult):
     cleanup: _Cleanup | None
     """null: nothing was made."""
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: MeasureReport) -> MeasureResult:
-        plan, measured = facts.plan, facts.measured
-        return cls.filled(
-            facts,
-            verdict=in_short(facts),
-            measurement=plan,
-            zones=plan.zones,
-            targets=plan.targets,
-            not_applicable=(_NotApplicable.filled(family=key, why=why) for key, why in sorted(plan.absent.items())),
-            refused=(_Refused.filled(facts.refused[name], name=name) for name in sorted(facts.refused)),
-            done=measured and measured.deed,
-            moments=measured.moments if measured else (),
-            unseen=measured and measured.unseen,
-            measured=(_zone(plan, measured, each) for each in measured.zones) if measured else (),
-            cleanup=measured,
-        )

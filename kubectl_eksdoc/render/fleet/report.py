@@ -180,7 +180,14 @@ class FleetReport(Report):
         yield Foot(f"One of them alone: kubectl eksdoc {self.command} {_alone(plan)}. For a program: -o json")
 
     def result(self) -> object:
-        return FleetResult.of(self)
+        plan, options = self.plan, {key: self.options[key] for key in sorted(self.options)}
+        return FleetResult.filled(
+            plan,
+            metadata=_FleetMetadata.filled(self, observed_at=plan.observed_at, options=options),
+            verdict=in_short(plan),
+            standing={each.value: plan.standing(each) for each in Standing},
+            findings=(found for row in plan.rows for found in _findings(row)),
+        )
 
     @property
     def origin(self) -> str:
@@ -354,6 +361,8 @@ class _Lacking(Printed):
 class FleetResult(KindResult):
     """Many clusters judged together: kubectl eksdoc check, addon-diff or imds-probe with --fleet -o json."""
 
+    called = {"members": "rows"}
+
     kind: Literal["Fleet"]
     metadata: _FleetMetadata
     verdict: Text
@@ -373,18 +382,6 @@ class FleetResult(KindResult):
     notes: Texts
     findings: tuple[_Finding, ...]
     """Those of all members."""
-
-    @classmethod
-    def of(cls, facts: FleetReport) -> FleetResult:
-        plan, options = facts.plan, {key: facts.options[key] for key in sorted(facts.options)}
-        return cls.filled(
-            plan,
-            metadata=_FleetMetadata.filled(facts, observed_at=plan.observed_at, options=options),
-            verdict=in_short(plan),
-            standing={each.value: plan.standing(each) for each in Standing},
-            members=plan.rows,
-            findings=(found for row in plan.rows for found in _findings(row)),
-        )
 
 
 def _findings(row: Row) -> Iterator[dict[str, Any]]:

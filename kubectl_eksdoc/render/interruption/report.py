@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Code as CodeName
 from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, SubjectResult, Text, Texts, UnsetType
@@ -143,7 +143,19 @@ class InterruptionReport(Report):
         yield Foot(_PRINT if plan.missing is not None else _NOTHING)
 
     def result(self) -> object:
-        return InterruptionResult.of(self)
+        plan, read = self.plan, self.plan.facts
+        queue = _Queue.filled(name=read.queue, arn=read.queue_arn, url=getattr(read.told.queue, "url", None))
+        return InterruptionResult.filled(
+            self,
+            plan,
+            verdict=in_short(plan),
+            handled=HANDLED[plan.outage.handled],
+            handled_by=plan.outage.by if plan.outage.handled else None,
+            to_queue=(_Delivery.filled(kind=kind, delivered=HANDLED[so]) for kind, so in plan.to_queue.items()),
+            to_karpenter=HANDLED[plan.to_karpenter] if plan.links else None,
+            queue=queue if plan.install else None,
+            missing=plan.missing and _Missing.filled(plan.missing, stack=plan.stack),
+        )
 
 
 def _links(links: tuple[Link, ...]) -> Drawn:
@@ -363,6 +375,8 @@ class _Missing(Printed):
 class InterruptionResult(CommandResult):
     """Whether Karpenter receives interruption events: kubectl eksdoc interruption -o json."""
 
+    called = {"karpenter": "install", "node_termination_handlers": "handlers"}
+
     kind: Literal["Interruption"]
     recognised: Text | None
     """How it is known that AWS describes the cluster that was read; null: nothing of AWS is known."""
@@ -381,22 +395,3 @@ class InterruptionResult(CommandResult):
     node_termination_handlers: tuple[_Handler, ...]
     missing: _Missing | None
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: InterruptionReport) -> InterruptionResult:
-        plan, read = facts.plan, facts.plan.facts
-        queue = _Queue.filled(name=read.queue, arn=read.queue_arn, url=getattr(read.told.queue, "url", None))
-        return cls.filled(
-            plan,
-            metadata=metadata(read.cluster, facts),
-            recognised=facts.recognised,
-            verdict=in_short(plan),
-            handled=HANDLED[plan.outage.handled],
-            handled_by=plan.outage.by if plan.outage.handled else None,
-            to_queue=(_Delivery.filled(kind=kind, delivered=HANDLED[so]) for kind, so in plan.to_queue.items()),
-            to_karpenter=HANDLED[plan.to_karpenter] if plan.links else None,
-            karpenter=plan.install,
-            queue=queue if plan.install else None,
-            node_termination_handlers=plan.handlers,
-            missing=plan.missing and _Missing.filled(plan.missing, stack=plan.stack),
-        )

@@ -177,7 +177,13 @@ class ImdsReport(Report):
         yield Foot(f"{said}Every node, and all evidence: -o wide; for a program: -o json")
 
     def result(self) -> object:
-        return ProbeResult.of(self)
+        plan, choices = self.plan, dict(self.offered)
+        return ProbeResult.filled(
+            self,
+            plan,
+            verdict=in_short(plan),
+            groups=(_group(each, choices.get(each.alike, FixOptions())) for each in plan.groups),
+        )
 
 
 # The same as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it.
@@ -336,14 +342,3 @@ class ProbeResult(CommandResult):
     pod: _Pod | None
     since: SinceResult | UnsetType
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: ImdsReport) -> ProbeResult:
-        plan, choices = facts.plan, dict(facts.offered)
-        return cls.filled(
-            facts,
-            hops=plan.hops,
-            verdict=in_short(plan),
-            groups=(_group(each, choices.get(each.alike, FixOptions())) for each in plan.groups),
-            findings=plan.findings,
-        )

@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts, WholeSeconds
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
@@ -158,7 +158,11 @@ class FixReport(Report):
         yield from _before(self, full) if self.done is None else _after(self, self.done, full)
 
     def result(self) -> object:
-        return FixResult.of(self)
+        return FixResult.filled(
+            self,
+            verdict=verdict(self),
+            findings=(),
+        )
 
 
 def _before(report: FixReport, full: bool) -> Iterator[Section]:
@@ -251,6 +255,8 @@ class FixResult(CommandResult):
     """A fix of the instance metadata service that is to be carried out, or was: kubectl eksdoc imds-probe --apply --fix
     NAME -o json."""
 
+    called = {"fix": "name", "nodes": "act.nodes", "way_back": "back", "outcome": "done"}
+
     kind: Literal["ImdsFix"]
     recognised: Text | None
     run: Text | None
@@ -270,16 +276,3 @@ class FixResult(CommandResult):
     outcome: _Outcome | None
     """null where nothing was asked for."""
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]
-
-    @classmethod
-    def of(cls, facts: FixReport) -> FixResult:
-        return cls.filled(
-            facts,
-            metadata=metadata(facts.cluster, facts),
-            fix=facts.name,
-            verdict=verdict(facts),
-            nodes=facts.act.nodes,
-            way_back=facts.back,
-            outcome=facts.done,
-            findings=(),
-        )

@@ -99,7 +99,13 @@ class ActiveReport(Report):
         yield Findings(self.findings)
 
     def result(self) -> object:
-        return ActiveProbeResult.of(self)
+        plan = self.plan
+        return ActiveProbeResult.filled(
+            self,
+            verdict=in_short(self),
+            probe=_Probe.filled(plan, plan.manner, pods=(pod.name for pod in plan.pods)),
+            refused=(_Refused.filled(self.refused[name], pod=name) for name in sorted(self.refused)),
+        )
 
 
 def _choice(plan: ProbePlan) -> Drawn:
@@ -191,6 +197,8 @@ _Milliseconds = Annotated[float, Meta(ge=0, extra={"digits": 3})]
 
 
 class _Probe(Printed):
+    called = {"id": "probe", "no_host_network": "no_host"}
+
     id: Text
     namespace: Text
     image: Text
@@ -293,6 +301,8 @@ class _Cleanup(Printed):
 class ActiveProbeResult(CommandResult):
     """What pods measured that asked the instance metadata service: kubectl eksdoc imds-probe --active -o json."""
 
+    called = {"groups": "plan.likes", "nodes": "probed.nodes", "cleanup": "probed"}
+
     kind: Literal["ImdsActiveProbe"]
     verdict: Text
     probe: _Probe
@@ -301,22 +311,3 @@ class ActiveProbeResult(CommandResult):
     nodes: tuple[_Node, ...]
     cleanup: _Cleanup | None
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: ActiveReport) -> ActiveProbeResult:
-        plan, probed = facts.plan, facts.probed
-        return cls.filled(
-            facts,
-            verdict=in_short(facts),
-            probe=_Probe.filled(
-                plan.manner,
-                id=plan.probe,
-                deadline_seconds=plan.manner.deadline_s,
-                pods=(pod.name for pod in plan.pods),
-                no_host_network=plan.no_host,
-            ),
-            groups=plan.likes,
-            refused=(_Refused.filled(facts.refused[name], pod=name) for name in sorted(facts.refused)),
-            nodes=probed.nodes if probed else (),
-            cleanup=probed,
-        )

@@ -21,7 +21,7 @@ from kubectl_eksdoc.permissions import (
     WantedPermissions,
     objects,
 )
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import (
     PLAIN,
     Backend,
@@ -297,7 +297,12 @@ class HeldReport(Report):
         yield Table("Rights", (list(_COLUMNS), rows), "rights", _MANY_ROWS)
 
     def result(self) -> object:
-        return PermissionResult.of(self)
+        return PermissionResult.filled(
+            self,
+            verdict=verdict(self),
+            missing=(each.needed.permission.said for each in self.held if each.held is False),
+            findings=(),
+        )
 
 
 def _sorted(view: HeldReport) -> list[HeldRight]:
@@ -360,6 +365,8 @@ class _Right(Printed):
 class PermissionResult(CommandResult):
     """Which rights of commands a user has: kubectl eksdoc permissions COMMAND --check -o json."""
 
+    called = {"rights": "held"}
+
     kind: Literal["PermissionCheck"]
     verdict: Text
     rights: tuple[_Right, ...]
@@ -367,13 +374,3 @@ class PermissionResult(CommandResult):
     missing: Texts
     """As RBAC names them: create pods/eviction."""
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]
-
-    @classmethod
-    def of(cls, facts: HeldReport) -> PermissionResult:
-        return cls.filled(
-            metadata=metadata(facts.cluster, facts),
-            verdict=verdict(facts),
-            rights=facts.held,
-            missing=(each.needed.permission.said for each in facts.held if each.held is False),
-            findings=(),
-        )
