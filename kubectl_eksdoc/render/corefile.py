@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck.shutdown import CorefileRead
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.render.report import PLAIN, Backend, Findings, Head, Report, Section
+from kubectl_eksdoc.render.report import PLAIN, Findings, Head, Report, Section
 from kubectl_eksdoc.render.result import FindingResult, KindResult, Meta, Positive, Printed, Text, Texts
 from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.text import joined
@@ -24,7 +24,7 @@ from kubectl_eksdoc.render.text import joined
 class CorefileReport(Report):
     """`options` as they were given."""
 
-    of: ClassVar[str] = "a Corefile"
+    of = "a Corefile"
 
     read: CorefileRead
     options: Mapping[str, object]
@@ -48,9 +48,7 @@ class CorefileReport(Report):
     def findings(self) -> tuple[Finding, ...]:
         return self.read.findings
 
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
-        {**PLAIN, "sarif": Sarif(lambda _: SarifDetails("eksdoc-corefile"))}
-    )
+    formats = MappingProxyType({**PLAIN, "sarif": Sarif(lambda _: SarifDetails("eksdoc-corefile"))})
 
 
 _ACCEPTED = {True: "takes", False: "refuses"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.model.cluster import Cluster
@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Head, Line, Lines, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
-from kubectl_eksdoc.render.tables import Column, Row
+from kubectl_eksdoc.render.tables import Column, Row, numeric
 from kubectl_eksdoc.render.text import rfc3339
 
 # What is shown of a snapshot.
@@ -37,7 +37,7 @@ class SnapshotReport(Report):
     """`path`: the file. `without`: opt-ins that are left out. Of the demo, whose incidents each have a scene, the first
     is shown."""
 
-    of: ClassVar[str] = "a snapshot"
+    of = "a snapshot"
 
     taken: _Taken
     path: str
@@ -73,7 +73,7 @@ class SnapshotReport(Report):
         yield Head(f"{self.path}: {_size(self.taken.size)}, of {rfc3339(scene.observed_at)}. {_NEVER}")
         counted = [read for read in scene.reads if read.known and (read.count or full)]
         rows: list[Row] = [[read.resource.full_name, f"{read.count:,}"] for read in counted]
-        columns = [Column("LIST", floor=10), Column("OBJECTS", right=True)]
+        columns = [Column("LIST", floor=10), numeric("OBJECTS")]
         yield Table("In it", (columns, [*rows, ["answers of AWS", f"{scene.calls:,}"]]), "lists")
         yield Points("Not in it", (f"{what}: {why}" for what, why in self.lacking))
         left_out = ("--without", ",".join(self.without)) if self.without else ()

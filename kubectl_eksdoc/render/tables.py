@@ -33,6 +33,16 @@ class Column:
     short: str = ""
 
 
+def columns_of(*titles: str | Column) -> list[Column]:
+    """Of a title alone, a column without anything else."""
+    return [Column(each) if isinstance(each, str) else each for each in titles]
+
+
+def numeric(title: str, drop: int = 0, short: str = "") -> Column:
+    """Of figures: these stand at the right."""
+    return Column(title, True, drop, short=short)
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """Text with a tone; a plain `str` is a cell without one."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
@@ -44,7 +44,7 @@ from kubectl_eksdoc.render.result import (
     Texts,
     UnsetType,
 )
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of
 from kubectl_eksdoc.render.text import Tone, counted, rfc3339
 
 # A past update in sentences, and what is done about it as commands.
@@ -160,7 +160,7 @@ class AfterReport(Report):
     """`found` by the names of the add-ons; `options` as they were given; `recognised`: how it is known that AWS
     describes the cluster that was read."""
 
-    of: ClassVar[str] = "an add-on's past update"
+    of = "an add-on's past update"
 
     found: tuple[UpdateReview, ...]
     cluster: Cluster
@@ -209,7 +209,7 @@ def _sections(found: UpdateReview, context: str, full: bool) -> Iterator[Section
 
 
 def _changed(changed: Iterable[ChangedField], full: bool) -> Drawn:
-    columns = [
+    columns = columns_of(
         Column("FIELD", floor=24, middle=True),
         Column("BEFORE", floor=8),
         Column("AFTER", floor=8),
@@ -217,8 +217,8 @@ def _changed(changed: Iterable[ChangedField], full: bool) -> Drawn:
         Column("SET BY", floor=8, drop=2),
         Column("STATE", floor=4),
         Column("SURE", drop=1),
-        *([Column("WHY")] if full else []),
-    ]
+        *(["WHY"] if full else []),
+    )
     rows: list[Row] = []
     for change in changed:
         values = (change.field.printed(value) for value in (change.before, change.after, change.live))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
@@ -45,7 +44,7 @@ class AddonReport(Report):
     only where they were asked for. `since`: when the schema got the paths of fields at risk, likewise.
     `beside`: an earlier answer, None where none was given."""
 
-    of: ClassVar[str] = "an add-on's update"
+    of = "an add-on's update"
 
     plans: tuple[AddonPlan, ...]
     cluster: Cluster
@@ -97,7 +96,7 @@ class TerraformReport(Report):
     """`name`: of the EKS cluster that it is judged against; `options` as they were given; `recognised`: how it is known
     that AWS describes the cluster that was read."""
 
-    of: ClassVar[str] = "an add-on's update"
+    of = "an add-on's update"
 
     judgement: TerraformJudgement
     name: str

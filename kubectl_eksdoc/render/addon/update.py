@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import shown as config_shown
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Section, Table
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Mark, Row, Title, unmarked
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Mark, Title, columns_of, unmarked
 from kubectl_eksdoc.render.text import Tone, counted
 
 # The update with values that change nothing, as the tools write it by which people declare add-ons.
@@ -224,14 +224,13 @@ def sections(plan: AddonPlan, full: bool, mark: Mark = unmarked) -> Iterator[Sec
 
 
 def _fields(changed: Iterable[FieldChange], asked: Mode) -> Drawn:
-    columns = [
+    return columns_of(
         Column("FIELD", floor=24, middle=True),
         Column("LIVE", floor=8),
         Column("SET BY", floor=8),
-        *(Column(mode.value) for mode in Mode),
+        *(mode.value for mode in Mode),
         Column("SURE", drop=1),
-    ]
-    rows: list[Row] = [
+    ), [
         [
             named(change.field),
             value_of(change.live, change.field),
@@ -241,7 +240,6 @@ def _fields(changed: Iterable[FieldChange], asked: Mode) -> Drawn:
         ]
         for change in changed
     ]
-    return columns, rows
 
 
 def _becomes(change: FieldChange, mode: Mode) -> str:

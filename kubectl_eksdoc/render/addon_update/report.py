@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.fields import value_of
@@ -38,7 +38,7 @@ from kubectl_eksdoc.render.result import (
     WholeSeconds,
 )
 from kubectl_eksdoc.render.result import Lines as OthersLines
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Title, columns_of
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
 # What an update of an add-on has done, as ``-o json`` and ``-o yaml`` print it.
@@ -224,7 +224,7 @@ class UpdateReport(Report):
     is no rollback. `ended` None: nothing was sent. `journal`: where it is written down on this machine, "" if
     nowhere."""
 
-    of: ClassVar[str] = "an add-on's update"
+    of = "an add-on's update"
 
     sent: Sent
     cluster: Cluster
@@ -267,11 +267,11 @@ def _before(report: UpdateReport, full: bool) -> Iterator[Section | None]:
         yield from sections(plan, full)
         way = plan.way_out  # where fields are still at risk
         yield way_out(plan, [] if way is None else [BLANK, Line(update_addon(plan, way), whole=True)])
-    yield ReportLines(Title("What is sent"), [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
+    yield ReportLines("What is sent", [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
     yield _back(report)
-    yield ReportLines(Title("Nothing is sent"), guard_lines(report.guards))
+    yield ReportLines("Nothing is sent", guard_lines(report.guards))
     weighty = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in report.weighty]
-    yield ReportLines(Title("To be acknowledged"), _few(weighty, _MOST, "all are among the findings above"))
+    yield ReportLines("To be acknowledged", _few(weighty, _MOST, "all are among the findings above"))
 
 
 def _few(lines: Sequence[str], most: int, rest: str = "-o wide") -> list[str]:
@@ -295,7 +295,7 @@ def _sent(report: UpdateReport, full: bool) -> Iterator[Line | str]:
 def _back(report: UpdateReport) -> Section:
     back = report.back
     if isinstance(back, str):
-        return ReportLines(Title("Rollback"), [f"? {back}"] if back else [])
+        return ReportLines("Rollback", [f"? {back}"] if back else [])
     lines: list[Line | str] = [Line(command, whole=True) for command in back.commands]
     lines += [f"- {each}" for each in back.caveats]
     if back.by_hand:
@@ -306,17 +306,17 @@ def _back(report: UpdateReport) -> Section:
 
 def _after(report: UpdateReport, ended: AddonUpdateResult, full: bool) -> Iterator[Section]:
     yield Head(verdict(report))
-    yield ReportLines(Title("What EKS says"), list(_of_eks(report, ended)))
-    yield Table(Title("Prediction and reality"), _fields(ended.checks), "fields")
+    yield ReportLines("What EKS says", list(_of_eks(report, ended)))
+    yield Table("Prediction and reality", _fields(ended.checks), "fields")
     rollouts = [str(each) + (f"; {each.stuck}" if each.stuck else "") for each in ended.rollouts]
     waits = [f"- {each}" for each in ended.not_ready]
-    yield ReportLines(Title("Rollout"), rollouts + _few(waits, len(waits) if full else _MOST))
+    yield ReportLines("Rollout", rollouts + _few(waits, len(waits) if full else _MOST))
     health = [str(each) for each in ended.health]
     most = _MOST + 99 * full
     ill = [f"- {target}" for each in ended.health if not each.back for target in each.unhealthy[:most]]
-    yield ReportLines(Title("Targets of load balancers"), health + ill)
+    yield ReportLines("Targets of load balancers", health + ill)
     unknown = [*(f"{of}: {why}" for of, why in ended.unread), *([ended.unwatched] if ended.unwatched else [])]
-    yield ReportLines(Title("Not known"), [f"? {each}" for each in unknown])
+    yield ReportLines("Not known", [f"? {each}" for each in unknown])
     if not ended.whole or ended.differs:
         yield _back(report)
     journal = [Line(f"Journal: {report.journal}", indent=0, whole=True)] if report.journal else []
@@ -337,16 +337,15 @@ def _of_eks(report: UpdateReport, ended: AddonUpdateResult) -> Iterator[str]:
 
 
 def _fields(checks: Sequence[FieldCheck]) -> Drawn:
-    columns = [
+    return columns_of(
         Column("FIELD", floor=24, middle=True),
         Column("BEFORE", floor=8),
         Column("FORETOLD", floor=8),
         Column("NOW", floor=8),
-        Column("VERDICT"),
+        "VERDICT",
         Column("OF", drop=2),
         Column("SURE", drop=1),
-    ]
-    rows: list[Row] = [
+    ), [
         [
             named(check.field),
             value_of(check.live, check.field),
@@ -358,7 +357,6 @@ def _fields(checks: Sequence[FieldCheck]) -> Drawn:
         ]
         for check in checks
     ]
-    return columns, rows
 
 
 def _foretold(check: FieldCheck) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.check.areas import Area, Gate
@@ -20,7 +20,6 @@ from kubectl_eksdoc.render.check.verdict import areas, blind, deciding, in_line,
 from kubectl_eksdoc.render.junit import Case, JUnit
 from kubectl_eksdoc.render.report import (
     PLAIN,
-    Backend,
     Findings,
     Foot,
     Head,
@@ -35,7 +34,7 @@ from kubectl_eksdoc.render.report import (
 )
 from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import MARGIN, Column, Title, plain, titled
+from kubectl_eksdoc.render.tables import MARGIN, Column, Title, columns_of, numeric, plain, titled
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, shown, wrap
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no steps
@@ -49,7 +48,7 @@ class CheckReport(Report):
     """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read.
     `since`: beside an earlier check, None where none was given."""
 
-    of: ClassVar[str] = "a check"
+    of = "a check"
 
     plan: CheckPlan
     options: Mapping[str, object]
@@ -177,7 +176,7 @@ class CheckReport(Report):
             {"verdict": verdict.in_short(plan), "context": who.context or None},
         )
 
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+    formats = MappingProxyType(
         {
             **PLAIN,
             "markdown": OwnFormat(markdown),
@@ -195,7 +194,7 @@ _MOST = 15
 def _changes(found: RecentChanges, now: datetime, full: bool) -> Section:
     """`now`: the moment of the observation."""
     kept = found.changes if full else found.changes[:_MOST]
-    columns = [Column("AT"), Column("AGO", right=True, drop=1), Column("WHAT", floor=24, lines=2)]
+    columns = columns_of("AT", numeric("AGO", 1), Column("WHAT", floor=24, lines=2))
     rows = [
         [rfc3339(each.at), age(between(each.at, now)), f"{each.subject.kind} {each.subject}: {each.what}"]
         for each in kept
@@ -265,15 +264,15 @@ def _details(step: UpgradeStep) -> Iterator[Line]:
 
 @dataclass(frozen=True, slots=True)
 class TablesReport(Report):
-    of: ClassVar[str] = "--tables"
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType({name: PLAIN[name] for name in ("table", "wide")})
+    of = "--tables"
+    formats = MappingProxyType({name: PLAIN[name] for name in ("table", "wide")})
 
     tables: Sequence[TableOutline]
     today: date
 
     def sections(self, full: bool) -> Iterator[Section]:
         if full:
-            columns = [Column("ROW"), Column("READ"), Column("AGE", right=True), Column("SURE"), Column("SOURCE")]
+            columns = columns_of("ROW", "READ", numeric("AGE"), "SURE", "SOURCE")
             for each in self.tables:
                 rows = [
                     [
@@ -287,15 +286,15 @@ class TablesReport(Report):
                 ]
                 yield Table(Title(each.name, f": {each.about} ({counted(len(rows), 'row')})"), (columns, rows))
             return
-        columns = [
-            Column("TABLE"),
-            Column("ROWS", right=True),
-            Column("OLDEST"),
-            Column("AGE", right=True),
+        columns = columns_of(
+            "TABLE",
+            numeric("ROWS"),
+            "OLDEST",
+            numeric("AGE"),
             Column("KUBERNETES", drop=2),
             Column("PROMISE", drop=1),
             Column("WHAT", floor=20),
-        ]
+        )
         rows = [
             [
                 each.name,

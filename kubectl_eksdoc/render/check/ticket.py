@@ -17,7 +17,7 @@ from kubectl_eksdoc.render.check.diagnosis import five, pasted
 from kubectl_eksdoc.render.check.verdict import areas
 from kubectl_eksdoc.render.markdown import block, code, escape, folded
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import SIGNS, Column
+from kubectl_eksdoc.render.tables import SIGNS, columns_of
 from kubectl_eksdoc.render.text import Look, counted, rfc3339
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier
@@ -134,7 +134,7 @@ def _changes(plan: CheckPlan, most: int) -> list[str]:
     found = plan.changes
     if found is None:
         return []
-    columns = [Column("AT"), Column("SUBJECT"), Column("WHAT")]
+    columns = columns_of("AT", "SUBJECT", "WHAT")
     rows = [[rfc3339(each.at), f"{each.subject.kind} {each.subject}", each.what] for each in found.changes]
     lines = markdown.ticket_table((columns, list(rows)), "changes", most) or ["Nothing that still shows."]
     return [f"Since {rfc3339(found.since)}.", "", *lines, "", *markdown.items(f"not known: {e}" for e in found.unread)]

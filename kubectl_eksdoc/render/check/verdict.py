@@ -13,7 +13,18 @@ from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, When
 from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section
-from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Mark, Row, Title, more, titled
+from kubectl_eksdoc.render.tables import (
+    MARGIN,
+    SIGNS,
+    Cell,
+    Drawn,
+    Mark,
+    Title,
+    columns_of,
+    more,
+    numeric,
+    titled,
+)
 from kubectl_eksdoc.render.text import Look, Tone, counted, cut, joined, shown, wrap
 
 if TYPE_CHECKING:
@@ -333,12 +344,11 @@ def areas(plan: CheckPlan) -> Drawn:
     """Those in which something was looked at."""
     lights = _lights(plan)
     titles = ("CHECKS", "CAUSES", "UNKNOWN", *(("LESS SEVERE",) if any(each.slight for each in lights) else ()))
-    columns = [Column(""), Column("AREA"), *(Column(title, right=True) for title in titles)]
+    columns = columns_of("", "AREA", *(numeric(title) for title in titles))
     figures = ((each, (each.checks, each.fails, each.unknown, each.slight)) for each in lights)
-    rows: list[Row] = [
+    return columns, [
         [each.sign, each.area.value, *(str(count or "-") for count in told)][: len(columns)] for each, told in figures
     ]
-    return columns, rows
 
 
 def in_line(plan: CheckPlan) -> Section:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck import deployed as dns
@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Points, Report, ReportFigure, Section, Table
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, columns_of, numeric
 from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap
 
 # CoreDNS in a sentence.
@@ -142,7 +142,7 @@ _IN_STEPS = Code.each(
 class LameduckReport(Report):
     """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
 
-    of: ClassVar[str] = "coredns-lameduck"
+    of = "coredns-lameduck"
 
     plan: DnsPlan
     options: Mapping[str, object]
@@ -216,16 +216,16 @@ def _ending(plan: DnsPlan) -> Section:
 
 
 def _pods(plan: DnsPlan) -> tuple[list[Column], list[Row]]:
-    columns = [
+    columns = columns_of(
         Column("POD", floor=12, middle=True),
         Column("NODE", floor=10, middle=True),
         Column("ZONE", drop=1),
-        Column("CAPACITY"),
+        "CAPACITY",
         Column("MADE BY", drop=3),
-        Column("READY"),
+        "READY",
         Column("SERVING", drop=2),
-        Column("RESTARTS", right=True, drop=4),
-    ]
+        numeric("RESTARTS", 4),
+    )
     facts = plan.facts
     service = endpoints(facts)
     rows: list[Row] = []
@@ -258,14 +258,13 @@ def _yes(word: str) -> Cell:
 
 
 def _zones(zones: tuple[CorednsZone, ...]) -> tuple[list[Column], list[Row]]:
-    columns = [
-        Column("ZONE"),
-        Column("NODES", right=True),
-        Column("PODS", right=True),
-        Column("READY", right=True),
-        Column("SERVING", right=True),
-    ]
-    return columns, [
+    return columns_of(
+        "ZONE",
+        numeric("NODES"),
+        numeric("PODS"),
+        numeric("READY"),
+        numeric("SERVING"),
+    ), [
         [
             zone.name or "-",
             str(zone.nodes),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
@@ -29,7 +29,7 @@ from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
 from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, WholeSeconds
 from kubectl_eksdoc.render.result import Lines as OthersLines
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
 # A change of CoreDNS in sentences.
@@ -120,7 +120,7 @@ class DnsChangeReport(Report):
     tool; `back`: each a line for a shell. `ended`: what came of the update; `applied`: the ConfigMap was changed;
     `tried`: what a dry run was told. `verified`: which pods have taken it up, None where nobody looked."""
 
-    of: ClassVar[str] = "a change of CoreDNS"
+    of = "a change of CoreDNS"
 
     cluster: Cluster
     options: Mapping[str, object]
@@ -177,7 +177,7 @@ def _before(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
     yield _sent(view)
     yield _left_to_you(change)
     yield _back(view)
-    yield Lines(Title("Nothing is changed"), guard_lines(view.guards))
+    yield Lines("Nothing is changed", guard_lines(view.guards))
     yield _weighty(view)
 
 
@@ -192,9 +192,9 @@ def _after(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
     rolls = view.change is None or bool(set(view.change.set) - {COREFILE})
     rollouts = [str(each) for each in view.ended.rollouts if rolls or not each.done] if view.ended is not None else []
     yield Head(verdict(view))
-    yield Lines(Title("What EKS says"), lines)
-    yield Lines(Title("Rollout"), rollouts)
-    yield Table(Title("The new Corefile in each pod"), _stands(stands), "pods")
+    yield Lines("What EKS says", lines)
+    yield Lines("Rollout", rollouts)
+    yield Table("The new Corefile in each pod", _stands(stands), "pods")
     yield Findings(view.after)
     yield _left_to_you(view.change) if view.change is not None else None
     yield _back(view) if wants_back or full else None
@@ -205,7 +205,7 @@ def _corefile(change: CorednsChange) -> Section | None:
     if change.corefile is None:
         return None
     lines = _coloured(diff(change.corefile))
-    return Lines(Title("Corefile"), lines or ["its text stays; it is not in the add-on's values yet"])
+    return Lines("Corefile", lines or ["its text stays; it is not in the add-on's values yet"])
 
 
 def _values(change: CorednsChange, view: DnsChangeReport) -> Section | None:
@@ -227,12 +227,12 @@ def _landing(found: CorednsPlacement | None, refused: bool, full: bool) -> Secti
     if found is None:
         return None
     title = f": {counted(len(found.fitting), 'node')} of {len(found.seats)} in {counted(len(found.zones), 'zone')}"
-    columns = [
+    columns = columns_of(
         Column("NODE", floor=12, middle=True),
-        Column("ZONE"),
+        "ZONE",
         Column("CAPACITY", drop=1),
         Column("A POD OF COREDNS", floor=20),
-    ]
+    )
     kept = (
         found.seats if full else [*_one_of_each_zone(found), *[seat for seat in found.seats if not seat.fits][:_MOST]]
     )
@@ -267,36 +267,35 @@ def _sent(view: DnsChangeReport) -> Section | None:
         lines.append(f"{held.field} is taken from {held.owner} (--force-conflicts), who may write it again.")
     others = "becomes another" if view.changes == 1 else "become others"
     lines.append(f"{counted(view.changes, 'value')} {others}. The same without this tool:")
-    return Lines(Title("What is sent"), [*lines, Line(view.command, whole=True)])
+    return Lines("What is sent", [*lines, Line(view.command, whole=True)])
 
 
 def _left_to_you(change: CorednsChange) -> Section | None:
     if not change.not_done:
         return None
     said = "The Deployment of a CoreDNS that EKS does not manage is not changed here: do it where it is declared, or"
-    return Lines(Title("Left to you"), [said, *(Line(command(each), whole=True) for each in change.not_done)])
+    return Lines("Left to you", [said, *(Line(command(each), whole=True) for each in change.not_done)])
 
 
 def _back(view: DnsChangeReport) -> Section:
-    return Lines(Title("Rollback"), [Line(each, whole=True) for each in view.back])
+    return Lines("Rollback", [Line(each, whole=True) for each in view.back])
 
 
 def _weighty(view: DnsChangeReport) -> Section:
     lines = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in view.weighty[:_MOST]]
     if len(view.weighty) > _MOST:
         lines.append(f"- and {len(view.weighty) - _MOST} more: all are among the findings above")
-    return Lines(Title("To be acknowledged"), lines)
+    return Lines("To be acknowledged", lines)
 
 
 def _stands(stands: tuple[PodVerification, ...]) -> tuple[list[Column], list[Row]]:
-    columns = [
+    return columns_of(
         Column("POD", floor=16, middle=True),
         Column("NODE", floor=10, middle=True, drop=1),
-        Column("TAKEN UP"),
+        "TAKEN UP",
         Column("BY", drop=2),
         Column("WHY", floor=20),
-    ]
-    rows: list[Row] = [
+    ), [
         [
             each.pod.partition("/")[2],
             each.node or "-",
@@ -306,7 +305,6 @@ def _stands(stands: tuple[PodVerification, ...]) -> tuple[list[Column], list[Row
         ]
         for each in stands
     ]
-    return columns, rows
 
 
 def _written(view: DnsChangeReport) -> Iterator[Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
@@ -28,7 +28,7 @@ from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
 from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, numeric
 from kubectl_eksdoc.render.text import Tone, counted
 
 # A measurement of DNS in sentences.
@@ -137,7 +137,7 @@ class MeasureReport(Report):
     """`measured` None: nothing was made, yet or at all. `refused`: what the server would refuse, by names, where it was
     asked. `options` as they were given; `program` and `asked`: what the pods are given, for the manifests."""
 
-    of: ClassVar[str] = "a measurement"
+    of = "a measurement"
 
     cluster: Cluster
     plan: MeasurePlan
@@ -168,7 +168,7 @@ class MeasureReport(Report):
 
 
 def _before(view: MeasureReport) -> Iterator[Section]:
-    columns = [Column("ZONE"), Column("ASKED FROM", floor=20, middle=True)]
+    columns = columns_of("ZONE", Column("ASKED FROM", floor=20, middle=True))
     rows: list[Row] = [
         [zone.said, zone.node or Cell(f"nowhere: {zone.why_not}", Tone.FAINT)] for zone in view.plan.zones
     ]
@@ -188,18 +188,18 @@ def _after(view: MeasureReport, measured: DnsMeasurement, full: bool) -> Iterato
 
 
 def _counts(view: MeasureReport) -> tuple[list[Column], list[Row]]:
-    columns = [
+    columns = columns_of(
         Column("ZONE", floor=8, middle=True),
         Column("ASKED", floor=14, middle=True),
-        Column("BY"),
-        Column("SENT", right=True),
-        Column("ANSWERED", right=True, short="OK"),
-        Column("LATE", right=True),
-        Column("LOST", right=True),
-        Column("UNKNOWN", right=True, short="?"),
-        Column("MEDIAN", right=True, drop=2),
-        Column("SLOWEST", right=True, drop=1),
-    ]
+        "BY",
+        numeric("SENT"),
+        numeric("ANSWERED", short="OK"),
+        numeric("LATE"),
+        numeric("LOST"),
+        numeric("UNKNOWN", short="?"),
+        numeric("MEDIAN", 2),
+        numeric("SLOWEST", 1),
+    )
     rows: list[Row] = []
     assert view.measured is not None
     ended = frozenset(each.pod for each in view.measured.moments if each.what is What.TOLD)

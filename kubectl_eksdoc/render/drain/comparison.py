@@ -26,7 +26,7 @@ from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, TARGET_SIGN
 from kubectl_eksdoc.render.report import Line, Lines, Markdown, Points, Screen, Section, Table, Written
 from kubectl_eksdoc.render.report import ReportFigure as Drawing
 from kubectl_eksdoc.render.since.screen import counts
-from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Row, Title, columns_of, numeric
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, duration, joined, rfc3339, shown, wrap
 
 FIGURES = {
@@ -167,8 +167,7 @@ _STATUSES = {Status.FAIL: "blocks", Status.UNKNOWN: "unknown", Status.PASS: "war
 
 def asked(found: Sequence[ChangedOption]) -> Drawn:
     """The options that were given differently."""
-    columns = [Column("ASKED DIFFERENTLY"), *(Column(each, floor=12, lines=3) for each in ("BASELINE", "NOW"))]
-    return columns, [
+    return columns_of("ASKED DIFFERENTLY", *(Column(each, floor=12, lines=3) for each in ("BASELINE", "NOW"))), [
         ["nodes by name" if each.option == "nodes" else f"--{each.option}", _given(each.before), _given(each.now)]
         for each in found
     ]
@@ -181,37 +180,36 @@ def figures(comparison: Comparison, found: Sequence[PlanFigure]) -> Drawn:
     for f in found:
         change = Cell(figure_change(f), figure_tone(f) if comparison.like_with_like else None)
         rows.append([FIGURES[f.what], figure_value(f.what, f.before), figure_value(f.what, f.now), change])
-    return [*columns, Column("CHANGE")], rows
+    return columns_of(*columns, "CHANGE"), rows
 
 
 def targets(found: Sequence[TargetChange], full: bool = True) -> Drawn:
     """Nodes with another verdict: why it is not drained, or what kept it from that before; not `full`: the first."""
-    columns = [Column("NODE", middle=True), Column("BASELINE"), Column("NOW"), Column("WHY", floor=24, lines=3)]
-    return columns, [[t.name, _verdict(t.before), _verdict(t.now), _why(t, full)] for t in found]
+    return columns_of(Column("NODE", middle=True), "BASELINE", "NOW", Column("WHY", floor=24, lines=3)), [
+        [t.name, _verdict(t.before), _verdict(t.now), _why(t, full)] for t in found
+    ]
 
 
 def budgets(found: Sequence[BudgetChange]) -> Drawn:
-    columns = [
+    return columns_of(
         Column("BUDGET", middle=True, floor=20),
-        Column("BASELINE"),
-        Column("AT ONCE", right=True),
-        Column("NOW"),
-        Column("AT ONCE", right=True),
-    ]
-    return columns, [[b.key, *_allowance(b.before), *_allowance(b.now)] for b in found]
+        "BASELINE",
+        numeric("AT ONCE"),
+        "NOW",
+        numeric("AT ONCE"),
+    ), [[b.key, *_allowance(b.before), *_allowance(b.now)] for b in found]
 
 
 def findings(comparison: Comparison, found: Sequence[FindingChange], full: bool = False) -> Drawn:
     """What came, changed or went; `full` adds what the finding says."""
-    columns = [
-        Column("FINDING"),
+    return columns_of(
+        "FINDING",
         Column("BASELINE", drop=1),
         Column("NOW", drop=1),
-        Column("CODE"),
+        "CODE",
         Column("ABOUT", floor=18, lines=3),
-        *([Column("MESSAGE")] if full else []),
-    ]
-    rows: list[Row] = [
+        *(["MESSAGE"] if full else []),
+    ), [
         [
             Cell(FINDING[f.change], _tone(f, comparison.like_with_like)),
             _said(f.before, full or _of_one_status(f)),
@@ -222,7 +220,6 @@ def findings(comparison: Comparison, found: Sequence[FindingChange], full: bool 
         ]
         for f in found
     ]
-    return columns, rows
 
 
 def worth_a_line(change: FindingChange) -> bool:

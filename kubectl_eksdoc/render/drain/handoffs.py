@@ -9,7 +9,7 @@ from kubectl_eksdoc.render.drain.findings import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.markdown import block, code, escape, folded, more, table
 from kubectl_eksdoc.render.report import ReportFigure, Written
-from kubectl_eksdoc.render.tables import Column, Drawn, Row, Title, plain
+from kubectl_eksdoc.render.tables import Drawn, Row, Title, columns_of, plain
 from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, shown, wrap
 
 TITLE = Title("After the drain", ": how new nodes come and old ones leave")
@@ -68,7 +68,7 @@ def head(handoff: HandOff) -> str:
 
 def comparison(options: Sequence[Option]) -> Drawn:
     """One column for each way, one row for each question."""
-    columns = [Column(""), *(Column(WAYS[option.way]) for option in options)]
+    columns = columns_of("", *(WAYS[option.way] for option in options))
     rows: list[Row] = [
         ["nodes replaced", *(str(o.nodes) for o in options)],
         ["nodes added at once", *(_surge(o) for o in options)],

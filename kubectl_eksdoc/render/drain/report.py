@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.model.findings import Severity
@@ -43,7 +42,6 @@ from kubectl_eksdoc.render.markdown import block as code_block
 from kubectl_eksdoc.render.markdown import code, escape, folded, more
 from kubectl_eksdoc.render.report import (
     PLAIN,
-    Backend,
     Head,
     Line,
     Lines,
@@ -70,8 +68,8 @@ class DrainReport(DrainView, Report):
     """`preview`: it is read before it is done, so that no command is shown that one would type next. Not slotted: as
     its base."""
 
-    of: ClassVar[str] = "a plan"
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+    of = "a plan"
+    formats = MappingProxyType(
         {
             **PLAIN,
             "table": OwnFormat(lambda report, look: screen(report, look)),
@@ -93,15 +91,15 @@ class DrainReport(DrainView, Report):
         yield ReportFigure(TIMELINE, lambda look, full: timeline(self, look, len(MARGIN), slow_s=self.slow_s))
         below = [steps.BALANCERS] if self.plan.cordoned_only else ()
         yield Table(_undrained(self), rows.undrained(self, full), below=below)
-        yield Table(Title("Budgets"), rows.budgets(self, full, len(self.budgets)))
+        yield Table("Budgets", rows.budgets(self, full, len(self.budgets)))
         yield Table(Title("Evictions", ", in order"), rows.evictions(self.evictions, self), below=_new_names(self))
         left = left_by_verdict(self)
         yield Table(Title("Pods", " that are not evicted"), rows.left(self.left, self), above=left)
         yield _blocks(WARNINGS, grouped(self.warnings, self), self)
         unknown, accepted = unknown_of(self)
         yield _blocks(UNKNOWN, unknown, self, accepted=accepted)
-        yield Table(Title("Not read"), rows.unread(self.unread))
-        yield Lines(Title("Notes"), self.cluster.notes)
+        yield Table("Not read", rows.unread(self.unread))
+        yield Lines("Notes", self.cluster.notes)
         yield Lines(Title("Not judged", " by this plan"), self.plan.not_judged)
         yield handoffs.section(self.handoffs, full)
         if not self.preview:
@@ -120,15 +118,15 @@ class DrainReport(DrainView, Report):
         yield Written(ESTIMATE, [escape(line).replace("\\- ", "- ", 1) for line in estimate_lines(self)])
         if (first := steps.fence(self)) is not None:
             command = Line(first.command, whole=True)
-            yield Lines(Title("Before the first eviction"), [f"{first.text}:", command], "sh")
+            yield Lines("Before the first eviction", [f"{first.text}:", command], "sh")
         yield ReportFigure(TIMELINE, lambda look, full: timeline(self, look, slow_s=self.slow_s))
         yield Table(_undrained(self), rows.undrained(self, full=True), "targets", names=_NAMES)
         yield Table(Title("Budgets", " that matter"), rows.budgets(self), "budgets", names=_NAMES)
         unknown, accepted = unknown_of(self)
         known = [f"- accepted by `--accept-unknown`: {', '.join(code(name) for name in accepted)}"] if accepted else []
         yield Written(UNKNOWN, _items(unknown, most, self) + known)
-        yield Table(Title("Not read"), rows.unread(self.unread), "kinds")
-        yield Points(Title("Notes"), self.cluster.notes)
+        yield Table("Not read", rows.unread(self.unread), "kinds")
+        yield Points("Notes", self.cluster.notes)
         yield Points(Title("Not judged", " by this plan"), self.plan.not_judged)
         yield handoffs.written(self.handoffs, most)
         items = _items(warnings, most, self)
@@ -138,11 +136,11 @@ class DrainReport(DrainView, Report):
     def _folded(self) -> Iterator[Table]:
         every = f"{counted(len(self.evictions), 'eviction')}, in order"
         evictions = rows.evictions(self.evictions, self)
-        yield Table(Title(""), evictions, "evictions", below=_new_names(self), names=_NAMES, fold=every)
-        yield Table(Title(""), rows.left(self.left, self), "pods", names=_NAMES, fold=left_by_verdict(self))
+        yield Table("", evictions, "evictions", below=_new_names(self), names=_NAMES, fold=every)
+        yield Table("", rows.left(self.left, self), "pods", names=_NAMES, fold=left_by_verdict(self))
         if fits := sum(each.verdict is BudgetVerdict.FITS for each in self.budgets):
             every = f"All {counted(len(self.budgets), 'budget')} with pods on these nodes; {fits} fit"
-            yield Table(Title(""), rows.budgets(self, full=True), "budgets", names=_NAMES, fold=every)
+            yield Table("", rows.budgets(self, full=True), "budgets", names=_NAMES, fold=every)
 
     def page(self, look: Look) -> str:
         from kubectl_eksdoc.render.drain.page import page

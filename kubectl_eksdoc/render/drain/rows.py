@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.render.drain.findings import grouped
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, Sign
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, columns_of, numeric
 from kubectl_eksdoc.render.text import age, between, duration
 
 UNKNOWN = "unknown"
@@ -29,7 +29,7 @@ OF_NODE: Mapping[str, Column] = {
         Column("ZONE"),
         Column("KUBELET", drop=4),
         Column("OS IMAGE"),
-        Column("AGE", right=True, drop=9),
+        numeric("AGE", 9),
     )
 }
 """What a node is, whichever page or screen shows it; by their titles."""
@@ -54,18 +54,18 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
     """The targets that are drained, in order; `full` adds what the screen has no room for."""
     targets = [t for t in view.targets if t.order]
     generations = view.plan.in_generations
-    wave = Column("GENERATION" if generations else "WAVE", right=True, short="GEN" if generations else "")
-    columns = [
-        Column("#", right=True),
+    wave = numeric("GENERATION" if generations else "WAVE", short="GEN" if generations else "")
+    columns = columns_of(
+        numeric("#"),
         Column("NODE", middle=True),
         *(column for title, column in OF_NODE.items() if full or title not in _WIDE),
-        Column("EVICTIONS", right=True),
-        Column("LEFT", right=True),
+        numeric("EVICTIONS"),
+        numeric("LEFT"),
         *([wave] if _in_waves(view) else []),
-        Column("EMPTY IN ROUND", right=True, short="ROUND"),
-        Column("DONE AFTER", right=True, drop=3, short="DONE"),
-        Column("VERDICT"),
-    ]
+        numeric("EMPTY IN ROUND", short="ROUND"),
+        numeric("DONE AFTER", 3, short="DONE"),
+        "VERDICT",
+    )
     rows = [_drained(t, view, full) for t in targets]
     if full and any(t.needs for t in targets):
         columns.append(Column("WAITS FOR"))
@@ -101,17 +101,16 @@ def _in_waves(view: DrainView) -> bool:
 
 def undrained(view: DrainView, full: bool = False) -> Drawn:
     """The targets that are not drained, by name, and why: the blockers by code and subject, `full` in words."""
-    columns = [
+    named = {} if full else causes(view)
+    return columns_of(
         Column("NODE", middle=True),
         Column("GROUP", drop=3),
         Column("OWNER", drop=5),
         Column("KUBELET", drop=4),
-        Column("LEFT", right=True, drop=2),
-        Column("VERDICT"),
+        numeric("LEFT", 2),
+        "VERDICT",
         Column("WHY", floor=45, lines=6),
-    ]
-    named = {} if full else causes(view)
-    rows: list[Row] = [
+    ), [
         [
             target.node.name,
             target.node.group or NONE,
@@ -124,7 +123,6 @@ def undrained(view: DrainView, full: bool = False) -> Drawn:
         for target in view.targets
         if not target.order
     ]
-    return columns, rows
 
 
 def causes(view: DrainView) -> dict[str, list[str]]:
@@ -144,19 +142,18 @@ def budgets(view: DrainView, full: bool = False, most: int | None = None) -> Dra
 
     Only `full` has those that fit, and the reasons: what blocks is a finding as well.
     """
-    columns = [
+    return columns_of(
         Column("BUDGET", middle=True),
         Column("RULE", drop=2),
-        Column("HEALTHY", right=True, drop=1),
-        Column("NEEDED", right=True, drop=1),
-        Column("ALLOWED", right=True),
-        Column("TO EVICT", right=True),
-        Column("AT ONCE", right=True, drop=3),
-        Column("ROUNDS", right=True),
-        Column("VERDICT"),
-        *([Column("OWNER"), Column("WHY")] if full else []),
-    ]
-    return columns, [_budget(h, full) for h in budget_order(view, full, most)]
+        numeric("HEALTHY", 1),
+        numeric("NEEDED", 1),
+        numeric("ALLOWED"),
+        numeric("TO EVICT"),
+        numeric("AT ONCE", 3),
+        numeric("ROUNDS"),
+        "VERDICT",
+        *(["OWNER", "WHY"] if full else []),
+    ), [_budget(h, full) for h in budget_order(view, full, most)]
 
 
 def budget_order(view: DrainView, full: bool = False, most: int | None = None) -> list[Headroom]:
@@ -188,18 +185,17 @@ def _budget(headroom: Headroom, full: bool) -> list[str | Cell]:
 
 
 def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
-    columns = [
-        Column("#", right=True),
-        Column("ROUND", right=True),
-        Column("NODE"),
-        Column("POD"),
-        Column("OWNER"),
-        Column("BUDGET"),
-        Column("GRACE", right=True),
-        Column("SCHEDULED ON"),
-        Column("REASON"),
-    ]
-    return columns, [
+    return columns_of(
+        numeric("#"),
+        numeric("ROUND"),
+        "NODE",
+        "POD",
+        "OWNER",
+        "BUDGET",
+        numeric("GRACE"),
+        "SCHEDULED ON",
+        "REASON",
+    ), [
         [
             str(e.position),
             str(e.round),
@@ -216,8 +212,7 @@ def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
 
 
 def left(rows: Iterable[NotEvictedPod], view: DrainView) -> Drawn:
-    columns = [Column("NODE"), Column("POD"), Column("OWNER"), Column("VERDICT"), Column("CODES"), Column("REASON")]
-    return columns, [
+    return columns_of("NODE", "POD", "OWNER", "VERDICT", "CODES", "REASON"), [
         [
             row.node,
             row.pod.key,
@@ -231,8 +226,9 @@ def left(rows: Iterable[NotEvictedPod], view: DrainView) -> Drawn:
 
 
 def unread(reads: Iterable[KindRead]) -> Drawn:
-    columns = [Column("KIND"), Column("STATE"), Column("BECAUSE", floor=20)]
-    return columns, [[read.resource.full_name, read.state.value, read.detail or NONE] for read in reads]
+    return columns_of("KIND", "STATE", Column("BECAUSE", floor=20)), [
+        [read.resource.full_name, read.state.value, read.detail or NONE] for read in reads
+    ]
 
 
 def verdict(target: DrainTarget) -> Cell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.fleet import FleetPlan, Row, SharedFinding, Standing
@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
 from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.report import Foot, Head, Line, Lines, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import SIGNS, Cell, Column, Drawn, Title
+from kubectl_eksdoc.render.tables import SIGNS, Cell, Column, Drawn, Title, columns_of, numeric
 from kubectl_eksdoc.render.tables import Row as Cells
 from kubectl_eksdoc.render.text import Tone, counted
 
@@ -69,20 +69,19 @@ _LONGEST_NAME, _LEAST_SAID = 24, 20
 def clusters(plan: FleetPlan, full: bool) -> Drawn:
     """One row a cluster, the worst first. `full`: with where each was reached, and what its command exits with."""
     figures, names = _figures(plan), _names(plan, full)
-    columns = [
-        Column(""),
+    return columns_of(
+        "",
         Column("CLUSTER", floor=_LONGEST_NAME, middle=True),
         Column("ACCOUNT", drop=3),
         Column("REGION", drop=4),
         Column("VERSION", drop=2),
-        Column("VERDICT"),
+        "VERDICT",
         *(Column(each.value.upper(), True, _DROPPED.get(each, 0), short=_SHORT[each]) for each in _COUNTED),
-        Column("UNKNOWN", right=True, short="UNKN"),
+        numeric("UNKNOWN", short="UNKN"),
         *(Column(title, drop=1, floor=16) for title in figures),
-        *((Column("EXIT", right=True), Column("CONTEXT"), Column("OBSERVED")) if full else ()),
+        *((numeric("EXIT"), "CONTEXT", "OBSERVED") if full else ()),
         Column("FIRST OBSTACLE", floor=_LEAST_SAID),
-    ]
-    return columns, [_cells(row, names[row.member.name], figures, full) for row in plan.rows]
+    ), [_cells(row, names[row.member.name], figures, full) for row in plan.rows]
 
 
 def _names(plan: FleetPlan, full: bool) -> dict[str, str]:
@@ -124,15 +123,14 @@ def _count(number: int) -> str:
 
 def shared(plan: FleetPlan, full: bool) -> Drawn:
     """What is mended once for many clusters."""
-    columns = [
-        Column(""),
-        Column("CLUSTERS", right=True),
-        Column("SEVERITY"),
-        Column("CODE"),
+    return columns_of(
+        "",
+        numeric("CLUSTERS"),
+        "SEVERITY",
+        "CODE",
         Column("WHAT", floor=24),
         Column("WHERE", floor=24),
-    ]
-    return columns, [_of_shared(each, _names(plan, full)) for each in plan.shared]
+    ), [_of_shared(each, _names(plan, full)) for each in plan.shared]
 
 
 def _of_shared(found: SharedFinding, names: Mapping[str, str]) -> Cells:
@@ -143,9 +141,10 @@ def _of_shared(found: SharedFinding, names: Mapping[str, str]) -> Cells:
 
 def lacking(plan: FleetPlan, full: bool) -> Drawn:
     """What one administrator gives once."""
-    columns = [Column("CLUSTERS", right=True), Column("RIGHT"), Column("WHERE", floor=24)]
     names = _names(plan, full)
-    return columns, [[str(len(each.members)), each.right, _where(each.members, names)] for each in plan.lacking]
+    return columns_of(numeric("CLUSTERS"), "RIGHT", Column("WHERE", floor=24)), [
+        [str(len(each.members)), each.right, _where(each.members, names)] for each in plan.lacking
+    ]
 
 
 def _where(members: Sequence[str], names: Mapping[str, str]) -> str:
@@ -159,7 +158,7 @@ MOST_SHARED = 10
 class FleetReport(Report):
     """`command`: that judged each of them; `options` as they were given."""
 
-    of: ClassVar[str] = "a fleet"
+    of = "a fleet"
 
     plan: FleetPlan
     command: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.interruption import installs, outage, spot
@@ -22,7 +22,7 @@ from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Code as CodeName
 from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, SubjectResult, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, numeric
 from kubectl_eksdoc.render.text import Tone, counted, joined
 
 # The handling of interruptions in sentences.
@@ -117,7 +117,7 @@ _PRINT = "This command changes nothing; it prints: --print stack | commands | ia
 class InterruptionReport(Report):
     """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
 
-    of: ClassVar[str] = "an answer about interruptions"
+    of = "an answer about interruptions"
 
     plan: InterruptionPlan
     options: Mapping[str, object]
@@ -159,22 +159,22 @@ class InterruptionReport(Report):
 
 
 def _links(links: tuple[Link, ...]) -> Drawn:
-    columns = [Column(""), Column("LINK"), Column("STATE", floor=24, lines=3)]
-    return columns, [[_SIGNS[each.status], each.name, each.what] for each in links]
+    return columns_of("", "LINK", Column("STATE", floor=24, lines=3)), [
+        [_SIGNS[each.status], each.name, each.what] for each in links
+    ]
 
 
 def _nodes(nodes: tuple[SpotNode, ...], full: bool) -> Drawn:
-    columns = [
+    return columns_of(
         Column("NODE", floor=12, middle=True),
         Column("NODEPOOL", drop=2),
         Column("TYPE", drop=3),
         Column("ZONE", drop=1),
-        Column("NOTICE"),
-        Column("PODS", right=True),
-        Column("CRITICAL", right=True, short="CRIT."),
+        "NOTICE",
+        numeric("PODS"),
+        numeric("CRITICAL", short="CRIT."),
         Column("A DRAIN WAITS FOR", floor=20),
-    ]
-    return columns, [_node(each, full) for each in nodes]
+    ), [_node(each, full) for each in nodes]
 
 
 def _node(each: SpotNode, full: bool) -> Row:
@@ -198,14 +198,14 @@ def _grace(each: SpotNode) -> str | Cell:
 
 
 def _losers(losers: tuple[AtRisk, ...], full: bool) -> Drawn:
-    columns = [
+    columns = columns_of(
         Column("WORKLOAD", floor=20, middle=True),
-        Column("READY", right=True),
-        Column("ON SPOT", right=True),
-        Column("AT ONCE", right=True),
+        numeric("READY"),
+        numeric("ON SPOT"),
+        numeric("AT ONCE"),
         Column("WITH", floor=10, middle=True),
-        Column(""),
-    ]
+        "",
+    )
     kept = losers if full else losers[:_SOME]
     rows: list[Row] = [list(_loser(each)) for each in kept]
     if len(kept) < len(losers):

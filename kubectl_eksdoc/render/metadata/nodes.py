@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.render.metadata_fix.report import reach as moved
 from kubectl_eksdoc.render.report import Foot, Line, Lines, Section, Table
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, numeric
 from kubectl_eksdoc.render.text import Tone
 
 _TONES = {
@@ -26,18 +26,18 @@ _TONES = {
 
 
 def causes(groups: Sequence[GroupPlan], intent: IntendedOptions | None) -> Drawn:
-    columns = [
+    columns = columns_of(
         Column("GROUP", floor=12, middle=True),
         Column("MADE BY", drop=3),
-        Column("NODES", right=True),
-        Column("NOW"),
-        Column("NEXT NODE"),
+        numeric("NODES"),
+        "NOW",
+        "NEXT NODE",
         Column("TOKENS", drop=2),
-        Column("HOPS", right=True, drop=1),
-        Column("BROKEN", right=True),
-        Column("WILL BREAK", right=True, short="WILL"),
-        Column("POSSIBLE", right=True, short="POSS."),
-    ]
+        numeric("HOPS", 1),
+        numeric("BROKEN"),
+        numeric("WILL BREAK", short="WILL"),
+        numeric("POSSIBLE", short="POSS."),
+    )
     rows: list[Row] = []
     for group in groups:
         alike = group.alike
@@ -112,7 +112,7 @@ def causes_title(plan: MetadataPlan, groups: Sequence[GroupPlan]) -> Title:
 
 
 def nodes_table(plan: MetadataPlan) -> Drawn:
-    columns = [Column(name) for name in ("NODE", "GROUP", "INSTANCE", "TOKENS", "HOPS", "STATE", "NOW", "NEXT NODE")]
+    columns = columns_of("NODE", "GROUP", "INSTANCE", "TOKENS", "HOPS", "STATE", "NOW", "NEXT NODE")
     group_of = {node: group.alike for group in plan.groups for node in group.alike.nodes}
     rows: list[Row] = []
     for node in plan.facts.cluster.nodes:
@@ -158,16 +158,15 @@ def to_choose(offered: Offered, full: bool, live: bool, pods_first: bool) -> Ite
 
 
 def _fixes(shown: Sequence[tuple[NodesAlike, Fix]]) -> Drawn:
-    columns = [
+    return columns_of(
         Column("GROUP", floor=8, middle=True),
-        Column("FIX"),
-        Column("WHEN"),
-        Column("NODES", right=True),
-        Column("PODS", right=True),
-        Column("INSTANCES", right=True, short="INST."),
+        "FIX",
+        "WHEN",
+        numeric("NODES"),
+        numeric("PODS"),
+        numeric("INSTANCES", short="INST."),
         Column("BY", drop=1),
-    ]
-    rows: list[Row] = [
+    ), [
         [
             alike.label,
             Cell(each.name, Tone.TITLE),
@@ -177,7 +176,6 @@ def _fixes(shown: Sequence[tuple[NodesAlike, Fix]]) -> Drawn:
         ]
         for alike, each in shown
     ]
-    return columns, rows
 
 
 def _in_full(shown: Sequence[tuple[NodesAlike, Fix]]) -> Iterator[Section]:

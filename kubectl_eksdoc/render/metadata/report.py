@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, Reach
@@ -136,7 +136,7 @@ class ImdsReport(Report):
     the one that was asked about. `offered`: what can be done, for each group of the plan; () where nobody looked.
     `since`: beside an earlier answer, None where none was given."""
 
-    of: ClassVar[str] = "a probe"
+    of = "a probe"
 
     plan: MetadataPlan
     options: Mapping[str, object]

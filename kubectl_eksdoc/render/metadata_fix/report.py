@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.drain.run.waves import Stage
@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts, WholeSeconds
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, columns_of
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
 # A fix to choose, as ``-o json`` and ``-o yaml`` print it.
@@ -135,7 +135,7 @@ class FixReport(Report):
     machine, "" if nowhere. `from_pod`: how it is tried from a pod, a command. `undoes`: the id of the fix that it
     reverts."""
 
-    of: ClassVar[str] = "a fix"
+    of = "a fix"
 
     name: str
     act: Act
@@ -171,19 +171,19 @@ def _before(report: FixReport, full: bool) -> Iterator[Section]:
         lines = [str(one) for one in report.act.each]
     else:
         lines = [f"{each.does}." for each in report.fixes]
-    yield Lines(Title("What is done"), _few([Line(line) for line in lines], most * 3, 2))
+    yield Lines("What is done", _few([Line(line) for line in lines], most * 3, 2))
     moves = dict.fromkeys(f"{reach(each.blast)}: {each.blast.how}; {each.lasts}." for each in report.fixes)
-    yield Lines(Title("What it moves"), [text[:1].upper() + text[1:] for text in moves])
+    yield Lines("What it moves", [text[:1].upper() + text[1:] for text in moves])
     yield _commands("The same by hand", [line for each in report.fixes for line in each.commands], most)
     yield _commands("Rollback", report.back, most)
     cautions = dict.fromkeys(caution for each in report.fixes for caution in each.cautions)
-    yield Lines(Title("Mind"), [f"- {each}" for each in cautions])
-    yield Lines(Title("The dry run"), [f"- {each}" for each in report.tried])
-    yield Lines(Title("Nothing is done"), [report.forbidden] if report.forbidden else [])
+    yield Lines("Mind", [f"- {each}" for each in cautions])
+    yield Lines("The dry run", [f"- {each}" for each in report.tried])
+    yield Lines("Nothing is done", [report.forbidden] if report.forbidden else [])
 
 
 def _commands(title: str, lines: Sequence[str], most: int) -> Section:
-    return Lines(Title(title), _few([Line(line, indent=4, whole=True) for line in lines], most, 4))
+    return Lines(title, _few([Line(line, indent=4, whole=True) for line in lines], most, 4))
 
 
 def _few(lines: list[Line], most: int, indent: int) -> list[Line]:
@@ -193,14 +193,14 @@ def _few(lines: list[Line], most: int, indent: int) -> list[Line]:
 
 
 def _after(report: FixReport, done: FixDone, full: bool) -> Iterator[Section]:
-    yield Table(Title("Result"), _parts(done.parts), "parts")
+    yield Table("Result", _parts(done.parts), "parts")
     said = [f"{error.code}: {error.message}" for error in done.errors]
     left = [f"It is followed no longer: {done.left}."] if done.left else []
-    yield Lines(Title("What EKS says"), [*said, *left])
+    yield Lines("What EKS says", [*said, *left])
     if done.nodes:
-        yield Table(Title("The nodes of the group now"), _parts(done.nodes), "nodes")
+        yield Table("The nodes of the group now", _parts(done.nodes), "nodes")
     if done.proofs:
-        yield Table(Title("From pods"), _parts(done.proofs), "pods")
+        yield Table("From pods", _parts(done.proofs), "pods")
     else:
         proof = Line("That is what AWS or the API server says of it now; no pod was asked.", indent=0, hang=0)
         yield Lines(None, [proof, *([Line(report.from_pod, whole=True)] if report.from_pod else [])])
@@ -211,9 +211,9 @@ def _after(report: FixReport, done: FixDone, full: bool) -> Iterator[Section]:
 
 
 def _parts(parts: Iterable[Part]) -> Drawn:
-    columns = [Column("WHAT", floor=20, middle=True), Column("NOW"), Column("AS", floor=10)]
-    rows: list[Row] = [[each.what, Cell(each.became.value, _TONES[each.became]), each.why or "-"] for each in parts]
-    return columns, rows
+    return columns_of(Column("WHAT", floor=20, middle=True), "NOW", Column("AS", floor=10)), [
+        [each.what, Cell(each.became.value, _TONES[each.became]), each.why or "-"] for each in parts
+    ]
 
 
 # As ``-o json`` and ``-o yaml`` print it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import Reach
@@ -21,7 +21,7 @@ from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import reached
 from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, numeric
 from kubectl_eksdoc.render.text import Tone, counted
 
 # The active probe in sentences.
@@ -71,7 +71,7 @@ class ActiveReport(Report):
     """`probed` None: nothing was made, yet or at all. `refused`: pods that the server would refuse, by their names,
     where it was asked. `options` as they were given."""
 
-    of: ClassVar[str] = "an active probe"
+    of = "an active probe"
 
     cluster: Cluster
     plan: ProbePlan
@@ -112,7 +112,7 @@ def _choice(plan: ProbePlan) -> Drawn:
     columns = [
         Column("GROUP", floor=12, middle=True),
         Column("MADE BY", drop=1),
-        Column("NODES", right=True),
+        numeric("NODES"),
         Column("PROBED", floor=16, middle=True),
     ]
     rows: list[Row] = []
@@ -124,15 +124,15 @@ def _choice(plan: ProbePlan) -> Drawn:
 
 
 def _nodes(plan: ProbePlan, probed: Probed) -> Drawn:
-    columns = [
+    columns = columns_of(
         Column("GROUP", floor=8, middle=True),
         Column("NODE", floor=20, middle=True),
-        Column("PODS"),
-        Column("CAUSE"),
+        "PODS",
+        "CAUSE",
         Column("NODE ITSELF", short="ITSELF"),
         Column("IPV6", drop=1),
-        Column("ANSWER", right=True, drop=2),
-    ]
+        numeric("ANSWER", 2),
+    )
     rows: list[Row] = []
     for node in probed.nodes:
         likes = plan.likes_of(node.node)
@@ -167,7 +167,7 @@ def _slowest(answers: Answers) -> str:
 
 
 def _requests(probed: Probed) -> Drawn:
-    columns = [Column(name) for name in ("NODE", "FROM", "ADDRESS", "REQUEST", "ANSWER", "CONNECTED", "TOTAL", "TOLD")]
+    columns = columns_of("NODE", "FROM", "ADDRESS", "REQUEST", "ANSWER", "CONNECTED", "TOTAL", "TOLD")
     rows: list[Row] = []
     for node in probed.nodes:
         for network, answers in (("pod", node.own), ("node", node.host)):

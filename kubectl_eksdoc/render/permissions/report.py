@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import IamPlace
@@ -24,7 +24,6 @@ from kubectl_eksdoc.permissions import (
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import (
     PLAIN,
-    Backend,
     Foot,
     Head,
     Line,
@@ -37,7 +36,7 @@ from kubectl_eksdoc.render.report import (
 )
 from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, numeric
 from kubectl_eksdoc.render.text import Tone, counted, joined
 
 # The sentences that are said of rights.
@@ -138,9 +137,9 @@ _ACTIONS = (
 _COMMANDS = (
     Column("COMMAND"),
     Column("CHANGES"),
-    Column("RIGHTS", right=True),
-    Column("REQUIRED", right=True),
-    Column("ACTIONS OF IAM", right=True, short="IAM"),
+    numeric("RIGHTS"),
+    numeric("REQUIRED"),
+    numeric("ACTIONS OF IAM", short="IAM"),
 )
 
 
@@ -220,7 +219,7 @@ class PermissionsReport(Report):
     the same is printed again; `offered`: opt-ins that are not granted, and that the commands can use. `cautions`: what
     other rights allow besides, in sentences."""
 
-    of: ClassVar[str] = "what must be allowed"
+    of = "what must be allowed"
 
     name: str
     wanted: WantedPermissions
@@ -257,7 +256,7 @@ class PermissionsReport(Report):
         said = (f"kubectl eksdoc {self.tool_version}: {about(self)}", *_notes(self))
         return RoleManifests(said, (RoleStep("what rests on each:", f"{again(self)} -o wide"),), docs)
 
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+    formats = MappingProxyType(
         {
             **PLAIN,
             "json": OwnFormat(lambda report, look: report.manifests().json(look)),
@@ -283,7 +282,7 @@ _COLUMNS = (
 class HeldReport(Report):
     """`options` as they were given."""
 
-    of: ClassVar[str] = "what you may"
+    of = "what you may"
 
     held: tuple[HeldRight, ...]
     cluster: Cluster

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 from types import MappingProxyType
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunNote, R
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.record.rows import RecordCause, because
-from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import PLAIN, Head, Line, Lines, OwnFormat, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import (
     Count,
     Difference,
@@ -32,7 +32,7 @@ from kubectl_eksdoc.render.result import (
     Texts,
 )
 from kubectl_eksdoc.render.run.events import json_line
-from kubectl_eksdoc.render.tables import Column, Title
+from kubectl_eksdoc.render.tables import Column, Title, columns_of, numeric
 from kubectl_eksdoc.render.text import Look, age, between, counted, duration, listing, rfc3339
 
 # Predicted against actual: what the plans of past runs said, and what happened.
@@ -91,10 +91,8 @@ class StatusReport(Report):
     known by nodes alone; `notes`: what could not be checked; `history`: the runs against their plans, None where that
     was not asked for."""
 
-    of: ClassVar[str] = "the status of runs"
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
-        {name: PLAIN[name] for name in ("table", "wide", "json", "yaml")}
-    )
+    of = "the status of runs"
+    formats = MappingProxyType({name: PLAIN[name] for name in ("table", "wide", "json", "yaml")})
 
     namespace: str
     now: datetime
@@ -127,9 +125,9 @@ class StatusReport(Report):
 
 
 def _history(history: Sequence[Past]) -> Iterator[Section]:
-    columns = [Column("RUN"), *(Column(each, right=True) for each in ("BOUND", "P50", "P95", "TOOK", "ERROR"))]
+    columns = columns_of("RUN", *(numeric(each) for each in ("BOUND", "P50", "P95", "TOOK", "ERROR")))
     columns += [Column("OUTCOME", drop=2), Column("THE DIFFERENCE", floor=24, lines=2, drop=1)]
-    yield Table(Title(""), (columns, [_past(past) for past in history]))
+    yield Table("", (columns, [_past(past) for past in history]))
     yield Lines(None, [Line(_accuracy(history), 0, 0)])
 
 
@@ -164,13 +162,13 @@ def _list(view: StatusReport) -> Table:
         unled = run.phase != RunPhase.ENDED.value and not _is_led(run, view.held)
         return f"{run.phase}, unled" if unled else run.phase
 
-    columns = [Column("RUN"), Column("PHASE"), Column("AGE", right=True), Column("UPDATED", right=True, drop=1)]
+    columns = columns_of("RUN", "PHASE", numeric("AGE"), numeric("UPDATED", 1))
     columns += [Column("LEADER", floor=16, drop=2), Column("SAID", floor=30, lines=2)]
     rows = [
         [run.run, phase(run), view.ago(run.begun), view.ago(run.updated), run.leader, run.said or NONE]
         for run in view.runs
     ]
-    return Table(Title(""), (columns, rows))
+    return Table("", (columns, rows))
 
 
 def _is_led(run: RunSummary, held: HeldLock | None) -> bool:
@@ -187,15 +185,15 @@ def _one(view: StatusReport, run: RunSummary, journaled: Journaled) -> Iterator[
     if run.said and run.updated is not None and journaled.phase is not RunPhase.ENDED:
         below.append(f"{view.ago(run.updated)} ago: {run.said}")
     yield Head(f"Run {run.run}: {phase_words(journaled, led)}", below)
-    columns = [Column("NODE", middle=True), Column("WAVE", right=True, drop=1), Column("STATE")]
-    columns += [Column(each, right=True) for each in ("GRANTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
+    columns = columns_of(Column("NODE", middle=True), numeric("WAVE", 1), "STATE")
+    columns += [numeric(each) for each in ("GRANTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
     rows = [
         [n.node, str(n.wave or NONE), n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))]
         for n in nodes_of(journaled)
     ]
-    yield Table(Title("Nodes"), (columns, rows))
-    yield Points(Title("Not taken into account"), journaled.dropped)
-    yield Points(Title("Next"), _next(run.run, journaled, led))
+    yield Table("Nodes", (columns, rows))
+    yield Points("Not taken into account", journaled.dropped)
+    yield Points("Next", _next(run.run, journaled, led))
 
 
 def _next(run: str, journaled: Journaled, led: bool) -> Iterator[str]:
@@ -376,8 +374,8 @@ _GROUPS_OWN = (
 class OthersReport(Report):
     """`command` shows a run of this tool, to be copied into a shell."""
 
-    of: ClassVar[str] = "a drain of others"
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+    of = "a drain of others"
+    formats = MappingProxyType(
         {
             "table": PLAIN["table"],
             "wide": PLAIN["wide"],
@@ -397,13 +395,13 @@ class OthersReport(Report):
         waiting = [node for node in nodes if not node.empty]
         yield Head(f"{rfc3339(self.at)}: {len(nodes) - len(waiting)} of {counted(len(nodes), 'node')} empty")
         columns = [Column("NODE", middle=True), Column("DRAINED BY", floor=16)]
-        columns += [Column(each, right=True) for each in ("PODS LEFT", "LEAVING", "ABOUT")]
+        columns += [numeric(each) for each in ("PODS LEFT", "LEAVING", "ABOUT")]
         rows = [[n.node, n.who, str(len(n.pods)), str(sum(p.leaving for p in n.pods)), _left(n)] for n in nodes]
-        yield Table(Title("Nodes"), (columns, rows))
+        yield Table("Nodes", (columns, rows))
         columns = [Column("POD", middle=True), Column("NODE", middle=True)]
         columns += [Column("WHY IT IS STILL THERE", floor=30, lines=3)]
         why = [[pod.pod, node.node, pod.why] for node in waiting for pod in node.pods]
-        yield Table(Title("Pods"), (columns, why))
+        yield Table("Pods", (columns, why))
         notes = dict.fromkeys(node.run for node in nodes if node.run is not None)
         runs = (
             (f"run {note.run} of eksdoc" + (f", journal in {note.journal}" if note.journal else ""), self.command(note))
