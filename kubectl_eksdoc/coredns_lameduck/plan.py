@@ -57,7 +57,15 @@ def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> 
     broken = [failing[code] for code in NO_START if code in failing]
     found += [_of_remedy(each, number) for each in broken for number in range(len(each.remedy))]
     if broken:
-        return (*found, _look_again())
+        return (
+            *found,
+            CorednsStep(
+                "Look again before anything else.",
+                "the other fixes recreate pods, and with this Corefile none of them starts",
+                "nothing",
+                LOOK,
+            ),
+        )
     doubted = (each for each in findings if each.code is Code.of("dns-lameduck-short"))
     lameduck = next(doubted, failing.get(Code.of("dns-lameduck-long")))
     if lameduck is not None and not end.advised_s:
@@ -95,28 +103,15 @@ def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> 
                 "Have Karpenter receive Spot interruption events.",
                 "all other pods on Spot nodes are terminated without SIGTERM, too",
                 facts.notices.moves if isinstance(facts.notices, InterruptionNotices) else "",
-                _command(failing[Code.of("dns-notices-unheard")]),
+                next((each.command for each in failing[Code.of("dns-notices-unheard")].remedy if each.command), ""),
             )
         )
     return tuple(found)
 
 
-def _look_again() -> CorednsStep:
-    return CorednsStep(
-        "Look again before anything else.",
-        "the other fixes recreate pods, and with this Corefile none of them starts",
-        "nothing",
-        LOOK,
-    )
-
-
 def _of_remedy(finding: Finding, number: int = 0, moves: str = "") -> CorednsStep:
     remedy = finding.remedy[number]
     return CorednsStep(remedy.text, finding.message, moves, remedy.command)
-
-
-def _command(finding: Finding) -> str:
-    return next((each.command for each in finding.remedy if each.command), "")
 
 
 # What will happen to lookups, by what is: when a node is drained, when EC2 takes one back, and at a rollout.

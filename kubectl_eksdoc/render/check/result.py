@@ -122,10 +122,6 @@ class _Step(Printed):
     """In place of the commands, where another tool manages what it changes."""
 
 
-def _step(checked: plan.CheckPlan, step: steps.UpgradeStep) -> _Step:
-    return _Step.filled(step, at=step.at and in_words(step.at), waits_for=checked.waiting(step))
-
-
 class _Suspect(Printed):
     """What may cause it, what to do, and how to undo that."""
 
@@ -242,7 +238,10 @@ class CheckResult(CommandResult):
             ),
             causes=(_Cause.of((checked, each)) for each in checked.causes),
             checks=checked.judged,
-            checklist=(_step(checked, each) for each in checked.checklist),
+            checklist=(
+                _Step.filled(each, at=each.at and in_words(each.at), waits_for=checked.waiting(each))
+                for each in checked.checklist
+            ),
             diagnosis=_diagnosis(checked.diagnosis, gate_of),
             changed_since=changed and changed.since,
             changes=changed.changes if changed else (),

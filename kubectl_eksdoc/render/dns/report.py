@@ -242,15 +242,13 @@ def _pods(plan: DnsPlan) -> tuple[list[Column], list[Row]]:
                 Cell(capacity or "-", Tone.WARN if capacity == "spot" else None),
                 f"{node.owner.value} {node.group}".strip() if node else "-",
                 _yes("leaving" if pod.deleting else "yes" if pod.ready else "no"),
-                Cell("?", Tone.UNKNOWN) if isinstance(service, Unknown) else _yes(_word(pod.uid in service.ready)),
+                Cell("?", Tone.UNKNOWN)
+                if isinstance(service, Unknown)
+                else _yes("yes" if pod.uid in service.ready else "no"),
                 restarts,
             ]
         )
     return columns, rows
-
-
-def _word(so: bool) -> str:
-    return "yes" if so else "no"
 
 
 def _yes(word: str) -> Cell:
