@@ -8,9 +8,9 @@ from typing import Literal
 
 from kubectl_eksdoc.model.change_journal import TEST_PODS, SavedChange, State
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.render.report import Head, Line, Lines, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import Head, Lines, Points, Report, Section, Table, as_it_is
 from kubectl_eksdoc.render.result import KindResult, Printed, Text
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted
 
 _TONES = {State.OPEN: Tone.WARN, State.FAILED: Tone.BAD, State.DONE: Tone.GOOD, State.UNKNOWN: Tone.UNKNOWN}
@@ -31,10 +31,10 @@ class ChangesReport(Report):
         more = f"; of {len(unread)} it is not known" if unread else ""
         yield Head(f"{counts} on this machine {'is' if len(waiting) == 1 else 'are'} open{more}.")
         columns = columns_of(
-            Column("ID", floor=20),
+            text_column("ID", 20),
             "KIND",
-            Column("CHANGE", floor=20, middle=True),
-            Column("CLUSTER", floor=8, middle=True),
+            name_column("CHANGE", 20),
+            name_column("CLUSTER", 8),
             Column("BEGUN", drop=1),
             "STATE",
         )
@@ -51,7 +51,7 @@ class ChangesReport(Report):
         ]
         yield Table("Changes", (columns, rows), "changes")
         lines = [line for each in waiting for line in commands(each)]
-        yield Lines(Title("Open", ": continue it, or revert it"), [Line(each, whole=True) for each in lines])
+        yield Lines(Title("Open", ": continue it, or revert it"), [as_it_is(each) for each in lines])
         why = [f"{each.id}: {each.unread or 'its journal does not say what was begun'}" for each in unread]
         yield Points("Not known", why)
 

@@ -81,6 +81,16 @@ class Line(NamedTuple):
     whole: bool = False
 
 
+def as_it_is(text: str, indent: int = 2) -> Line:
+    """What is to be copied: a command, a path, a line of a file."""
+    return Line(text, indent, whole=True)
+
+
+def flush(text: str, indent: int = 2) -> Line:
+    """A paragraph whose lines all begin at the same place."""
+    return Line(text, indent, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Lines:
     """Of a text without a title, `title` is None; `language` of the lines that are whole; `left_out`: how many of what

@@ -16,9 +16,9 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import how_to
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.report import Head, Line, Lines, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import Head, Lines, Points, Report, Section, Table, as_it_is
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
-from kubectl_eksdoc.render.tables import Column, Row, numeric
+from kubectl_eksdoc.render.tables import Row, number_column, text_column
 from kubectl_eksdoc.render.text import rfc3339
 
 # What is shown of a snapshot.
@@ -73,11 +73,11 @@ class SnapshotReport(Report):
         yield Head(f"{self.path}: {_size(self.taken.size)}, of {rfc3339(scene.observed_at)}. {_NEVER}")
         counted = [read for read in scene.reads if read.known and (read.count or full)]
         rows: list[Row] = [[read.resource.full_name, f"{read.count:,}"] for read in counted]
-        columns = [Column("LIST", floor=10), numeric("OBJECTS")]
+        columns = [text_column("LIST", 10), number_column("OBJECTS")]
         yield Table("In it", (columns, [*rows, ["answers of AWS", f"{scene.calls:,}"]]), "lists")
         yield Points("Not in it", (f"{what}: {why}" for what, why in self.lacking))
         left_out = ("--without", ",".join(self.without)) if self.without else ()
-        yield Lines(None, [Line(shell("kubectl", "eksdoc", "check", "--snapshot", self.path, *left_out), whole=True)])
+        yield Lines(None, [as_it_is(shell("kubectl", "eksdoc", "check", "--snapshot", self.path, *left_out))])
 
     def result(self) -> object:
         return SnapshotResult.filled(

@@ -38,9 +38,19 @@ def columns_of(*titles: str | Column) -> list[Column]:
     return [Column(each) if isinstance(each, str) else each for each in titles]
 
 
-def numeric(title: str, drop: int = 0, short: str = "") -> Column:
+def number_column(title: str, drop: int = 0, short: str = "") -> Column:
     """Of figures: these stand at the right."""
     return Column(title, True, drop, short=short)
+
+
+def name_column(title: str, floor: int = 0, drop: int = 0) -> Column:
+    """Of names: both ends of them are seen."""
+    return Column(title, drop=drop, floor=floor, middle=True)
+
+
+def text_column(title: str, floor: int, lines: int = 1, drop: int = 0) -> Column:
+    """Of clauses, cut to so many characters where room is short, in at most so many lines."""
+    return Column(title, drop=drop, floor=floor, lines=lines)
 
 
 @dataclass(frozen=True, slots=True)

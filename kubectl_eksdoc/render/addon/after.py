@@ -31,7 +31,7 @@ from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import update as commands
 from kubectl_eksdoc.render.addon.update import BLANK, named, of_terraform
 from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.result import (
     UNSET,
     Count,
@@ -44,7 +44,7 @@ from kubectl_eksdoc.render.result import (
     Texts,
     UnsetType,
 )
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, rfc3339
 
 # A past update in sentences, and what is done about it as commands.
@@ -198,9 +198,9 @@ def _sections(found: UpdateReview, context: str, full: bool) -> Iterator[Section
     for each in found.templated:
         command = patch_command(each, context)
         if command:
-            said = (Line(text, hang=0) for text in (_rolls(each), _OWNER) if text)
+            said = (flush(text) for text in (_rolls(each), _OWNER) if text)
             title = Title("Now", ": the patch that gives it back, and changes nothing else")
-            yield Lines(title, [Line(command, whole=True), BLANK, *said])
+            yield Lines(title, [as_it_is(command), BLANK, *said])
     yield Lines(Title("Later", ": configuration values that keep it"), list(_kept(found, full)))
     behind = (text for each in found.templated if (text := _behind(each)))
     yield Lines("Pods to recreate", [*map(_to_recreate, found.recreating), *behind])
@@ -210,12 +210,12 @@ def _sections(found: UpdateReview, context: str, full: bool) -> Iterator[Section
 
 def _changed(changed: Iterable[ChangedField], full: bool) -> Drawn:
     columns = columns_of(
-        Column("FIELD", floor=24, middle=True),
-        Column("BEFORE", floor=8),
-        Column("AFTER", floor=8),
-        Column("NOW", floor=8),
-        Column("SET BY", floor=8, drop=2),
-        Column("STATE", floor=4),
+        name_column("FIELD", 24),
+        text_column("BEFORE", 8),
+        text_column("AFTER", 8),
+        text_column("NOW", 8),
+        text_column("SET BY", 8, drop=2),
+        text_column("STATE", 4),
         Column("SURE", drop=1),
         *(["WHY"] if full else []),
     )
@@ -245,16 +245,16 @@ def _kept(found: UpdateReview, full: bool) -> Iterator[Line]:
     lost = {change.field for change in found.lost}
     kept = [change for change in way.keeps if change.field in lost]
     if not way.usable or not kept:
-        yield Line("No configuration values that are known here keep what was lost.", hang=0)
+        yield flush("No configuration values that are known here keep what was lost.")
         return
-    yield Line(commands.update_addon(plan, way), whole=True)
+    yield as_it_is(commands.update_addon(plan, way))
     yield BLANK
     more = len(way.keeps) - len(kept)
     text = f"They keep {counted(len(kept), 'field')} that the update took"
     text += f", and {more} more that the next one would take." if more else "."
     if any(change.missed for change in found.lost):
         text += " Set now, they restore it without a patch, as soon as EKS applies them."
-    yield Line(text, hang=0)
+    yield flush(text)
     yield from of_terraform(plan, way) if full else ()
 
 
@@ -264,7 +264,7 @@ def _sent(found: UpdateReview) -> Iterator[Section]:
     rest = ": as kubectl apply sent it last; whether it was so before the update is not told"
     for kept in found.unrecorded:
         for key, text in differing_data(kept, live[kept.of]):
-            yield Lines(Title(f"{kept.of}, {key}", rest), [Line(line, whole=True) for line in text.splitlines()])
+            yield Lines(Title(f"{kept.of}, {key}", rest), [as_it_is(line) for line in text.splitlines()])
 
 
 # Past updates as ``-o json`` and ``-o yaml`` print them. What is not known is null and is told as a finding; what is

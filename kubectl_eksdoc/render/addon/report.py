@@ -31,7 +31,7 @@ from kubectl_eksdoc.render.addon.update import (
     way_out,
     written,
 )
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section
+from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, as_it_is
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import Title
 from kubectl_eksdoc.render.text import counted, joined
@@ -62,7 +62,7 @@ class AddonReport(Report):
             name, way = plan.facts.addon.name, plan.way_out
             yield from sections(plan, full, screen.marking(self.beside))
             if way is not None:
-                command = Line(update.update_addon(plan, way), whole=True)
+                command = as_it_is(update.update_addon(plan, way))
                 yield way_out(plan, [BLANK, command, *(of_terraform(plan, way) if full else ())])
             yield first_in_schema(self.since.get(name, ()))
             yield each_step(self.steps.get(name, ()))

@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon.update import BLANK, as_json, named, sections, update_addon, way_out
 from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
 from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.report import Head, Line, Report, Section, Table
+from kubectl_eksdoc.render.report import Head, Line, Report, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.report import Lines as ReportLines
 from kubectl_eksdoc.render.result import (
     UNSET,
@@ -38,7 +38,7 @@ from kubectl_eksdoc.render.result import (
     WholeSeconds,
 )
 from kubectl_eksdoc.render.result import Lines as OthersLines
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Title, columns_of
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Title, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
 # What an update of an add-on has done, as ``-o json`` and ``-o yaml`` print it.
@@ -257,7 +257,7 @@ def guard_lines(guards: Iterable[Guard]) -> list[Line | str]:
     """Why nothing is sent, and what to do."""
     lines: list[Line | str] = []
     for guard in guards:
-        lines += [f"✗ {guard.why}", *(Line(f"→ {line}", indent=4, hang=0) for line in guard.hint.splitlines())]
+        lines += [f"✗ {guard.why}", *(flush(f"→ {line}", 4) for line in guard.hint.splitlines())]
     return lines
 
 
@@ -266,7 +266,7 @@ def _before(report: UpdateReport, full: bool) -> Iterator[Section | None]:
     if plan is not None:
         yield from sections(plan, full)
         way = plan.way_out  # where fields are still at risk
-        yield way_out(plan, [] if way is None else [BLANK, Line(update_addon(plan, way), whole=True)])
+        yield way_out(plan, [] if way is None else [BLANK, as_it_is(update_addon(plan, way))])
     yield ReportLines("What is sent", [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
     yield _back(report)
     yield ReportLines("Nothing is sent", guard_lines(report.guards))
@@ -284,7 +284,7 @@ def _sent(report: UpdateReport, full: bool) -> Iterator[Line | str]:
     if sent.values is None:
         yield "Configuration values: none are given, so EKS keeps those of today."
     else:  # on one line: where a line is broken, nobody sees which spaces are sent
-        yield from ("Configuration values:", Line(as_json(printed(sent.values)), indent=4, whole=True))
+        yield from ("Configuration values:", as_it_is(as_json(printed(sent.values)), 4))
     if sent.keeps:
         fields = counted(len(sent.keeps), "field")
         yield f"These values were not given (--as-asked sends none): they keep {fields} as they are:"
@@ -296,11 +296,11 @@ def _back(report: UpdateReport) -> Section:
     back = report.back
     if isinstance(back, str):
         return ReportLines("Rollback", [f"? {back}"] if back else [])
-    lines: list[Line | str] = [Line(command, whole=True) for command in back.commands]
+    lines: list[Line | str] = [as_it_is(command) for command in back.commands]
     lines += [f"- {each}" for each in back.caveats]
     if back.by_hand:
         lines.append("- no value of that version sets these again, so they are set by hand:")
-        lines += [Line(f"- {each}", indent=4, hang=0) for each in back.by_hand]
+        lines += [flush(f"- {each}", 4) for each in back.by_hand]
     return ReportLines(Title("Rollback", ": another update, never kubectl apply of a saved object"), lines)
 
 
@@ -319,8 +319,8 @@ def _after(report: UpdateReport, ended: AddonUpdateResult, full: bool) -> Iterat
     yield ReportLines("Not known", [f"? {each}" for each in unknown])
     if not ended.whole or ended.differs:
         yield _back(report)
-    journal = [Line(f"Journal: {report.journal}", indent=0, whole=True)] if report.journal else []
-    followed = Line(f"Update {ended.id}, followed for {duration(ended.seconds)}.", indent=0, hang=0)
+    journal = [as_it_is(f"Journal: {report.journal}", 0)] if report.journal else []
+    followed = flush(f"Update {ended.id}, followed for {duration(ended.seconds)}.", 0)
     yield ReportLines(None, [followed, *journal])
 
 
@@ -338,10 +338,10 @@ def _of_eks(report: UpdateReport, ended: AddonUpdateResult) -> Iterator[str]:
 
 def _fields(checks: Sequence[FieldCheck]) -> Drawn:
     return columns_of(
-        Column("FIELD", floor=24, middle=True),
-        Column("BEFORE", floor=8),
-        Column("FORETOLD", floor=8),
-        Column("NOW", floor=8),
+        name_column("FIELD", 24),
+        text_column("BEFORE", 8),
+        text_column("FORETOLD", 8),
+        text_column("NOW", 8),
         "VERDICT",
         Column("OF", drop=2),
         Column("SURE", drop=1),

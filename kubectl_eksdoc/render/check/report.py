@@ -31,10 +31,12 @@ from kubectl_eksdoc.render.report import (
     ReportFigure,
     Section,
     Table,
+    as_it_is,
+    flush,
 )
 from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import MARGIN, Column, Title, columns_of, numeric, plain, titled
+from kubectl_eksdoc.render.tables import MARGIN, Column, Title, columns_of, number_column, plain, text_column, titled
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, shown, wrap
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no steps
@@ -101,12 +103,12 @@ class CheckReport(Report):
     def _suppressed(self, full: bool) -> Iterator[Line]:
         """All with reason and last day, or how many."""
         if self.suppressed and not full:
-            yield Line(f"{counted(len(self.suppressed), 'finding')} suppressed: -o wide lists them", hang=0)
+            yield flush(f"{counted(len(self.suppressed), 'finding')} suppressed: -o wide lists them")
             return
         for found, by in self.suppressed:
             subject = f"{found.subject.kind} {found.subject}"
             yield Line(f"- {found.severity.value} {found.code.name}: {subject}: {found.message}")
-            yield Line(f"until {by.until.isoformat()}: {by.reason} ({by.where})", 4, 0)
+            yield flush(f"until {by.until.isoformat()}: {by.reason} ({by.where})", 4)
 
     def _besides(self) -> str:
         """With how much of that there is."""
@@ -194,7 +196,7 @@ _MOST = 15
 def _changes(found: RecentChanges, now: datetime, full: bool) -> Section:
     """`now`: the moment of the observation."""
     kept = found.changes if full else found.changes[:_MOST]
-    columns = columns_of("AT", numeric("AGO", 1), Column("WHAT", floor=24, lines=2))
+    columns = columns_of("AT", number_column("AGO", 1), text_column("WHAT", 24, 2))
     rows = [
         [rfc3339(each.at), age(between(each.at, now)), f"{each.subject.kind} {each.subject}: {each.what}"]
         for each in kept
@@ -249,14 +251,14 @@ def _whole_way(plan: CheckPlan) -> Section:
 
 def _details(step: UpgradeStep) -> Iterator[Line]:
     yield Line(f"Why: {verdict.why(step)}", 7)
-    yield from (Line(command, 9, whole=True) for command in step.commands)
+    yield from (as_it_is(command, 9) for command in step.commands)
     for form in step.forms:
         yield Line(f"With {form.tool}: {form.text}", 7)
-        yield from (Line(command, 9, whole=True) for command in form.commands)
+        yield from (as_it_is(command, 9) for command in form.commands)
     if step.done_when:
         yield Line(f"Done when: {step.done_when}.", 7)
     if step.verify:
-        yield Line(step.verify, 9, whole=True)
+        yield as_it_is(step.verify, 9)
 
 
 # The tables by which an upgrade is judged, with their age: a line for each, or on a wide page each row.
@@ -272,7 +274,7 @@ class TablesReport(Report):
 
     def sections(self, full: bool) -> Iterator[Section]:
         if full:
-            columns = columns_of("ROW", "READ", numeric("AGE"), "SURE", "SOURCE")
+            columns = columns_of("ROW", "READ", number_column("AGE"), "SURE", "SOURCE")
             for each in self.tables:
                 rows = [
                     [
@@ -288,12 +290,12 @@ class TablesReport(Report):
             return
         columns = columns_of(
             "TABLE",
-            numeric("ROWS"),
+            number_column("ROWS"),
             "OLDEST",
-            numeric("AGE"),
+            number_column("AGE"),
             Column("KUBERNETES", drop=2),
             Column("PROMISE", drop=1),
-            Column("WHAT", floor=20),
+            text_column("WHAT", 20),
         )
         rows = [
             [

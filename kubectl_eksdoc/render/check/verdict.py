@@ -12,7 +12,7 @@ from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, When
-from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section
+from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section, as_it_is, flush
 from kubectl_eksdoc.render.tables import (
     MARGIN,
     SIGNS,
@@ -22,7 +22,7 @@ from kubectl_eksdoc.render.tables import (
     Title,
     columns_of,
     more,
-    numeric,
+    number_column,
     titled,
 )
 from kubectl_eksdoc.render.text import Look, Tone, counted, cut, joined, shown, wrap
@@ -245,7 +245,7 @@ def deciding(plan: CheckPlan, mark: Mark) -> Section:
         lines += [
             Line(said, 2, rest, tone),
             Line(f"→ {when}{each.do.text}", rest + 2),
-            Line(each.do.command, rest + 4, whole=True),
+            as_it_is(each.do.command, rest + 4),
         ]
     return Lines(Title("Causes" if gates == {None} else "What decides", one), lines)
 
@@ -309,9 +309,9 @@ def blind(plan: CheckPlan) -> Section | None:
     if not found or not isinstance(eks, Unknown):
         return None
     codes = ", ".join(sorted({each.code.name for each in found}))
-    lines = [Line(f"? {eks.why}."), Line(f"Unknown by that: {codes}.", 4, 0)]
+    lines = [Line(f"? {eks.why}."), flush(f"Unknown by that: {codes}.", 4)]
     if eks.missing:
-        lines.append(Line(f"→ Allow {eks.missing}, or ask a person who has it.", 4, 0))
+        lines.append(flush(f"→ Allow {eks.missing}, or ask a person who has it.", 4))
     return Lines(Title("AWS is not known", f", and with it {counted(len(found), 'answer')}"), lines)
 
 
@@ -344,7 +344,7 @@ def areas(plan: CheckPlan) -> Drawn:
     """Those in which something was looked at."""
     lights = _lights(plan)
     titles = ("CHECKS", "CAUSES", "UNKNOWN", *(("LESS SEVERE",) if any(each.slight for each in lights) else ()))
-    columns = columns_of("", "AREA", *(numeric(title) for title in titles))
+    columns = columns_of("", "AREA", *(number_column(title) for title in titles))
     figures = ((each, (each.checks, each.fails, each.unknown, each.slight)) for each in lights)
     return columns, [
         [each.sign, each.area.value, *(str(count or "-") for count in told)][: len(columns)] for each, told in figures

@@ -17,9 +17,22 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Points, Report, ReportFigure, Section, Table
+from kubectl_eksdoc.render.report import (
+    Findings,
+    Foot,
+    Head,
+    Line,
+    Lines,
+    Points,
+    Report,
+    ReportFigure,
+    Section,
+    Table,
+    as_it_is,
+    flush,
+)
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, columns_of, numeric
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap
 
 # CoreDNS in a sentence.
@@ -193,9 +206,9 @@ def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
 def _steps(plan: DnsPlan) -> Iterator[Line]:
     for number, step in enumerate(plan.steps, 1):
         yield Line(f"{number}. {step.what}")
-        yield Line(f"{_moves(step)}Why: {step.why}.", indent=5, hang=0)
+        yield flush(f"{_moves(step)}Why: {step.why}.", 5)
         if step.command:
-            yield Line(step.command, indent=5, whole=True)
+            yield as_it_is(step.command, 5)
 
 
 def _moves(step: CorednsStep) -> str:
@@ -205,7 +218,7 @@ def _moves(step: CorednsStep) -> str:
 def _ending(plan: DnsPlan) -> Section:
     end, title = plan.ending, Title("How it ends", ": lameduck between SIGTERM and SIGKILL")
     if isinstance(end.budget, Unknown):
-        return Lines(title, [Line(f"Not known: {end.budget.why}.", hang=0)])
+        return Lines(title, [flush(f"Not known: {end.budget.why}.")])
     budget = end.budget
 
     def draw(look: Look, _full: bool) -> list[str]:
@@ -217,14 +230,14 @@ def _ending(plan: DnsPlan) -> Section:
 
 def _pods(plan: DnsPlan) -> tuple[list[Column], list[Row]]:
     columns = columns_of(
-        Column("POD", floor=12, middle=True),
-        Column("NODE", floor=10, middle=True),
+        name_column("POD", 12),
+        name_column("NODE", 10),
         Column("ZONE", drop=1),
         "CAPACITY",
         Column("MADE BY", drop=3),
         "READY",
         Column("SERVING", drop=2),
-        numeric("RESTARTS", 4),
+        number_column("RESTARTS", 4),
     )
     facts = plan.facts
     service = endpoints(facts)
@@ -258,10 +271,10 @@ def _yes(word: str) -> Cell:
 def _zones(zones: tuple[CorednsZone, ...]) -> tuple[list[Column], list[Row]]:
     return columns_of(
         "ZONE",
-        numeric("NODES"),
-        numeric("PODS"),
-        numeric("READY"),
-        numeric("SERVING"),
+        number_column("NODES"),
+        number_column("PODS"),
+        number_column("READY"),
+        number_column("SERVING"),
     ), [
         [
             zone.name or "-",

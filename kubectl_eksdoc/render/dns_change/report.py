@@ -26,10 +26,10 @@ from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResult, guard_lines
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
-from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, WholeSeconds
 from kubectl_eksdoc.render.result import Lines as OthersLines
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
 # A change of CoreDNS in sentences.
@@ -228,10 +228,10 @@ def _landing(found: CorednsPlacement | None, refused: bool, full: bool) -> Secti
         return None
     title = f": {counted(len(found.fitting), 'node')} of {len(found.seats)} in {counted(len(found.zones), 'zone')}"
     columns = columns_of(
-        Column("NODE", floor=12, middle=True),
+        name_column("NODE", 12),
         "ZONE",
         Column("CAPACITY", drop=1),
-        Column("A POD OF COREDNS", floor=20),
+        text_column("A POD OF COREDNS", 20),
     )
     kept = (
         found.seats if full else [*_one_of_each_zone(found), *[seat for seat in found.seats if not seat.fits][:_MOST]]
@@ -267,18 +267,18 @@ def _sent(view: DnsChangeReport) -> Section | None:
         lines.append(f"{held.field} is taken from {held.owner} (--force-conflicts), who may write it again.")
     others = "becomes another" if view.changes == 1 else "become others"
     lines.append(f"{counted(view.changes, 'value')} {others}. The same without this tool:")
-    return Lines("What is sent", [*lines, Line(view.command, whole=True)])
+    return Lines("What is sent", [*lines, as_it_is(view.command)])
 
 
 def _left_to_you(change: CorednsChange) -> Section | None:
     if not change.not_done:
         return None
     said = "The Deployment of a CoreDNS that EKS does not manage is not changed here: do it where it is declared, or"
-    return Lines("Left to you", [said, *(Line(command(each), whole=True) for each in change.not_done)])
+    return Lines("Left to you", [said, *(as_it_is(command(each)) for each in change.not_done)])
 
 
 def _back(view: DnsChangeReport) -> Section:
-    return Lines("Rollback", [Line(each, whole=True) for each in view.back])
+    return Lines("Rollback", [as_it_is(each) for each in view.back])
 
 
 def _weighty(view: DnsChangeReport) -> Section:
@@ -290,11 +290,11 @@ def _weighty(view: DnsChangeReport) -> Section:
 
 def _stands(stands: tuple[PodVerification, ...]) -> tuple[list[Column], list[Row]]:
     return columns_of(
-        Column("POD", floor=16, middle=True),
-        Column("NODE", floor=10, middle=True, drop=1),
+        name_column("POD", 16),
+        name_column("NODE", 10, drop=1),
         "TAKEN UP",
         Column("BY", drop=2),
-        Column("WHY", floor=20),
+        text_column("WHY", 20),
     ), [
         [
             each.pod.partition("/")[2],
@@ -310,9 +310,9 @@ def _stands(stands: tuple[PodVerification, ...]) -> tuple[list[Column], list[Row
 def _written(view: DnsChangeReport) -> Iterator[Line]:
     if view.verified is not None:
         left = f": {view.verified.left}" if view.verified.left else ""
-        yield Line(f"Checked for {duration(view.verified.seconds)}{left}.", indent=0, hang=0)
+        yield flush(f"Checked for {duration(view.verified.seconds)}{left}.", 0)
     if view.journal:
-        yield Line(f"Journal: {view.journal}", indent=0, whole=True)
+        yield as_it_is(f"Journal: {view.journal}", 0)
 
 
 # A change of CoreDNS as ``-o json`` and ``-o yaml`` print it.

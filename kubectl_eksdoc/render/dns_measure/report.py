@@ -28,7 +28,7 @@ from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
 from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, numeric
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Tone, counted
 
 # A measurement of DNS in sentences.
@@ -168,7 +168,7 @@ class MeasureReport(Report):
 
 
 def _before(view: MeasureReport) -> Iterator[Section]:
-    columns = columns_of("ZONE", Column("ASKED FROM", floor=20, middle=True))
+    columns = columns_of("ZONE", name_column("ASKED FROM", 20))
     rows: list[Row] = [
         [zone.said, zone.node or Cell(f"nowhere: {zone.why_not}", Tone.FAINT)] for zone in view.plan.zones
     ]
@@ -189,16 +189,16 @@ def _after(view: MeasureReport, measured: DnsMeasurement, full: bool) -> Iterato
 
 def _counts(view: MeasureReport) -> tuple[list[Column], list[Row]]:
     columns = columns_of(
-        Column("ZONE", floor=8, middle=True),
-        Column("ASKED", floor=14, middle=True),
+        name_column("ZONE", 8),
+        name_column("ASKED", 14),
         "BY",
-        numeric("SENT"),
-        numeric("ANSWERED", short="OK"),
-        numeric("LATE"),
-        numeric("LOST"),
-        numeric("UNKNOWN", short="?"),
-        numeric("MEDIAN", 2),
-        numeric("SLOWEST", 1),
+        number_column("SENT"),
+        number_column("ANSWERED", short="OK"),
+        number_column("LATE"),
+        number_column("LOST"),
+        number_column("UNKNOWN", short="?"),
+        number_column("MEDIAN", 2),
+        number_column("SLOWEST", 1),
     )
     rows: list[Row] = []
     assert view.measured is not None

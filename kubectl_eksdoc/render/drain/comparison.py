@@ -23,10 +23,22 @@ from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, TARGET_SIGN
-from kubectl_eksdoc.render.report import Line, Lines, Markdown, Points, Screen, Section, Table, Written
+from kubectl_eksdoc.render.report import Lines, Markdown, Points, Screen, Section, Table, Written, flush
 from kubectl_eksdoc.render.report import ReportFigure as Drawing
 from kubectl_eksdoc.render.since.screen import counts
-from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Row, Title, columns_of, numeric
+from kubectl_eksdoc.render.tables import (
+    MARGIN,
+    SIGNS,
+    Cell,
+    Column,
+    Drawn,
+    Row,
+    Title,
+    columns_of,
+    name_column,
+    number_column,
+    text_column,
+)
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, duration, joined, rfc3339, shown, wrap
 
 FIGURES = {
@@ -167,7 +179,7 @@ _STATUSES = {Status.FAIL: "blocks", Status.UNKNOWN: "unknown", Status.PASS: "war
 
 def asked(found: Sequence[ChangedOption]) -> Drawn:
     """The options that were given differently."""
-    return columns_of("ASKED DIFFERENTLY", *(Column(each, floor=12, lines=3) for each in ("BASELINE", "NOW"))), [
+    return columns_of("ASKED DIFFERENTLY", *(text_column(each, 12, 3) for each in ("BASELINE", "NOW"))), [
         ["nodes by name" if each.option == "nodes" else f"--{each.option}", _given(each.before), _given(each.now)]
         for each in found
     ]
@@ -175,7 +187,7 @@ def asked(found: Sequence[ChangedOption]) -> Drawn:
 
 def figures(comparison: Comparison, found: Sequence[PlanFigure]) -> Drawn:
     """Only where like is compared with like is a figure better or worse."""
-    columns = [Column("WHAT", floor=20, lines=2), *(Column(each, floor=18, lines=3) for each in ("BASELINE", "NOW"))]
+    columns = [text_column("WHAT", 20, 2), *(text_column(each, 18, 3) for each in ("BASELINE", "NOW"))]
     rows: list[Row] = []
     for f in found:
         change = Cell(figure_change(f), figure_tone(f) if comparison.like_with_like else None)
@@ -185,18 +197,18 @@ def figures(comparison: Comparison, found: Sequence[PlanFigure]) -> Drawn:
 
 def targets(found: Sequence[TargetChange], full: bool = True) -> Drawn:
     """Nodes with another verdict: why it is not drained, or what kept it from that before; not `full`: the first."""
-    return columns_of(Column("NODE", middle=True), "BASELINE", "NOW", Column("WHY", floor=24, lines=3)), [
+    return columns_of(name_column("NODE"), "BASELINE", "NOW", text_column("WHY", 24, 3)), [
         [t.name, _verdict(t.before), _verdict(t.now), _why(t, full)] for t in found
     ]
 
 
 def budgets(found: Sequence[BudgetChange]) -> Drawn:
     return columns_of(
-        Column("BUDGET", middle=True, floor=20),
+        name_column("BUDGET", 20),
         "BASELINE",
-        numeric("AT ONCE"),
+        number_column("AT ONCE"),
         "NOW",
-        numeric("AT ONCE"),
+        number_column("AT ONCE"),
     ), [[b.key, *_allowance(b.before), *_allowance(b.now)] for b in found]
 
 
@@ -207,7 +219,7 @@ def findings(comparison: Comparison, found: Sequence[FindingChange], full: bool 
         Column("BASELINE", drop=1),
         Column("NOW", drop=1),
         "CODE",
-        Column("ABOUT", floor=18, lines=3),
+        text_column("ABOUT", 18, 3),
         *(["MESSAGE"] if full else []),
     ), [
         [
@@ -323,7 +335,7 @@ def _parts(comparison: Comparison, view: DrainView, full: bool) -> Iterator[Sect
     notes = len(comparison.findings) - len(found)
     beside = [f"{counted(notes, 'note')} came or went (-o wide)."] if notes else []
     beside += [unchanged(comparison)] if comparison.unchanged and not comparison.nothing_differs else []
-    yield Lines(None, [Line(text, hang=0) for text in remarks(comparison, view)])
+    yield Lines(None, [flush(text) for text in remarks(comparison, view)])
     yield Table(_NO_TITLE, asked(comparison.asked), most=_MOST_ROWS)
     yield Table(_NO_TITLE, figures(comparison, shown_figures), below=below)
     yield Table(_NO_TITLE, targets(_in_both_first(comparison.targets, full), full), most=_MOST_ROWS)

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
 from kubectl_eksdoc.render.drain.plan import DUMP, DrainView, again, dump_folder
 from kubectl_eksdoc.render.drain.signs import in_brief
-from kubectl_eksdoc.render.report import Line, Lines
+from kubectl_eksdoc.render.report import Line, Lines, as_it_is
 from kubectl_eksdoc.render.tables import SIGNS, Title
 from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap
 
@@ -431,7 +431,7 @@ def command_line(command: str, look: Look) -> str:
 def step(text: str, command: str, hang: int = 0) -> list[Line]:
     """What is to be done next, and the command that does it."""
     said = Line(text + (":" if command else "."), hang=hang)
-    return [said, Line(command, 2 * len(_INDENT), whole=True)] if command else [said]
+    return [said, as_it_is(command, 2 * len(_INDENT))] if command else [said]
 
 
 def to_do(title: Title, steps: Iterable[tuple[str, str]]) -> Lines:

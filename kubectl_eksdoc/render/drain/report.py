@@ -53,6 +53,8 @@ from kubectl_eksdoc.render.report import (
     Section,
     Table,
     Written,
+    as_it_is,
+    flush,
 )
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Drawn, Title, plain
 from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, shown, wrap
@@ -106,7 +108,7 @@ class DrainReport(DrainView, Report):
             answer = Line(steps.answer(self, Look()), hang=0, tone=Tone.TITLE)
             lines = [answer, *(line for each in steps.steps(self) for line in step(*each))]
             formats = "For a ticket: -o markdown; for a browser: -o html; for a program: -o json"
-            yield Lines(NEXT, [*lines, Line(formats, hang=0)])  # the answer once more: the last screen has it, too
+            yield Lines(NEXT, [*lines, flush(formats)])  # the answer once more: the last screen has it, too
 
     def ticket(self, most: int) -> Iterator[Section | None]:
         """What is long is folded away, at the end."""
@@ -117,7 +119,7 @@ class DrainReport(DrainView, Report):
         yield Table(_targets(self), rows.drained(self), "targets", names=_NAMES)
         yield Written(ESTIMATE, [escape(line).replace("\\- ", "- ", 1) for line in estimate_lines(self)])
         if (first := steps.fence(self)) is not None:
-            command = Line(first.command, whole=True)
+            command = as_it_is(first.command)
             yield Lines("Before the first eviction", [f"{first.text}:", command], "sh")
         yield ReportFigure(TIMELINE, lambda look, full: timeline(self, look, slow_s=self.slow_s))
         yield Table(_undrained(self), rows.undrained(self, full=True), "targets", names=_NAMES)

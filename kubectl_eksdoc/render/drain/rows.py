@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.render.drain.findings import grouped
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, Sign
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, columns_of, numeric
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, columns_of, name_column, number_column, text_column
 from kubectl_eksdoc.render.text import age, between, duration
 
 UNKNOWN = "unknown"
@@ -29,7 +29,7 @@ OF_NODE: Mapping[str, Column] = {
         Column("ZONE"),
         Column("KUBELET", drop=4),
         Column("OS IMAGE"),
-        numeric("AGE", 9),
+        number_column("AGE", 9),
     )
 }
 """What a node is, whichever page or screen shows it; by their titles."""
@@ -54,16 +54,16 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
     """The targets that are drained, in order; `full` adds what the screen has no room for."""
     targets = [t for t in view.targets if t.order]
     generations = view.plan.in_generations
-    wave = numeric("GENERATION" if generations else "WAVE", short="GEN" if generations else "")
+    wave = number_column("GENERATION" if generations else "WAVE", short="GEN" if generations else "")
     columns = columns_of(
-        numeric("#"),
-        Column("NODE", middle=True),
+        number_column("#"),
+        name_column("NODE"),
         *(column for title, column in OF_NODE.items() if full or title not in _WIDE),
-        numeric("EVICTIONS"),
-        numeric("LEFT"),
+        number_column("EVICTIONS"),
+        number_column("LEFT"),
         *([wave] if _in_waves(view) else []),
-        numeric("EMPTY IN ROUND", short="ROUND"),
-        numeric("DONE AFTER", 3, short="DONE"),
+        number_column("EMPTY IN ROUND", short="ROUND"),
+        number_column("DONE AFTER", 3, short="DONE"),
         "VERDICT",
     )
     rows = [_drained(t, view, full) for t in targets]
@@ -72,7 +72,7 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
         for row, t in zip(rows, targets, strict=True):
             row.append(", ".join(f"{name} (new)" for name in t.needs) or NONE)
     if any(t.why for t in targets):
-        columns.append(Column("WHY", floor=24, lines=3))
+        columns.append(text_column("WHY", 24, 3))
         for row, t in zip(rows, targets, strict=True):
             row.append("; ".join(t.why))
     return columns, rows
@@ -103,13 +103,13 @@ def undrained(view: DrainView, full: bool = False) -> Drawn:
     """The targets that are not drained, by name, and why: the blockers by code and subject, `full` in words."""
     named = {} if full else causes(view)
     return columns_of(
-        Column("NODE", middle=True),
+        name_column("NODE"),
         Column("GROUP", drop=3),
         Column("OWNER", drop=5),
         Column("KUBELET", drop=4),
-        numeric("LEFT", 2),
+        number_column("LEFT", 2),
         "VERDICT",
-        Column("WHY", floor=45, lines=6),
+        text_column("WHY", 45, 6),
     ), [
         [
             target.node.name,
@@ -143,14 +143,14 @@ def budgets(view: DrainView, full: bool = False, most: int | None = None) -> Dra
     Only `full` has those that fit, and the reasons: what blocks is a finding as well.
     """
     return columns_of(
-        Column("BUDGET", middle=True),
+        name_column("BUDGET"),
         Column("RULE", drop=2),
-        numeric("HEALTHY", 1),
-        numeric("NEEDED", 1),
-        numeric("ALLOWED"),
-        numeric("TO EVICT"),
-        numeric("AT ONCE", 3),
-        numeric("ROUNDS"),
+        number_column("HEALTHY", 1),
+        number_column("NEEDED", 1),
+        number_column("ALLOWED"),
+        number_column("TO EVICT"),
+        number_column("AT ONCE", 3),
+        number_column("ROUNDS"),
         "VERDICT",
         *(["OWNER", "WHY"] if full else []),
     ), [_budget(h, full) for h in budget_order(view, full, most)]
@@ -186,13 +186,13 @@ def _budget(headroom: Headroom, full: bool) -> list[str | Cell]:
 
 def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
     return columns_of(
-        numeric("#"),
-        numeric("ROUND"),
+        number_column("#"),
+        number_column("ROUND"),
         "NODE",
         "POD",
         "OWNER",
         "BUDGET",
-        numeric("GRACE"),
+        number_column("GRACE"),
         "SCHEDULED ON",
         "REASON",
     ), [
@@ -226,7 +226,7 @@ def left(rows: Iterable[NotEvictedPod], view: DrainView) -> Drawn:
 
 
 def unread(reads: Iterable[KindRead]) -> Drawn:
-    return columns_of("KIND", "STATE", Column("BECAUSE", floor=20)), [
+    return columns_of("KIND", "STATE", text_column("BECAUSE", 20)), [
         [read.resource.full_name, read.state.value, read.detail or NONE] for read in reads
     ]
 

@@ -14,7 +14,17 @@ from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
 from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.report import Foot, Head, Line, Lines, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import SIGNS, Cell, Column, Drawn, Title, columns_of, numeric
+from kubectl_eksdoc.render.tables import (
+    SIGNS,
+    Cell,
+    Column,
+    Drawn,
+    Title,
+    columns_of,
+    name_column,
+    number_column,
+    text_column,
+)
 from kubectl_eksdoc.render.tables import Row as Cells
 from kubectl_eksdoc.render.text import Tone, counted
 
@@ -71,16 +81,16 @@ def clusters(plan: FleetPlan, full: bool) -> Drawn:
     figures, names = _figures(plan), _names(plan, full)
     return columns_of(
         "",
-        Column("CLUSTER", floor=_LONGEST_NAME, middle=True),
+        name_column("CLUSTER", _LONGEST_NAME),
         Column("ACCOUNT", drop=3),
         Column("REGION", drop=4),
         Column("VERSION", drop=2),
         "VERDICT",
         *(Column(each.value.upper(), True, _DROPPED.get(each, 0), short=_SHORT[each]) for each in _COUNTED),
-        numeric("UNKNOWN", short="UNKN"),
-        *(Column(title, drop=1, floor=16) for title in figures),
-        *((numeric("EXIT"), "CONTEXT", "OBSERVED") if full else ()),
-        Column("FIRST OBSTACLE", floor=_LEAST_SAID),
+        number_column("UNKNOWN", short="UNKN"),
+        *(text_column(title, 16, drop=1) for title in figures),
+        *((number_column("EXIT"), "CONTEXT", "OBSERVED") if full else ()),
+        text_column("FIRST OBSTACLE", _LEAST_SAID),
     ), [_cells(row, names[row.member.name], figures, full) for row in plan.rows]
 
 
@@ -125,11 +135,11 @@ def shared(plan: FleetPlan, full: bool) -> Drawn:
     """What is mended once for many clusters."""
     return columns_of(
         "",
-        numeric("CLUSTERS"),
+        number_column("CLUSTERS"),
         "SEVERITY",
         "CODE",
-        Column("WHAT", floor=24),
-        Column("WHERE", floor=24),
+        text_column("WHAT", 24),
+        text_column("WHERE", 24),
     ), [_of_shared(each, _names(plan, full)) for each in plan.shared]
 
 
@@ -142,7 +152,7 @@ def _of_shared(found: SharedFinding, names: Mapping[str, str]) -> Cells:
 def lacking(plan: FleetPlan, full: bool) -> Drawn:
     """What one administrator gives once."""
     names = _names(plan, full)
-    return columns_of(numeric("CLUSTERS"), "RIGHT", Column("WHERE", floor=24)), [
+    return columns_of(number_column("CLUSTERS"), "RIGHT", text_column("WHERE", 24)), [
         [str(len(each.members)), each.right, _where(each.members, names)] for each in plan.lacking
     ]
 

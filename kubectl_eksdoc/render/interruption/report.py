@@ -22,7 +22,17 @@ from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Code as CodeName
 from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, SubjectResult, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, numeric
+from kubectl_eksdoc.render.tables import (
+    Cell,
+    Column,
+    Drawn,
+    Row,
+    Title,
+    columns_of,
+    name_column,
+    number_column,
+    text_column,
+)
 from kubectl_eksdoc.render.text import Tone, counted, joined
 
 # The handling of interruptions in sentences.
@@ -159,21 +169,21 @@ class InterruptionReport(Report):
 
 
 def _links(links: tuple[Link, ...]) -> Drawn:
-    return columns_of("", "LINK", Column("STATE", floor=24, lines=3)), [
+    return columns_of("", "LINK", text_column("STATE", 24, 3)), [
         [_SIGNS[each.status], each.name, each.what] for each in links
     ]
 
 
 def _nodes(nodes: tuple[SpotNode, ...], full: bool) -> Drawn:
     return columns_of(
-        Column("NODE", floor=12, middle=True),
+        name_column("NODE", 12),
         Column("NODEPOOL", drop=2),
         Column("TYPE", drop=3),
         Column("ZONE", drop=1),
         "NOTICE",
-        numeric("PODS"),
-        numeric("CRITICAL", short="CRIT."),
-        Column("A DRAIN WAITS FOR", floor=20),
+        number_column("PODS"),
+        number_column("CRITICAL", short="CRIT."),
+        text_column("A DRAIN WAITS FOR", 20),
     ), [_node(each, full) for each in nodes]
 
 
@@ -199,11 +209,11 @@ def _grace(each: SpotNode) -> str | Cell:
 
 def _losers(losers: tuple[AtRisk, ...], full: bool) -> Drawn:
     columns = columns_of(
-        Column("WORKLOAD", floor=20, middle=True),
-        numeric("READY"),
-        numeric("ON SPOT"),
-        numeric("AT ONCE"),
-        Column("WITH", floor=10, middle=True),
+        name_column("WORKLOAD", 20),
+        number_column("READY"),
+        number_column("ON SPOT"),
+        number_column("AT ONCE"),
+        name_column("WITH", 10),
         "",
     )
     kept = losers if full else losers[:_SOME]

@@ -13,8 +13,8 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.render.metadata_fix.report import reach as moved
-from kubectl_eksdoc.render.report import Foot, Line, Lines, Section, Table
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, numeric
+from kubectl_eksdoc.render.report import Foot, Line, Lines, Section, Table, as_it_is
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Tone
 
 _TONES = {
@@ -27,16 +27,16 @@ _TONES = {
 
 def causes(groups: Sequence[GroupPlan], intent: IntendedOptions | None) -> Drawn:
     columns = columns_of(
-        Column("GROUP", floor=12, middle=True),
+        name_column("GROUP", 12),
         Column("MADE BY", drop=3),
-        numeric("NODES"),
+        number_column("NODES"),
         "NOW",
         "NEXT NODE",
         Column("TOKENS", drop=2),
-        numeric("HOPS", 1),
-        numeric("BROKEN"),
-        numeric("WILL BREAK", short="WILL"),
-        numeric("POSSIBLE", short="POSS."),
+        number_column("HOPS", 1),
+        number_column("BROKEN"),
+        number_column("WILL BREAK", short="WILL"),
+        number_column("POSSIBLE", short="POSS."),
     )
     rows: list[Row] = []
     for group in groups:
@@ -159,12 +159,12 @@ def to_choose(offered: Offered, full: bool, live: bool, pods_first: bool) -> Ite
 
 def _fixes(shown: Sequence[tuple[NodesAlike, Fix]]) -> Drawn:
     return columns_of(
-        Column("GROUP", floor=8, middle=True),
+        name_column("GROUP", 8),
         "FIX",
         "WHEN",
-        numeric("NODES"),
-        numeric("PODS"),
-        numeric("INSTANCES", short="INST."),
+        number_column("NODES"),
+        number_column("PODS"),
+        number_column("INSTANCES", short="INST."),
         Column("BY", drop=1),
     ), [
         [
@@ -184,9 +184,9 @@ def _in_full(shown: Sequence[tuple[NodesAlike, Fix]]) -> Iterator[Section]:
     for alike, each in shown:
         how = each.blast.how
         lines: list[Line | str] = [f"{each.does}.", f"{how[:1].upper()}{how[1:]}; {each.lasts}."]
-        lines += (Line(command, 4, whole=True) for command in each.commands)
+        lines += (as_it_is(command, 4) for command in each.commands)
         if each.back:
-            lines += ["Rollback:", *(Line(command, 4, whole=True) for command in each.back)]
+            lines += ["Rollback:", *(as_it_is(command, 4) for command in each.back)]
         lines += (f"- {caution}" for caution in each.cautions if caution not in said)
         said |= {*each.cautions}
         yield Lines(Title(each.name, f" for {alike.label}: {each.when.value}, {moved(each.blast)}"), lines)

@@ -25,7 +25,7 @@ from kubectl_eksdoc.probes import owner_of
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import causes, causes_title, matters, nodes_table, to_choose
 from kubectl_eksdoc.render.metadata_fix.report import FixChoice
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.report import Findings, Foot, Head, Lines, Report, Section, Table, flush
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, SubjectResult, Text, Texts, UnsetType
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.result import SinceResult
@@ -155,7 +155,7 @@ class ImdsReport(Report):
         plan, facts, found = self.plan, self.plan.facts, self.plan.findings
         since = screen.section(self.since, self.cluster.observed_at, full, self.tool_version)
         if self.pod is not None and not full:
-            yield Lines(None, [Line(self.pod.sentence, 0, 0)])
+            yield Lines(None, [flush(self.pod.sentence, 0)])
             yield since
             return
         groups = [each for each in plan.groups if full or matters(each, plan.facts)]

@@ -16,9 +16,9 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts, WholeSeconds
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, columns_of
+from kubectl_eksdoc.render.tables import Cell, Drawn, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
 # A fix to choose, as ``-o json`` and ``-o yaml`` print it.
@@ -183,13 +183,13 @@ def _before(report: FixReport, full: bool) -> Iterator[Section]:
 
 
 def _commands(title: str, lines: Sequence[str], most: int) -> Section:
-    return Lines(title, _few([Line(line, indent=4, whole=True) for line in lines], most, 4))
+    return Lines(title, _few([as_it_is(line, 4) for line in lines], most, 4))
 
 
 def _few(lines: list[Line], most: int, indent: int) -> list[Line]:
     if not most or len(lines) <= most + 1:
         return lines
-    return [*lines[:most], Line(f"… and {len(lines) - most} more (-o wide)", indent, whole=True)]
+    return [*lines[:most], as_it_is(f"… and {len(lines) - most} more (-o wide)", indent)]
 
 
 def _after(report: FixReport, done: FixDone, full: bool) -> Iterator[Section]:
@@ -202,16 +202,16 @@ def _after(report: FixReport, done: FixDone, full: bool) -> Iterator[Section]:
     if done.proofs:
         yield Table("From pods", _parts(done.proofs), "pods")
     else:
-        proof = Line("That is what AWS or the API server says of it now; no pod was asked.", indent=0, hang=0)
-        yield Lines(None, [proof, *([Line(report.from_pod, whole=True)] if report.from_pod else [])])
+        proof = flush("That is what AWS or the API server says of it now; no pod was asked.", 0)
+        yield Lines(None, [proof, *([as_it_is(report.from_pod)] if report.from_pod else [])])
     yield _commands("Rollback", report.back, 0 if full else _MOST)
-    run = [Line(f"Fix {report.run}, {duration(done.seconds)}.", indent=0, hang=0)] if report.run else []
-    journal = [Line(f"Journal: {report.journal}", indent=0, whole=True)] if report.journal else []
+    run = [flush(f"Fix {report.run}, {duration(done.seconds)}.", 0)] if report.run else []
+    journal = [as_it_is(f"Journal: {report.journal}", 0)] if report.journal else []
     yield Lines(None, [*run, *journal])
 
 
 def _parts(parts: Iterable[Part]) -> Drawn:
-    return columns_of(Column("WHAT", floor=20, middle=True), "NOW", Column("AS", floor=10)), [
+    return columns_of(name_column("WHAT", 20), "NOW", text_column("AS", 10)), [
         [each.what, Cell(each.became.value, _TONES[each.became]), each.why or "-"] for each in parts
     ]
 

@@ -21,7 +21,7 @@ from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import reached
 from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, numeric
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Tone, counted
 
 # The active probe in sentences.
@@ -110,10 +110,10 @@ class ActiveReport(Report):
 
 def _choice(plan: ProbePlan) -> Drawn:
     columns = [
-        Column("GROUP", floor=12, middle=True),
+        name_column("GROUP", 12),
         Column("MADE BY", drop=1),
-        numeric("NODES"),
-        Column("PROBED", floor=16, middle=True),
+        number_column("NODES"),
+        name_column("PROBED", 16),
     ]
     rows: list[Row] = []
     for each in plan.likes:
@@ -125,13 +125,13 @@ def _choice(plan: ProbePlan) -> Drawn:
 
 def _nodes(plan: ProbePlan, probed: Probed) -> Drawn:
     columns = columns_of(
-        Column("GROUP", floor=8, middle=True),
-        Column("NODE", floor=20, middle=True),
+        name_column("GROUP", 8),
+        name_column("NODE", 20),
         "PODS",
         "CAUSE",
         Column("NODE ITSELF", short="ITSELF"),
         Column("IPV6", drop=1),
-        numeric("ANSWER", 2),
+        number_column("ANSWER", 2),
     )
     rows: list[Row] = []
     for node in probed.nodes:

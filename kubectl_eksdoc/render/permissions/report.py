@@ -33,10 +33,12 @@ from kubectl_eksdoc.render.report import (
     Report,
     Section,
     Table,
+    as_it_is,
+    flush,
 )
 from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, numeric
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, number_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, joined
 
 # The sentences that are said of rights.
@@ -116,9 +118,9 @@ _MANY = 99
 _RIGHTS = (
     (
         Column("VERBS"),
-        Column("RESOURCES", floor=50, lines=_MANY),
-        Column("WHERE", floor=10, lines=2),
-        Column("WITHOUT IT", floor=26, lines=_MANY),
+        text_column("RESOURCES", 50, _MANY),
+        text_column("WHERE", 10, 2),
+        text_column("WITHOUT IT", 26, _MANY),
     ),
     (
         Column("VERB"),
@@ -131,15 +133,15 @@ _RIGHTS = (
 )
 _ACTIONS = (
     Column("ACTION"),
-    Column("CAN BE LIMITED TO", floor=14, lines=2),
-    Column("WITHOUT IT", floor=26, lines=_MANY),
+    text_column("CAN BE LIMITED TO", 14, 2),
+    text_column("WITHOUT IT", 26, _MANY),
 )
 _COMMANDS = (
     Column("COMMAND"),
     Column("CHANGES"),
-    numeric("RIGHTS"),
-    numeric("REQUIRED"),
-    numeric("ACTIONS OF IAM", short="IAM"),
+    number_column("RIGHTS"),
+    number_column("REQUIRED"),
+    number_column("ACTIONS OF IAM", short="IAM"),
 )
 
 
@@ -197,8 +199,8 @@ def _command(each: WantedPermissions) -> Row:
 
 def _steps(view: PermissionsReport) -> Iterator[Line]:
     for step in steps(view):
-        yield Line(f"- {step.text}", hang=0)
-        yield Line(step.command, indent=6, whole=True)
+        yield flush(f"- {step.text}")
+        yield as_it_is(step.command, 6)
 
 
 def _notes(view: PermissionsReport) -> Iterator[str]:
@@ -243,7 +245,7 @@ class PermissionsReport(Report):
             Title("In AWS", " (IAM)"), (_ACTIONS, [_action(each) for each in wanted.asked]), "actions", _MANY_ROWS
         )
         for each in (*self.doubts, *self.cautions):
-            yield Lines(None, [Line(each, indent=0, hang=0)])
+            yield Lines(None, [flush(each, 0)])
         every = [_command(each) for each in self.each]
         yield Table(Title("Commands", " and what each needs"), (_COMMANDS, every), "commands", _MANY_ROWS)
         yield Lines("What to do", list(_steps(self)))
@@ -272,9 +274,9 @@ _ORDER = (False, None, True)
 _SIGNS = {True: Cell("✓ yes", Tone.GOOD), False: Cell("✗ missing", Tone.BAD), None: Cell("? unknown", Tone.UNKNOWN)}
 _COLUMNS = (
     Column("YOU MAY"),
-    Column("RIGHT", floor=30, lines=2),
+    text_column("RIGHT", 30, 2),
     Column("REQUIRED"),
-    Column("WITHOUT IT", floor=30, lines=9),
+    text_column("WITHOUT IT", 30, 9),
 )
 
 

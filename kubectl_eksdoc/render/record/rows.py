@@ -25,7 +25,15 @@ from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD
 from kubectl_eksdoc.render.report import ReportFigure, Table
 from kubectl_eksdoc.render.result import Count, Difference, Positive, Printed, Seconds, Text, Texts
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Title, columns_of, numeric
+from kubectl_eksdoc.render.tables import (
+    MARGIN,
+    Cell,
+    Title,
+    columns_of,
+    name_column,
+    number_column,
+    text_column,
+)
 from kubectl_eksdoc.render.text import Look, counted, duration, joined, listing
 
 
@@ -185,10 +193,10 @@ def nodes(view: RecordView) -> Table:
     """Those that the plan drains, in its order; times from the start."""
     generations = view.plan.in_generations
     columns = columns_of(
-        numeric("#", 2),
-        Column("NODE", middle=True),
-        numeric("GENERATION" if generations else "WAVE", 1, short="GEN" if generations else ""),
-        *(numeric(title) for title in ("BEGUN", "EMPTY", "DONE", "EVICTIONS", "REFUSALS")),
+        number_column("#", 2),
+        name_column("NODE"),
+        number_column("GENERATION" if generations else "WAVE", 1, short="GEN" if generations else ""),
+        *(number_column(title) for title in ("BEGUN", "EMPTY", "DONE", "EVICTIONS", "REFUSALS")),
         "OUTCOME",
     )
     title = Title("Nodes", ", in the order of the plan; times from the start")
@@ -209,26 +217,26 @@ def _node(node: NodeRun) -> list[str | Cell]:
 
 
 def refusals(view: RecordView) -> Table:
-    columns = [numeric("COUNT"), Column("CAUSE", floor=20, lines=4)]
+    columns = [number_column("COUNT"), text_column("CAUSE", 20, 4)]
     rows = [[str(times), cause or UNSAID] for cause, times in view.refusals]
     return Table(Title("Refused", ", by cause"), (columns, rows), "causes")
 
 
 def pending(view: RecordView) -> Table:
     """BEFORE: whether it waited before the drain began."""
-    columns = columns_of(Column("POD", middle=True), "BEFORE", Column("THE SCHEDULER SAYS", floor=24, lines=4))
+    columns = columns_of(name_column("POD"), "BEFORE", text_column("THE SCHEDULER SAYS", 24, 4))
     rows = [[each.pod, "yes" if each.before else "no", each.why or UNSAID] for each in view.pending]
     return Table(Title("Pending", " at the end: pods without a node"), (columns, rows), "pods")
 
 
 def re_evicted(view: RecordView) -> Table:
-    table = [Column("POD", middle=True)], [[pod] for pod in view.record.re_evicted]
+    table = [name_column("POD")], [[pod] for pod in view.record.re_evicted]
     return Table("Evicted more than once", table, "pods")
 
 
 def not_emptied(view: RecordView, most: int | None = None) -> Table:
     """At most `most` pods of each node are named."""
-    columns = [Column("NODE", middle=True), numeric("LEFT"), Column("PODS", floor=30, lines=6)]
+    columns = [name_column("NODE"), number_column("LEFT"), text_column("PODS", 30, 6)]
     rows = [[node.name, str(len(node.left)), _left(node, most)] for node in view.not_emptied]
     return Table(Title("Not emptied", ", and the pods that are left"), (columns, rows), "nodes")
 
@@ -243,7 +251,7 @@ def _left(node: NodeRun, most: int | None) -> str:
 
 
 def placements(view: RecordView) -> Table:
-    columns = columns_of(Column("NODE", middle=True), numeric("PLANNED"), numeric("SCHEDULED"), "")
+    columns = columns_of(name_column("NODE"), number_column("PLANNED"), number_column("SCHEDULED"), "")
     seen = view.record.placements if view.record.placed is not None else ()
     rows = [
         [each.node, str(each.planned), str(each.placed), Cell("✗ a target", BAD[1]) if each.target else ""]
@@ -254,14 +262,14 @@ def placements(view: RecordView) -> Table:
 
 
 def faults(view: RecordView) -> Table:
-    columns = [numeric("TIME"), Column("SUBJECT", middle=True), Column("WHAT", floor=24, lines=4)]
+    columns = [number_column("TIME"), name_column("SUBJECT"), text_column("WHAT", 24, 4)]
     rows = [[duration(m.at_s), m.subject, m.why] for m in view.happened(Happened.BEFALLEN)]
     return Table(Title("Faults", ": what went wrong because it was asked for"), (columns, rows), "faults")
 
 
 def moments(view: RecordView) -> Table:
     """All that happened; in a ticket folded."""
-    columns = columns_of(numeric("TIME"), "WHAT", "SUBJECT", "NODE", "WHY")
+    columns = columns_of(number_column("TIME"), "WHAT", "SUBJECT", "NODE", "WHY")
     rows = [[duration(m.at_s), m.what.value, m.subject, m.node or NONE, m.why or NONE] for m in view.moments]
     fold = f"{counted(len(rows), 'moment')}: all that happened"
     return Table(Title("Moments", ": all that happened"), (columns, rows), "moments", fold=fold)

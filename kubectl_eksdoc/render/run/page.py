@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.timeline import axis, colour, grid, rect, ticks
 from kubectl_eksdoc.render.pages import STYLE, Html, Section, el, folded, framed, lines, more, put, table
-from kubectl_eksdoc.render.tables import Cell, columns_of, numeric
+from kubectl_eksdoc.render.tables import Cell, columns_of, number_column
 from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing, rfc3339
 
 _MOST = 5
@@ -126,8 +126,8 @@ _NODE_TONE = {NodeState.DONE: Tone.GOOD, NodeState.ALONE: Tone.BAD, NodeState.GO
 
 
 def _nodes(nodes: tuple[NodeCourse, ...]) -> Html:
-    columns = columns_of("NODE", numeric("WAVE"), "RESULT", numeric("PODS ASKED"))
-    columns += columns_of(numeric("REFUSALS"), numeric("TOOK"), "WHY")
+    columns = columns_of("NODE", number_column("WAVE"), "RESULT", number_column("PODS ASKED"))
+    columns += columns_of(number_column("REFUSALS"), number_column("TOOK"), "WHY")
     rows: list[list[str | Cell]] = [
         [
             node.node,
@@ -155,7 +155,7 @@ def _waits(recording: RunReplay) -> Html:
     if not kept:
         unknown = recording.source is ReplaySource.JOURNAL
         return el("p", "Unknown: a journal does not have it." if unknown else "Nothing that was written down.")
-    columns = columns_of("WHAT", numeric("WAITED"), "WHY", "USUAL", "COMMAND")
+    columns = columns_of("WHAT", number_column("WAITED"), "WHY", "USUAL", "COMMAND")
     rows = [
         [of or "the run", duration(for_s) if for_s else NONE, why, usual or NONE, remedy]
         for (of, _), (for_s, why, usual, remedy) in kept[:MOST_ROWS]
@@ -166,14 +166,14 @@ def _waits(recording: RunReplay) -> Html:
 def _refused(nodes: tuple[NodeCourse, ...]) -> Html:
     found = [(pod, node.node) for node in nodes for pod in node.pods.values() if pod.refused]
     found.sort(key=lambda each: -each[0].refused)
-    columns = columns_of("POD", "NODE", numeric("TIMES"), "AT THE END", "WHY")
+    columns = columns_of("POD", "NODE", number_column("TIMES"), "AT THE END", "WHY")
     rows = [[pod.pod, node, str(pod.refused), pod.state.value, pod.why or NONE] for pod, node in found[:MOST_ROWS]]
     kept = put(table(columns, rows, frozenset({"POD", "NODE"})), more(len(found) - MOST_ROWS, "pods"))
     return kept if rows else Html("")
 
 
 def _log(recording: RunReplay) -> Html:
-    columns = columns_of("TIME", numeric("AFTER"), "WHAT", "OF", "NODE", "WHY")
+    columns = columns_of("TIME", number_column("AFTER"), "WHAT", "OF", "NODE", "WHY")
     rows: list[list[str | Cell]] = [
         [
             f"{recording.began_at + timedelta(seconds=each.at_s):%H:%M:%S}Z",

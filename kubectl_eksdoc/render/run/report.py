@@ -36,7 +36,7 @@ from kubectl_eksdoc.render.record.rows import (
     placed,
     recorded,
 )
-from kubectl_eksdoc.render.report import PLAIN, Head, Line, Lines, OwnFormat, Points, Report, Section
+from kubectl_eksdoc.render.report import PLAIN, Head, Lines, OwnFormat, Points, Report, Section, flush
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
@@ -111,7 +111,7 @@ class RunReport(Report):
         yield Head(verdict(self))
         yield rows.nodes(record)
         yield rows.not_emptied(record)
-        yield Lines(None, [Line(text, 0, 0) for text in (placed(record), cordoned_only(record)) if text])
+        yield Lines(None, [flush(text, 0) for text in (placed(record), cordoned_only(record)) if text])
         yield rows.placements(record) if full else None
         yield rows.refusals(record)
         yield rows.pending(record)

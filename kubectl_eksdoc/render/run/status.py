@@ -18,7 +18,18 @@ from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunNote, R
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.record.rows import RecordCause, because
-from kubectl_eksdoc.render.report import PLAIN, Head, Line, Lines, OwnFormat, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import (
+    PLAIN,
+    Head,
+    Lines,
+    OwnFormat,
+    Points,
+    Report,
+    Section,
+    Table,
+    as_it_is,
+    flush,
+)
 from kubectl_eksdoc.render.result import (
     Count,
     Difference,
@@ -32,7 +43,7 @@ from kubectl_eksdoc.render.result import (
     Texts,
 )
 from kubectl_eksdoc.render.run.events import json_line
-from kubectl_eksdoc.render.tables import Column, Title, columns_of, numeric
+from kubectl_eksdoc.render.tables import Column, Title, columns_of, name_column, number_column, text_column
 from kubectl_eksdoc.render.text import Look, age, between, counted, duration, listing, rfc3339
 
 # Predicted against actual: what the plans of past runs said, and what happened.
@@ -113,9 +124,9 @@ class StatusReport(Report):
         elif self.runs:
             yield _list(self)
         else:
-            yield Lines(None, [Line(f"No run is kept in namespace {self.namespace}.", 0, whole=True)])
+            yield Lines(None, [as_it_is(f"No run is kept in namespace {self.namespace}.", 0)])
         yield to_do(Title("By the notes on nodes"), ((each.said, each.command) for each in self.without))
-        yield Lines(None, [Line(f"note: {note}", 0, 0) for note in self.notes])
+        yield Lines(None, [flush(f"note: {note}", 0) for note in self.notes])
 
     def result(self) -> object:
         return StatusResult.of(self)
@@ -125,10 +136,10 @@ class StatusReport(Report):
 
 
 def _history(history: Sequence[Past]) -> Iterator[Section]:
-    columns = columns_of("RUN", *(numeric(each) for each in ("BOUND", "P50", "P95", "TOOK", "ERROR")))
-    columns += [Column("OUTCOME", drop=2), Column("THE DIFFERENCE", floor=24, lines=2, drop=1)]
+    columns = columns_of("RUN", *(number_column(each) for each in ("BOUND", "P50", "P95", "TOOK", "ERROR")))
+    columns += [Column("OUTCOME", drop=2), text_column("THE DIFFERENCE", 24, 2, drop=1)]
     yield Table("", (columns, [_past(past) for past in history]))
-    yield Lines(None, [Line(_accuracy(history), 0, 0)])
+    yield Lines(None, [flush(_accuracy(history), 0)])
 
 
 def _past(past: Past) -> list[str]:
@@ -162,8 +173,8 @@ def _list(view: StatusReport) -> Table:
         unled = run.phase != RunPhase.ENDED.value and not _is_led(run, view.held)
         return f"{run.phase}, unled" if unled else run.phase
 
-    columns = columns_of("RUN", "PHASE", numeric("AGE"), numeric("UPDATED", 1))
-    columns += [Column("LEADER", floor=16, drop=2), Column("SAID", floor=30, lines=2)]
+    columns = columns_of("RUN", "PHASE", number_column("AGE"), number_column("UPDATED", 1))
+    columns += [text_column("LEADER", 16, drop=2), text_column("SAID", 30, 2)]
     rows = [
         [run.run, phase(run), view.ago(run.begun), view.ago(run.updated), run.leader, run.said or NONE]
         for run in view.runs
@@ -185,8 +196,8 @@ def _one(view: StatusReport, run: RunSummary, journaled: Journaled) -> Iterator[
     if run.said and run.updated is not None and journaled.phase is not RunPhase.ENDED:
         below.append(f"{view.ago(run.updated)} ago: {run.said}")
     yield Head(f"Run {run.run}: {phase_words(journaled, led)}", below)
-    columns = columns_of(Column("NODE", middle=True), numeric("WAVE", 1), "STATE")
-    columns += [numeric(each) for each in ("GRANTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
+    columns = columns_of(name_column("NODE"), number_column("WAVE", 1), "STATE")
+    columns += [number_column(each) for each in ("GRANTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
     rows = [
         [n.node, str(n.wave or NONE), n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))]
         for n in nodes_of(journaled)
@@ -390,16 +401,16 @@ class OthersReport(Report):
     def sections(self, full: bool) -> Iterator[Section]:
         nodes = self.nodes
         if not nodes:
-            yield Lines(None, [Line("No node is cordoned or tainted by a client that drains it.", 0, whole=True)])
+            yield Lines(None, [as_it_is("No node is cordoned or tainted by a client that drains it.", 0)])
             return
         waiting = [node for node in nodes if not node.empty]
         yield Head(f"{rfc3339(self.at)}: {len(nodes) - len(waiting)} of {counted(len(nodes), 'node')} empty")
-        columns = [Column("NODE", middle=True), Column("DRAINED BY", floor=16)]
-        columns += [numeric(each) for each in ("PODS LEFT", "LEAVING", "ABOUT")]
+        columns = [name_column("NODE"), text_column("DRAINED BY", 16)]
+        columns += [number_column(each) for each in ("PODS LEFT", "LEAVING", "ABOUT")]
         rows = [[n.node, n.who, str(len(n.pods)), str(sum(p.leaving for p in n.pods)), _left(n)] for n in nodes]
         yield Table("Nodes", (columns, rows))
-        columns = [Column("POD", middle=True), Column("NODE", middle=True)]
-        columns += [Column("WHY IT IS STILL THERE", floor=30, lines=3)]
+        columns = [name_column("POD"), name_column("NODE")]
+        columns += [text_column("WHY IT IS STILL THERE", 30, 3)]
         why = [[pod.pod, node.node, pod.why] for node in waiting for pod in node.pods]
         yield Table("Pods", (columns, why))
         notes = dict.fromkeys(node.run for node in nodes if node.run is not None)
@@ -409,7 +420,7 @@ class OthersReport(Report):
         )
         yield to_do(Title("Runs of eksdoc"), runs)
         if any(node.run is None for node in waiting):
-            yield Lines(None, [Line(_GROUPS_OWN, 0, 0)])
+            yield Lines(None, [flush(_GROUPS_OWN, 0)])
 
     def result(self) -> WatchResult:
         return WatchResult.filled(at=self.at, nodes=(_watched(each, self.command) for each in self.nodes))

@@ -10,7 +10,7 @@ from kubectl_eksdoc.baseline.changes import FindingChangeKind, FindingSince, Res
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.markdown import escape, folded
-from kubectl_eksdoc.render.report import Line, Lines
+from kubectl_eksdoc.render.report import Line, Lines, flush
 from kubectl_eksdoc.render.tables import SIGNS, Mark, Title, unmarked
 from kubectl_eksdoc.render.text import Tone, age, between, joined, rfc3339
 
@@ -121,7 +121,7 @@ def section(
     """None without an earlier answer. `observed`: when this one was made of the cluster."""
     if since is None:
         return None
-    lines: list[Line | str] = [Line(text, 2, 0) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
+    lines: list[Line | str] = [flush(text, 2) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
     left_out = 0
     for became in FindingChangeKind:
         found = since.of(became)

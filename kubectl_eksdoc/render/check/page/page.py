@@ -47,7 +47,7 @@ from kubectl_eksdoc.render.pages import (
     table,
 )
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import Cell, Column, Row, columns_of, numeric
+from kubectl_eksdoc.render.tables import Cell, Column, Row, columns_of, number_column
 from kubectl_eksdoc.render.text import Look, Tone, counted, rfc3339
 
 
@@ -330,7 +330,7 @@ def _checks(shown: CheckPage) -> Html:
 
 
 def _reads(shown: CheckPage) -> Html:
-    columns = columns_of("KIND", "STATE", numeric("OBJECTS"))
+    columns = columns_of("KIND", "STATE", number_column("OBJECTS"))
     reads = shown.plan.facts.cluster.reads
     rows: list[Row] = [
         [each.resource.full_name, each.state.value, str(each.count) if each.known else "unknown"] for each in reads

@@ -28,7 +28,7 @@ from kubectl_eksdoc.render.drain.signs import WARN
 from kubectl_eksdoc.render.drain.timeline import NO_GROUP, over_the_drain
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.pages import TONES, Html, advice, bullets, command_list, el, folded, lines, more, put, table
-from kubectl_eksdoc.render.tables import SIGNS, Cell, Column, Row, columns_of, numeric
+from kubectl_eksdoc.render.tables import SIGNS, Cell, Column, Row, columns_of, number_column
 from kubectl_eksdoc.render.text import Look, counted, cut, duration, listing
 
 MOST_ALIKE = 12
@@ -243,10 +243,10 @@ def drain(shown: CheckPage) -> Html:
 def _groups(shown: CheckPage, view: DrainView) -> Html:
     columns = columns_of(
         "NODE GROUP",
-        numeric("NODES"),
-        numeric("CAN GO"),
-        numeric("EVICTIONS", 1),
-        numeric("DONE AFTER"),
+        number_column("NODES"),
+        number_column("CAN GO"),
+        number_column("EVICTIONS", 1),
+        number_column("DONE AFTER"),
         "VERDICT",
         "NOT EMPTIED",
     )
