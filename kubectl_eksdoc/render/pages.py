@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.render.identity import NO_CLUSTER, UNKNOWN, named
 from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Look, Tone, clean, counted, rfc3339
+from kubectl_eksdoc.render.text import Look, Tone, clean, counted, few, rfc3339
 
 # HTML by construction: what is not markup already is escaped, so that a cluster's text stays text.
 
@@ -146,7 +146,7 @@ _MOST = 5
 
 def command_list(commands: Sequence[str]) -> Html:
     """Commands to copy; of very many the first few stand open."""
-    kept = commands if len(commands) <= _MOST + 1 else commands[:_MOST]
+    kept = few(commands, _MOST)
     rest = commands[len(kept) :]
     more = folded(f"{counted(len(rest), 'command')} more like it", *(command(each) for each in rest)) if rest else ""
     return put(*(command(each) for each in kept), more)

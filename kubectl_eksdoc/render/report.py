@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.findings import Finding, Severity, When
+from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.render.encode import to_json, to_yaml
 from kubectl_eksdoc.render.tables import (
     MARGIN,
@@ -27,7 +27,7 @@ from kubectl_eksdoc.render.tables import (
     told,
     unmarked,
 )
-from kubectl_eksdoc.render.text import Look, Tone, cut, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, cut, shown, wrapped
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
@@ -204,8 +204,8 @@ class Screen:
     def lines(self, section: Section, look: Look) -> list[str]:
         match section:
             case Head(verdict, below):
-                head = [look.paint(line, Tone.TITLE) for line in wrap(shown(verdict, look), look.columns)]
-                return head + [line for text in below if text for line in wrap(shown(text, look), look.columns)]
+                head = [look.paint(line, Tone.TITLE) for line in wrapped(verdict, look)]
+                return head + [line for text in below if text for line in wrapped(text, look)]
             case Table(title, table, most=most, left_out=left_out, above=text, below=below):
                 above = _paragraph(text, look) if text else []
                 notes = [line for each in below for line in _on_screen(each, look)]
@@ -228,18 +228,18 @@ class Screen:
             case Written():
                 return []
             case Foot(text):
-                return [] if self.full else wrap(shown(text, look), look.columns)
+                return [] if self.full else wrapped(text, look)
 
 
 def _paragraph(text: str, look: Look) -> list[str]:
-    return wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
+    return wrapped(text, look, MARGIN, MARGIN * 2)
 
 
 def _on_screen(line: Line | str, look: Look) -> list[str]:
     text, indent, hang, tone, whole = Line(line) if isinstance(line, str) else line
     if whole:
         return [look.paint(" " * indent + shown(text, look), tone)]
-    first, *others = wrap(shown(text, look), look.columns, " " * indent, " " * (indent + hang))
+    first, *others = wrapped(text, look, " " * indent, " " * (indent + hang))
     return [look.paint(first, tone), *others]
 
 
@@ -353,8 +353,7 @@ def _findings(found: Sequence[Finding], mark: Mark) -> Iterator[str]:
         if each.missing:
             yield f"  - missing: {escape(each.missing)}"
         for step in each.remedy:
-            when = f"{step.when.value}: " if step.when is When.LATER else ""
-            yield f"  - {escape(f'{when}{step.text}')}"
+            yield f"  - {escape(step.said)}"
             if step.command:
                 yield from (f"    {line}" for line in block([step.command]))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
-from kubectl_eksdoc.render.text import Look, Tone, cut, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, cut, few, shown, wrap, wrapped
 
 _GAP = 2
 
@@ -183,7 +183,7 @@ def drawn(
     below: Sequence[str] = (),
 ) -> list[str]:
     columns, every = drawn
-    kept = every if full or len(every) <= most + 1 else every[:most]
+    kept = every if full else few(every, most)
     lines = plain(columns, kept, look, indent=len(MARGIN), fit=not full)
     return titled(title, [*above, *lines, *more(len(every) - len(kept), look), *below], look)
 
@@ -194,7 +194,7 @@ def more(count: int, look: Look) -> list[str]:
 
 
 def told(title: Title | str, texts: Iterable[str], look: Look) -> list[str]:
-    lines = [line for text in texts for line in wrap(shown(f"- {text}", look), look.columns, MARGIN, MARGIN * 2)]
+    lines = [line for text in texts for line in wrapped(f"- {text}", look, MARGIN, MARGIN * 2)]
     return titled(title, lines, look)
 
 
@@ -225,18 +225,17 @@ def findings(
 def _finding(found: Finding, look: Look, full: bool, named: bool, mark: Mark) -> list[str]:
     sign, tone = SIGNS[found.status]
     what = f"{found.subject.kind} {found.subject}: {found.message}" if named else found.message
-    head = wrap(shown(f"{sign} {found.severity.value}{mark(found)}: {what}", look), look.columns, MARGIN, MARGIN * 2)
+    head = wrapped(f"{sign} {found.severity.value}{mark(found)}: {what}", look, MARGIN, MARGIN * 2)
     lines = [look.paint(head[0], tone), *head[1:]]
     evidence = found.evidence if full else found.evidence[:2]
     for text in evidence:
-        lines += wrap(shown(f"- {text}", look), look.columns, MARGIN * 2, MARGIN * 3)
+        lines += wrapped(f"- {text}", look, MARGIN * 2, MARGIN * 3)
     if len(evidence) < len(found.evidence):
         lines.append(f"{MARGIN * 2}{look.ellipsis} and {len(found.evidence) - len(evidence)} more")
     if found.missing and found.missing not in found.evidence:
-        lines += wrap(shown(f"missing: {found.missing}", look), look.columns, MARGIN * 2)
+        lines += wrapped(f"missing: {found.missing}", look, MARGIN * 2)
     for each in found.remedy if full else _first(found.remedy, named):
-        when = f"{each.when.value}: " if each.when is When.LATER else ""
-        lines += wrap(shown(f"→ {when}{each.text}", look), look.columns, MARGIN * 2, MARGIN * 3)
+        lines += wrapped(f"→ {each.said}", look, MARGIN * 2, MARGIN * 3)
         if named and each.command:
             lines.append(f"{MARGIN * 3}{shown(each.command, look)}")
     return lines

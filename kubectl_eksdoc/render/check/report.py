@@ -37,7 +37,7 @@ from kubectl_eksdoc.render.report import (
 from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import MARGIN, Column, Title, columns_of, number_column, plain, text_column, titled
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, wrapped
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no steps
     from kubectl_eksdoc.baseline.changes import ResultComparison
@@ -225,7 +225,7 @@ def _way(plan: CheckPlan) -> Section:
     def lines(look: Look) -> Iterator[str]:
         for phase, steps in groupby(plan.checklist, key=lambda step: step.phase):
             told = "; ".join(f"{step.number}. {_titled(plan, step)}" for step in steps)
-            lines = wrap(shown(f"{phase.value}: {told}", look), look.columns, MARGIN, MARGIN * 2)
+            lines = wrapped(f"{phase.value}: {told}", look, MARGIN, MARGIN * 2)
             most = 1 if phase.name == "PREPARE" else _MOST_LINES
             yield from lines[: most - 1]
             if len(lines) <= most:

@@ -10,7 +10,7 @@ from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.causes import DECIDING
 from kubectl_eksdoc.check.checklist.steps import UpgradeStep
 from kubectl_eksdoc.check.plan import CheckPlan
-from kubectl_eksdoc.model.findings import Finding, Status, When
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.diagnosis import five, pasted
@@ -79,8 +79,7 @@ def _finding(found: Finding) -> list[str]:
     lines = [f"- {escape(each)}" for each in found.evidence]
     lines += [f"- missing: {escape(found.missing)}"] if found.missing else []
     for each in found.remedy:
-        when = f"{each.when.value}: " if each.when is When.LATER else ""
-        lines += ["", f"{escape(f'{when}{each.text}')}"]
+        lines += ["", escape(each.said)]
         lines += ["", *block([each.command])] if each.command else []
     return folded(summary, lines) or [f"- {escape(summary)}"]
 

@@ -11,7 +11,7 @@ from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, When
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section, as_it_is, flush
 from kubectl_eksdoc.render.tables import (
     MARGIN,
@@ -25,7 +25,7 @@ from kubectl_eksdoc.render.tables import (
     number_column,
     titled,
 )
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, joined, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, counted, cut, few, joined, shown, wrapped
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.check.checklist.steps import UpgradeStep
@@ -240,11 +240,10 @@ def deciding(plan: CheckPlan, mark: Mark) -> Section:
         waits = "" if one else f" ({before(plan, each.gate)})"
         how = f"{each.severity.value}{mark(each.first)} {each.first.code.name}{waits}"
         said = f"{number}. {sign} {how}: {cause(each)}: {because(plan, each)}"
-        when = f"{each.do.when.value}: " if each.do.when is When.LATER else ""
         rest = len(f"{number}. ")
         lines += [
             Line(said, 2, rest, tone),
-            Line(f"→ {when}{each.do.text}", rest + 2),
+            Line(f"→ {each.do.said}", rest + 2),
             as_it_is(each.do.command, rest + 4),
         ]
     return Lines(Title("Causes" if gates == {None} else "What decides", one), lines)
@@ -264,7 +263,7 @@ def _at(plan: CheckPlan, gate: Gate | None, look: Look, mark: Mark) -> list[str]
     found = [each for each in plan.causes[DECIDING:] if each.gate is gate]
     some_above = any(each.gate is gate for each in plan.causes[:DECIDING])
     head = Title("More causes" if some_above else "Causes", f" {before(plan, gate)}")
-    kept = found if len(found) <= MOST + 1 else found[:MOST]
+    kept = few(found, MOST)
     return titled(head, [*_lines(plan, kept, look, mark), *more(len(found) - len(kept), look)], look)
 
 
@@ -357,7 +356,7 @@ def in_line(plan: CheckPlan) -> Section:
     lights = " · ".join(light.replace(" ", _JOINED) for light in said)
 
     def draw(look: Look, _: bool) -> list[str]:
-        lines = wrap(shown(f"AREAS: {lights}", look), look.columns, "", MARGIN) if lights else []
+        lines = wrapped(f"AREAS: {lights}", look, "", MARGIN) if lights else []
         return [line.replace(_JOINED, " ") for line in lines]
 
     return ReportFigure(None, draw)

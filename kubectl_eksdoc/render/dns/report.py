@@ -33,7 +33,7 @@ from kubectl_eksdoc.render.report import (
 )
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, columns_of, name_column, number_column
-from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrapped
 
 # CoreDNS in a sentence.
 
@@ -223,7 +223,7 @@ def _ending(plan: DnsPlan) -> Section:
 
     def draw(look: Look, _full: bool) -> list[str]:
         lines = [f"{MARGIN}{line}" for line in bar(budget, end.lameduck_s, look, look.columns - len(MARGIN))]
-        return lines + wrap(shown(legend(budget), look), look.columns, MARGIN)
+        return lines + wrapped(legend(budget), look, MARGIN)
 
     return ReportFigure(title, draw)
 

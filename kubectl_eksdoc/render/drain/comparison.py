@@ -39,7 +39,17 @@ from kubectl_eksdoc.render.tables import (
     number_column,
     text_column,
 )
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, duration, joined, rfc3339, shown, wrap
+from kubectl_eksdoc.render.text import (
+    Look,
+    Tone,
+    age,
+    between,
+    counted,
+    duration,
+    joined,
+    rfc3339,
+    wrapped,
+)
 
 FIGURES = {
     Measure.NODES: "nodes to drain",
@@ -317,7 +327,7 @@ def section(view: DrainView, full: bool) -> Drawing | None:
 
     def draw(look: Look, _: bool) -> list[str]:
         """Tables stand apart by a blank line."""
-        head = wrap(shown(f"COMPARED{title(comparison, view)}", look), look.columns, rest=MARGIN)
+        head = wrapped(f"COMPARED{title(comparison, view)}", look, rest=MARGIN)
         found = (Screen(full).lines(part, look) for part in _parts(comparison, view, full))
         lines = [line for part in found if part for line in ["", *part]]
         return [*(look.paint(line, Tone.TITLE) for line in head), *lines[1:]]

@@ -57,7 +57,7 @@ from kubectl_eksdoc.render.report import (
     flush,
 )
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Drawn, Title, plain
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, few, joined, shown, wrap, wrapped
 
 BLOCKERS, ESTIMATE, NEXT = Title("Blockers"), Title("Estimate"), Title("Next", " (nothing was changed)")
 UNKNOWN = Title("Unknown", ": what could not be judged is not taken as fine")
@@ -281,7 +281,7 @@ def _cut(text: str, look: Look, margin: str = MARGIN) -> str:
 
 def _drained(view: DrainView, look: Look, targets: Drawn, most: int) -> list[str]:
     columns, every = targets
-    kept = every if len(every) <= most + 1 else every[:most]
+    kept = few(every, most)
     lines = plain(columns, kept, look, indent=len(MARGIN))
     return _listed(_targets(view).screen, lines, look, len(every) - len(kept), "target")
 
@@ -290,7 +290,7 @@ def _skipped(view: DrainView, look: Look, causes: Mapping[str, Sequence[str]], m
     """A line for each node: its name, its verdict, and the causes by code and subject."""
     every = view.undrained
     width = max((len(target.node.name) for target in every), default=0)
-    kept = every if len(every) <= most + 1 else every[:most]
+    kept = few(every, most)
     lines = []
     for target in kept:
         name = target.node.name
@@ -316,7 +316,7 @@ def _times(view: DrainView, look: Look) -> list[str]:
     if not view.evictions:
         return []
     if estimate is None:
-        return wrap(shown(NO_TIMES, look), look.columns)
+        return wrapped(NO_TIMES, look)
     text = f"p50 {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)}{unmeasured(estimate)}"
     if estimate.least:
         text += f"; no run takes less than {duration(estimate.least[0].seconds)}"

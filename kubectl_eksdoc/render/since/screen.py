@@ -12,7 +12,7 @@ from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.markdown import escape, folded
 from kubectl_eksdoc.render.report import Line, Lines, flush
 from kubectl_eksdoc.render.tables import SIGNS, Mark, Title, unmarked
-from kubectl_eksdoc.render.text import Tone, age, between, joined, rfc3339
+from kubectl_eksdoc.render.text import Tone, age, between, few, joined, rfc3339
 
 # The words for what became of findings: the line of counts, the remarks, and how one is told or marked.
 
@@ -125,7 +125,7 @@ def section(
     left_out = 0
     for became in FindingChangeKind:
         found = since.of(became)
-        kept = found if full or len(found) <= MOST + 1 else found[:MOST]
+        kept = found if full else few(found, MOST)
         lines += map(_change, kept)
         left_out += len(found) - len(kept)
     head, _, rest = title(since, observed).partition(" ")
