@@ -143,9 +143,7 @@ def _why_it_goes(node: Node) -> str:
 
 def _leaving(there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
     going = [
-        (pod, node)
-        for pod, node in there
-        if node.unschedulable or node.deletion_at is not None or node.ready != "True"
+        (pod, node) for pod, node in there if node.unschedulable or node.deletion_at is not None or node.ready != "True"
     ]
     if going:
         yield Finding.of(
