@@ -58,7 +58,10 @@ class Printed(Struct, **_OPTIONS):
 
     @classmethod
     def of(cls: type[_P], facts: Any) -> _P:
-        """The printed form of `facts`. Overridden where a field has another form than there."""
+        """The printed form of `facts`; a plain tuple has the fields in their order. Overridden where a field has
+        another form than there."""
+        if type(facts) is tuple:
+            return cls.filled(**dict(zip(cls.__struct_fields__, facts, strict=True)))
         return cls.filled(facts)
 
     @classmethod

@@ -82,7 +82,6 @@ class SnapshotReport(Report):
     def result(self) -> object:
         return SnapshotResult.filled(
             self,
-            lacking=(_Lacking.filled(what=what, why=why) for what, why in self.lacking),
             findings=(),
         )
 

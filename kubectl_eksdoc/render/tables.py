@@ -55,13 +55,17 @@ def text_column(title: str, floor: int, lines: int = 1, drop: int = 0) -> Column
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Text with a tone; a plain `str` is a cell without one."""
+    """Text with a tone; a plain `str` or number is a cell without one."""
 
     text: str
     tone: Tone | None = None
 
 
-Row = Sequence[str | Cell]
+Row = Sequence[str | int | Cell]
+
+
+def text_of(cell: str | int | Cell) -> str:
+    return cell.text if isinstance(cell, Cell) else cell if isinstance(cell, str) else str(cell)
 
 
 def plain(columns: Sequence[Column], rows: Sequence[Row], look: Look, indent: int = 0, fit: bool = True) -> list[str]:
@@ -71,7 +75,7 @@ def plain(columns: Sequence[Column], rows: Sequence[Row], look: Look, indent: in
     """
     if not rows:
         return []
-    texts = [[shown(_text(cell), look) for cell in row] for row in rows]
+    texts = [[shown(text_of(cell), look) for cell in row] for row in rows]
     tones = [[cell.tone if isinstance(cell, Cell) else None for cell in row] for row in rows]
     titles = [column.title if look.headers else "" for column in columns]
     widths = _widths(titles, texts)
@@ -94,10 +98,6 @@ def plain(columns: Sequence[Column], rows: Sequence[Row], look: Look, indent: in
 
 def _widths(titles: Sequence[str], texts: Sequence[Sequence[str]]) -> list[int]:
     return [max(len(title), *(len(row[i]) for row in texts)) for i, title in enumerate(titles)]
-
-
-def _text(cell: str | Cell) -> str:
-    return cell.text if isinstance(cell, Cell) else cell
 
 
 def _cut(text: str, room: int, look: Look, column: Column) -> str:

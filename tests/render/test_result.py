@@ -98,6 +98,12 @@ def test_what_is_not_known_is_not_taken_for_no_items() -> None:
     assert leaf(SimpleNamespace(place=None, sons=Unknown("not allowed")))["sons"] is None
 
 
+def test_a_plain_tuple_has_the_fields_in_their_order() -> None:
+    assert plain(Place.of(("a", ""))) == {"zoneName": "a"}
+    with pytest.raises(ValueError, match="shorter"):
+        Place.of(("a",))
+
+
 def test_a_field_that_the_facts_lack_is_a_bug() -> None:
     with pytest.raises(AttributeError, match="zone_name"):
         Place.of(SimpleNamespace(rack="r1"))

@@ -385,7 +385,7 @@ def _template(each: Templated, context: str) -> _Template:
         before=step.before.number if isinstance(step, TemplateUpdateStep) else None,
         after=step.after.number if isinstance(step, TemplateUpdateStep) else None,
         why=step.why,
-        candidates=(_Revisions.filled(before=before, after=after) for before, after in candidates),
+        candidates=candidates,
         fields=each.changes,
         now=_now(each, context),
     )

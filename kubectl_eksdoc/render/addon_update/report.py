@@ -13,7 +13,6 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, Mode
 from kubectl_eksdoc.addon_diff.run import expectations as targets
 from kubectl_eksdoc.addon_diff.run import outcome
-from kubectl_eksdoc.addon_diff.run import outcome as ended
 from kubectl_eksdoc.addon_diff.run.guards import Guard
 from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, FieldCheck, Verdict
 from kubectl_eksdoc.drain.run.waves import Stage
@@ -149,10 +148,6 @@ class OutcomeResult(Printed):
     targets: tuple[_Targets, ...]
     unwatched: Text | None
     unread: tuple[_Unread, ...]
-
-    @classmethod
-    def of(cls, facts: ended.AddonUpdateResult) -> OutcomeResult:
-        return cls.filled(facts, unread=(_Unread.filled(object=of, why=why) for of, why in facts.unread))
 
 
 # An update in sentences.

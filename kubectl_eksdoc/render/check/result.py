@@ -231,11 +231,7 @@ class CheckResult(CommandResult):
             verdict=in_short(checked),
             way=checked.facts.way,
             aws=eks.why if isinstance(eks, Unknown) else None,
-            gates=(
-                _AtGate.filled(gate=gate, fail=fail, unknown=unknown)
-                for gate in Gate
-                for fail, unknown in (figures(each for each in checked.causes if each.gate is gate),)
-            ),
+            gates=((gate, *figures(each for each in checked.causes if each.gate is gate)) for gate in Gate),
             causes=(_Cause.of((checked, each)) for each in checked.causes),
             checks=checked.judged,
             checklist=(

@@ -346,7 +346,7 @@ def areas(plan: CheckPlan) -> Drawn:
     columns = columns_of("", "AREA", *(number_column(title) for title in titles))
     figures = ((each, (each.checks, each.fails, each.unknown, each.slight)) for each in lights)
     return columns, [
-        [each.sign, each.area.value, *(str(count or "-") for count in told)][: len(columns)] for each, told in figures
+        [each.sign, each.area.value, *(count or "-" for count in told)][: len(columns)] for each, told in figures
     ]
 
 

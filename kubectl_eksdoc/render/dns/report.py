@@ -278,9 +278,9 @@ def _zones(zones: tuple[CorednsZone, ...]) -> tuple[list[Column], list[Row]]:
     ), [
         [
             zone.name or "-",
-            str(zone.nodes),
-            str(zone.pods),
-            str(zone.ready),
+            zone.nodes,
+            zone.pods,
+            zone.ready,
             "?" if zone.serving is None else str(zone.serving),
         ]
         for zone in zones

@@ -70,7 +70,7 @@ def comparison(options: Sequence[Option]) -> Drawn:
     """One column for each way, one row for each question."""
     columns = columns_of("", *(WAYS[option.way] for option in options))
     rows: list[Row] = [
-        ["nodes replaced", *(str(o.nodes) for o in options)],
+        ["nodes replaced", *(o.nodes for o in options)],
         ["nodes added at once", *(_surge(o) for o in options)],
         ["order", *(o.order for o in options)],
         ["waits", *(o.waits for o in options)],

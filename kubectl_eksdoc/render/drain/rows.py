@@ -78,16 +78,16 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
     return columns, rows
 
 
-def _drained(target: DrainTarget, view: DrainView, full: bool) -> list[str | Cell]:
+def _drained(target: DrainTarget, view: DrainView, full: bool) -> list[str | int | Cell]:
     node = target.node
     told = of_node(node, view.cluster.observed_at)
     told |= {"GROUP": node.group or NONE, "KUBELET": node.kubelet_text if full else told["KUBELET"]}
     return [
-        str(target.order),
+        target.order,
         node.name,
         *(told[title] or UNKNOWN for title in OF_NODE if full or title not in _WIDE),
-        str(target.evictions),
-        str(target.left),
+        target.evictions,
+        target.left,
         *([str(target.wave)] if _in_waves(view) else []),
         str(target.finish_round) if target.finish_round else NONE,
         duration(view.spans[node.name].done_s) if node.name in view.spans else NONE,
@@ -116,7 +116,7 @@ def undrained(view: DrainView, full: bool = False) -> Drawn:
             target.node.group or NONE,
             target.node.owner.value,
             of_node(target.node, view.cluster.observed_at)["KUBELET"] or UNKNOWN,
-            str(target.left),
+            target.left,
             verdict(target),
             "; ".join(named.get(target.node.name, target.why)),
         ]
@@ -166,7 +166,7 @@ def budget_order(view: DrainView, full: bool = False, most: int | None = None) -
     return shown
 
 
-def _budget(headroom: Headroom, full: bool) -> list[str | Cell]:
+def _budget(headroom: Headroom, full: bool) -> list[str | int | Cell]:
     budget, status = headroom.budget, status_of(headroom.budget)
     word = "+".join(v.value for v in (headroom.verdict, *headroom.also)) if full else headroom.verdict.value
     healthy = f"{status.current}/{status.expected}" if status else UNKNOWN
@@ -175,9 +175,9 @@ def _budget(headroom: Headroom, full: bool) -> list[str | Cell]:
         budget.rule,
         healthy,
         str(status.desired) if status else UNKNOWN,
-        str(budget.status.allowed),
+        budget.status.allowed,
         f"{headroom.to_evict} of {headroom.on_targets}",
-        str(headroom.per_round),
+        headroom.per_round,
         str(headroom.rounds) if headroom.rounds else NONE,
         _signed(BUDGET_SIGN[headroom.verdict], word),
         *([headroom.owner or UNKNOWN, headroom.why] if full else []),
@@ -197,8 +197,8 @@ def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
         "REASON",
     ), [
         [
-            str(e.position),
-            str(e.round),
+            e.position,
+            e.round,
             e.node,
             e.pod.key,
             view.app(e.pod) or NONE,

@@ -146,14 +146,14 @@ def shared(plan: FleetPlan, full: bool) -> Drawn:
 def _of_shared(found: SharedFinding, names: Mapping[str, str]) -> Cells:
     sign, tone = SIGNS[found.status]
     where = _where(found.members, names)
-    return [Cell(sign, tone), str(len(found.members)), found.severity.value, found.code, found.title, where]
+    return [Cell(sign, tone), len(found.members), found.severity.value, found.code, found.title, where]
 
 
 def lacking(plan: FleetPlan, full: bool) -> Drawn:
     """What one administrator gives once."""
     names = _names(plan, full)
     return columns_of(number_column("CLUSTERS"), "RIGHT", text_column("WHERE", 24)), [
-        [str(len(each.members)), each.right, _where(each.members, names)] for each in plan.lacking
+        [len(each.members), each.right, _where(each.members, names)] for each in plan.lacking
     ]
 
 

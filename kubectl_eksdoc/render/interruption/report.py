@@ -154,14 +154,14 @@ class InterruptionReport(Report):
 
     def result(self) -> object:
         plan, read = self.plan, self.plan.facts
-        queue = _Queue.filled(name=read.queue, arn=read.queue_arn, url=getattr(read.told.queue, "url", None))
+        queue = read.queue, read.queue_arn, getattr(read.told.queue, "url", None)
         return InterruptionResult.filled(
             self,
             plan,
             verdict=in_short(plan),
             handled=HANDLED[plan.outage.handled],
             handled_by=plan.outage.by if plan.outage.handled else None,
-            to_queue=(_Delivery.filled(kind=kind, delivered=HANDLED[so]) for kind, so in plan.to_queue.items()),
+            to_queue=((kind, HANDLED[so]) for kind, so in plan.to_queue.items()),
             to_karpenter=HANDLED[plan.to_karpenter] if plan.links else None,
             queue=queue if plan.install else None,
             missing=plan.missing and _Missing.filled(plan.missing, stack=plan.stack),
@@ -195,7 +195,7 @@ def _node(each: SpotNode, full: bool) -> Row:
         each.node.instance_type or "-",
         each.node.zone or "-",
         Cell("NOW", Tone.BAD) if each.heard else "-",
-        str(len(each.dying)),
+        len(each.dying),
         Cell(str(len(each.critical)), Tone.WARN) if each.critical else "-",
         Cell(held, Tone.WARN) if each.holds else _grace(each),
     ]

@@ -46,7 +46,7 @@ def causes(groups: Sequence[GroupPlan], intent: IntendedOptions | None) -> Drawn
             [
                 alike.label,
                 alike.owner.value,
-                str(len(alike.nodes)),
+                len(alike.nodes),
                 _meant(alike.now, alike.here, intent),
                 _meant(alike.next, alike.later, intent),
                 *_options(alike),
@@ -171,7 +171,7 @@ def _fixes(shown: Sequence[tuple[NodesAlike, Fix]]) -> Drawn:
             alike.label,
             Cell(each.name, Tone.TITLE),
             Cell(each.when.value, Tone.GOOD if each.when is When.NOW else None),
-            *(str(count or "-") for count in (each.blast.nodes, each.blast.pods, each.blast.instances)),
+            *(count or "-" for count in (each.blast.nodes, each.blast.pods, each.blast.instances)),
             "--apply" if each.act is not None else "you",
         ]
         for alike, each in shown

@@ -19,7 +19,7 @@ from kubectl_eksdoc.imds_probe.sources import MetadataService, NodesAlike
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.model.findings import Severity
+from kubectl_eksdoc.model.findings import Severity, Subject
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.probes import owner_of
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -299,11 +299,10 @@ def _group(group: GroupPlan, choice: FixOptions) -> _Group:
     )
 
 
-def _counted(found: Sequence[affected.AffectedPod]) -> Iterator[_Counted]:
+def _counted(found: Sequence[affected.AffectedPod]) -> list[tuple[Subject, int]]:
     """By whose they are: nine hundred pods are not a list."""
     owners = Counter(owner_of(each.pod) for each in found)
-    for owner, count in sorted(owners.items(), key=lambda item: (item[0].namespace, item[0].kind, item[0].name)):
-        yield _Counted.filled(owner=owner, pods=count)
+    return sorted(owners.items(), key=lambda item: (item[0].namespace, item[0].kind, item[0].name))
 
 
 class _Pod(Printed):

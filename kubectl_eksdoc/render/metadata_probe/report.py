@@ -119,7 +119,7 @@ def _choice(plan: ProbePlan) -> Drawn:
     for each in plan.likes:
         more = f" and {len(each.chosen) - 1} more" if len(each.chosen) > 1 else ""
         probed = f"{each.chosen[0]}{more}" if each.chosen else Cell(f"none: {each.why_not}", Tone.FAINT)
-        rows.append([each.group or f"({each.owner.value})", each.owner.value, str(len(each.nodes)), probed])
+        rows.append([each.group or f"({each.owner.value})", each.owner.value, len(each.nodes), probed])
     return columns, rows
 
 

@@ -191,9 +191,9 @@ def _command(each: WantedPermissions) -> Row:
     return [
         ", ".join(each.commands),
         Cell("yes", Tone.WARN) if each.changes else "no",
-        str(len(each.needed)),
-        str(sum(one.required for one in each.needed)),
-        str(len(each.asked)),
+        len(each.needed),
+        sum(one.required for one in each.needed),
+        len(each.asked),
     ]
 
 

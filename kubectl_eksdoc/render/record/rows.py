@@ -28,6 +28,7 @@ from kubectl_eksdoc.render.result import Count, Difference, Positive, Printed, S
 from kubectl_eksdoc.render.tables import (
     MARGIN,
     Cell,
+    Row,
     Title,
     columns_of,
     name_column,
@@ -203,15 +204,15 @@ def nodes(view: RecordView) -> Table:
     return Table(title, (columns, [_node(node) for node in view.nodes]), "nodes")
 
 
-def _node(node: NodeRun) -> list[str | Cell]:
+def _node(node: NodeRun) -> Row:
     sign, tone = GOOD if node.emptied else BAD
     return [
-        str(node.target.order),
+        node.target.order,
         node.name,
-        str(node.target.wave or NONE),
+        node.target.wave or NONE,
         *(NONE if each is None else duration(each) for each in (node.begun_s, node.empty_s, node.done_s)),
-        str(node.evictions),
-        str(node.refusals),
+        node.evictions,
+        node.refusals,
         Cell(f"{sign} {'emptied' if node.emptied else 'not emptied'}", tone),
     ]
 
@@ -253,10 +254,7 @@ def _left(node: NodeRun, most: int | None) -> str:
 def placements(view: RecordView) -> Table:
     columns = columns_of(name_column("NODE"), number_column("PLANNED"), number_column("SCHEDULED"), "")
     seen = view.record.placements if view.record.placed is not None else ()
-    rows = [
-        [each.node, str(each.planned), str(each.placed), Cell("✗ a target", BAD[1]) if each.target else ""]
-        for each in seen
-    ]
+    rows = [[each.node, each.planned, each.placed, Cell("✗ a target", BAD[1]) if each.target else ""] for each in seen]
     title = Title("Placements", " of the replacements, by node; planned and what happened")
     return Table(title, (columns, rows), "nodes")
 
@@ -356,10 +354,6 @@ class RecordCause(Printed):
     cause: Cause
     seconds: Difference
 
-    @classmethod
-    def of(cls, facts: tuple[Cause, float]) -> RecordCause:
-        return cls.filled(cause=facts[0], seconds=facts[1])
-
 
 class RecordEstimate(Printed):
     """Seconds, as in DrainPlan: in half of all cases, and in 19 of 20."""
@@ -426,10 +420,6 @@ class RecordRefusal(Printed):
     cause: Text | None
     """null: it gave none."""
     count: Positive
-
-    @classmethod
-    def of(cls, facts: tuple[str, int]) -> RecordRefusal:
-        return cls.filled(cause=facts[0], count=facts[1])
 
 
 class RecordPending(Printed):

@@ -199,7 +199,7 @@ def _one(view: StatusReport, run: RunSummary, journaled: Journaled) -> Iterator[
     columns = columns_of(name_column("NODE"), number_column("WAVE", 1), "STATE")
     columns += [number_column(each) for each in ("GRANTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
     rows = [
-        [n.node, str(n.wave or NONE), n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))]
+        [n.node, n.wave or NONE, n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))]
         for n in nodes_of(journaled)
     ]
     yield Table("Nodes", (columns, rows))

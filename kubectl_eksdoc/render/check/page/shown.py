@@ -261,9 +261,9 @@ def _group(view: DrainView, name: str, anchor: str) -> Row:
     names = [target.node.name for target in targets if not target.order]
     return [
         el("b", name or NO_GROUP, id=anchor),
-        str(len(targets)),
-        str(len(drained)),
-        str(sum(target.evictions for target in drained)),
+        len(targets),
+        len(drained),
+        sum(target.evictions for target in drained),
         duration(max(done)) if done else NONE,
         _standing(targets),
         listing(names, _MOST_NAMES, Look()) or NONE,
