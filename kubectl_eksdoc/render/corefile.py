@@ -6,29 +6,24 @@ Never here: what CoreDNS takes, and how bad it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck.shutdown import CorefileRead
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.render.report import PLAIN, Findings, Head, Report, Section
+from kubectl_eksdoc.render.report import PLAIN, CommandReport, Findings, Head, Section
 from kubectl_eksdoc.render.result import FindingResult, KindResult, Meta, Positive, Printed, Text, Texts
 from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.text import joined
 
 
 @dataclass(frozen=True, slots=True)
-class CorefileReport(Report):
-    """`options` as they were given."""
-
+class CorefileReport(CommandReport):
     of = "a Corefile"
 
     read: CorefileRead
-    options: Mapping[str, object]
-    tool_version: str = __version__
 
     def sections(self, full: bool) -> Iterator[Section]:
         yield Head(verdict(self.read), _lines(self.read))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.render.encode import to_json, to_yaml
@@ -180,6 +181,15 @@ class Report:
         """In that format, ending with a line end. Raises: as `check`."""
         self.check(output)
         return self.formats[output].write(self, look)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandReport(Report):
+    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
+
+    options: Mapping[str, object]
+    recognised: str = ""
+    tool_version: str = __version__
 
 
 # The backends.

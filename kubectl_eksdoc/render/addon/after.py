@@ -4,11 +4,10 @@ has all that changed."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
 from kubectl_eksdoc.addon_diff.aftermath.facts import (
     ChangedField,
@@ -31,7 +30,18 @@ from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import update as commands
 from kubectl_eksdoc.render.addon.update import BLANK, named, of_terraform
 from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table, as_it_is, flush
+from kubectl_eksdoc.render.report import (
+    CommandReport,
+    Findings,
+    Foot,
+    Head,
+    Line,
+    Lines,
+    Section,
+    Table,
+    as_it_is,
+    flush,
+)
 from kubectl_eksdoc.render.result import (
     UNSET,
     Count,
@@ -156,17 +166,13 @@ def _to_recreate(rule: Recreating) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class AfterReport(Report):
-    """`found` by the names of the add-ons; `options` as they were given; `recognised`: how it is known that AWS
-    describes the cluster that was read."""
+class AfterReport(CommandReport):
+    """`found` by the names of the add-ons."""
 
     of = "an add-on's past update"
 
     found: tuple[UpdateReview, ...]
     cluster: Cluster
-    options: Mapping[str, object]
-    recognised: str = ""
-    tool_version: str = __version__
 
     def sections(self, full: bool) -> Iterator[Section]:
         for found in self.found:

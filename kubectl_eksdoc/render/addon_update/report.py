@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.fields import value_of
 from kubectl_eksdoc.addon_diff.merging import MissingValue
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
@@ -23,7 +22,7 @@ from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon.update import BLANK, as_json, named, sections, update_addon, way_out
 from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
 from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.report import Head, Line, Report, Section, Table, as_it_is, flush
+from kubectl_eksdoc.render.report import CommandReport, Head, Line, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.report import Lines as ReportLines
 from kubectl_eksdoc.render.result import (
     UNSET,
@@ -213,7 +212,7 @@ _MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateReport(Report):
+class UpdateReport(CommandReport):
     """`plan` is of what is sent, None where it is looked at later; `changes`: so many fields are predicted to become
     other than they are. `guards`: why it is not sent; `weighty`: what must be acknowledged. `back`: a text is why there
     is no rollback. `ended` None: nothing was sent. `journal`: where it is written down on this machine, "" if
@@ -223,7 +222,6 @@ class UpdateReport(Report):
 
     sent: Sent
     cluster: Cluster
-    options: Mapping[str, object]
     plan: AddonPlan | None = None
     changes: int = 0
     guards: tuple[Guard, ...] = ()
@@ -232,8 +230,6 @@ class UpdateReport(Report):
     ended: AddonUpdateResult | None = None
     run: str = ""
     journal: str = ""
-    recognised: str = ""
-    tool_version: str = __version__
 
     def sections(self, full: bool) -> Iterable[Section | None]:
         return _before(self, full) if self.ended is None else _after(self, self.ended, full)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings, TableOutline
 from kubectl_eksdoc.model.cluster import Cluster
@@ -20,6 +19,7 @@ from kubectl_eksdoc.render.check.verdict import areas, blind, deciding, in_line,
 from kubectl_eksdoc.render.junit import Case, JUnit
 from kubectl_eksdoc.render.report import (
     PLAIN,
+    CommandReport,
     Findings,
     Foot,
     Head,
@@ -46,16 +46,12 @@ if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no ste
 
 
 @dataclass(frozen=True, slots=True)
-class CheckReport(Report):
-    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read.
-    `since`: beside an earlier check, None where none was given."""
+class CheckReport(CommandReport):
+    """`since`: beside an earlier check, None where none was given."""
 
     of = "a check"
 
     plan: CheckPlan
-    options: Mapping[str, object]
-    recognised: str = ""
-    tool_version: str = __version__
     since: ResultComparison | None = None
 
     @property

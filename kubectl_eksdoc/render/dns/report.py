@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck import deployed as dns
 from kubectl_eksdoc.coredns_lameduck.judging import failing as leaving
 from kubectl_eksdoc.coredns_lameduck.judging.failing import endpoints
@@ -18,13 +17,13 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import (
+    CommandReport,
     Findings,
     Foot,
     Head,
     Line,
     Lines,
     Points,
-    Report,
     ReportFigure,
     Section,
     Table,
@@ -152,15 +151,10 @@ _IN_STEPS = Code.each(
 
 
 @dataclass(frozen=True, slots=True)
-class LameduckReport(Report):
-    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
-
+class LameduckReport(CommandReport):
     of = "coredns-lameduck"
 
     plan: DnsPlan
-    options: Mapping[str, object]
-    recognised: str = ""
-    tool_version: str = __version__
 
     @property
     def cluster(self) -> Cluster:

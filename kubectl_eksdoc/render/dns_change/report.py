@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.addon_diff.run.guards import Guard
@@ -26,7 +25,17 @@ from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResult, guard_lines
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
-from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table, as_it_is, flush
+from kubectl_eksdoc.render.report import (
+    CommandReport,
+    Findings,
+    Head,
+    Line,
+    Lines,
+    Section,
+    Table,
+    as_it_is,
+    flush,
+)
 from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, WholeSeconds
 from kubectl_eksdoc.render.result import Lines as OthersLines
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, text_column
@@ -113,7 +122,7 @@ _TONES = {
 
 
 @dataclass(frozen=True, slots=True)
-class DnsChangeReport(Report):
+class DnsChangeReport(CommandReport):
     """`change` None: it was begun before, and is looked at again. `plan`: what the update would do, None where EKS is
     not asked; `values` and `mode` are those of the call. `resets`: fields that it takes from people; `weighty`: what
     must be acknowledged; `changes`: how many values, or Corefiles, become others. `command` does the same without this
@@ -123,7 +132,6 @@ class DnsChangeReport(Report):
     of = "a change of CoreDNS"
 
     cluster: Cluster
-    options: Mapping[str, object]
     change: CorednsChange | None = None
     plan: AddonPlan | None = None
     mode: str = ""
@@ -143,8 +151,6 @@ class DnsChangeReport(Report):
     after: tuple[Finding, ...] = ()
     run: str = ""
     journal: str = ""
-    recognised: str = ""
-    tool_version: str = __version__
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
     DnsMeasurement,
     MeasuredZone,
@@ -25,7 +24,7 @@ from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render import result
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
-from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import CommandReport, Findings, Head, Points, Section, Table
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, number_column
@@ -133,20 +132,18 @@ def named(targets: Iterable[QueryTarget]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasureReport(Report):
+class MeasureReport(CommandReport):
     """`measured` None: nothing was made, yet or at all. `refused`: what the server would refuse, by names, where it was
-    asked. `options` as they were given; `program` and `asked`: what the pods are given, for the manifests."""
+    asked. `program` and `asked`: what the pods are given, for the manifests."""
 
     of = "a measurement"
 
     cluster: Cluster
     plan: MeasurePlan
-    options: Mapping[str, object]
     measured: DnsMeasurement | None = None
     refused: Mapping[str, NotMade] = field(default_factory=dict)
     program: bytes = b""
     asked: str = ""
-    tool_version: str = __version__
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.fleet import FleetPlan, Row, SharedFinding, Standing
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
 from kubectl_eksdoc.render.command_result import ClusterResult
-from kubectl_eksdoc.render.report import Foot, Head, Line, Lines, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import CommandReport, Foot, Head, Line, Lines, Points, Section, Table
 from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import (
     SIGNS,
@@ -165,15 +164,13 @@ MOST_SHARED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class FleetReport(Report):
-    """`command`: that judged each of them; `options` as they were given."""
+class FleetReport(CommandReport):
+    """`command`: that judged each of them."""
 
     of = "a fleet"
 
     plan: FleetPlan
     command: str
-    options: Mapping[str, object]
-    tool_version: str = __version__
 
     def sections(self, full: bool) -> Iterator[Section]:
         """Every cluster has its row, however many there are."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.interruption import installs, outage, spot
 from kubectl_eksdoc.interruption.installs import Link, effective
 from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
@@ -19,7 +18,7 @@ from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import CommandReport, Findings, Foot, Head, Points, Section, Table
 from kubectl_eksdoc.render.result import Code as CodeName
 from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, SubjectResult, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import (
@@ -124,15 +123,10 @@ _PRINT = "This command changes nothing; it prints: --print stack | commands | ia
 
 
 @dataclass(frozen=True, slots=True)
-class InterruptionReport(Report):
-    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
-
+class InterruptionReport(CommandReport):
     of = "an answer about interruptions"
 
     plan: InterruptionPlan
-    options: Mapping[str, object]
-    recognised: str = ""
-    tool_version: str = __version__
 
     @property
     def cluster(self) -> Cluster:

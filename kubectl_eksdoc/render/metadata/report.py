@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, Reach
 from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.imds_probe import affected
@@ -25,7 +24,7 @@ from kubectl_eksdoc.probes import owner_of
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import causes, causes_title, matters, nodes_table, to_choose
 from kubectl_eksdoc.render.metadata_fix.report import FixChoice
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Lines, Report, Section, Table, flush
+from kubectl_eksdoc.render.report import CommandReport, Findings, Foot, Head, Lines, Section, Table, flush
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, SubjectResult, Text, Texts, UnsetType
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.result import SinceResult
@@ -131,19 +130,15 @@ def _next(alike: NodesAlike) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ImdsReport(Report):
-    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read. `pod`:
-    the one that was asked about. `offered`: what can be done, for each group of the plan; () where nobody looked.
-    `since`: beside an earlier answer, None where none was given."""
+class ImdsReport(CommandReport):
+    """`pod`: the one that was asked about. `offered`: what can be done, for each group of the plan; () where nobody
+    looked. `since`: beside an earlier answer, None where none was given."""
 
     of = "a probe"
 
     plan: MetadataPlan
-    options: Mapping[str, object]
-    recognised: str = ""
     pod: OnePod | None = None
     offered: tuple[tuple[NodesAlike, FixOptions], ...] = ()
-    tool_version: str = __version__
     since: ResultComparison | None = None
 
     @property

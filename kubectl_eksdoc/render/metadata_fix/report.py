@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.imds_probe.fixes import fix
 from kubectl_eksdoc.imds_probe.fixes.fix import Fix
@@ -16,7 +15,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table, as_it_is, flush
+from kubectl_eksdoc.render.report import CommandReport, Head, Line, Lines, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts, WholeSeconds
 from kubectl_eksdoc.render.tables import Cell, Drawn, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
@@ -129,7 +128,7 @@ _MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class FixReport(Report):
+class FixReport(CommandReport):
     """`fixes`: () where one is looked at later. `back`: the commands of the rollback. `tried`: what a dry run said;
     `forbidden`: why it is not begun. `done` None: nothing was asked for. `journal`: where it is written down on this
     machine, "" if nowhere. `from_pod`: how it is tried from a pod, a command. `undoes`: the id of the fix that it
@@ -140,7 +139,6 @@ class FixReport(Report):
     name: str
     act: Act
     cluster: Cluster
-    options: Mapping[str, object]
     fixes: tuple[Fix, ...] = ()
     back: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()
@@ -148,10 +146,8 @@ class FixReport(Report):
     done: FixDone | None = None
     run: str = ""
     journal: str = ""
-    recognised: str = ""
     from_pod: str = ""
     undoes: str = ""
-    tool_version: str = __version__
 
     def sections(self, full: bool) -> Iterable[Section | None]:
         yield Head(f"{verdict(self)}.")

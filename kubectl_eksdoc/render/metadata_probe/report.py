@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, diagnosis
 from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan, findings_of
@@ -19,7 +18,7 @@ from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import reached
-from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import CommandReport, Findings, Head, Points, Section, Table
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Tone, counted
@@ -67,18 +66,16 @@ def about(plan: ProbePlan) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class ActiveReport(Report):
+class ActiveReport(CommandReport):
     """`probed` None: nothing was made, yet or at all. `refused`: pods that the server would refuse, by their names,
-    where it was asked. `options` as they were given."""
+    where it was asked."""
 
     of = "an active probe"
 
     cluster: Cluster
     plan: ProbePlan
-    options: Mapping[str, object]
     probed: Probed | None = None
     refused: Mapping[str, NotMade] = field(default_factory=dict)
-    tool_version: str = __version__
 
     @property
     def findings(self) -> tuple[Finding, ...]:

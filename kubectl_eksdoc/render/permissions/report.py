@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -24,6 +24,7 @@ from kubectl_eksdoc.permissions import (
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import (
     PLAIN,
+    CommandReport,
     Foot,
     Head,
     Line,
@@ -281,15 +282,11 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class HeldReport(Report):
-    """`options` as they were given."""
-
+class HeldReport(CommandReport):
     of = "what you may"
 
     held: tuple[HeldRight, ...]
     cluster: Cluster
-    options: Mapping[str, object]
-    tool_version: str
 
     def sections(self, full: bool) -> Iterator[Section]:
         """What you have is counted, not listed."""
