@@ -302,7 +302,7 @@ class _Update(Printed):
 
 
 class _Field(Printed):
-    called = {"cause": "because.cause", "why": "because.why", "confidence": "because.sure"}
+    called = {"path": "field.said", "cause": "because.cause", "why": "because.why", "confidence": "because.sure"}
 
     path: Text
     """As EKS writes it in a conflict."""
@@ -329,7 +329,6 @@ class _Field(Printed):
         there = {"before": facts.before, "after": facts.after, "live": facts.live}
         return cls.filled(
             facts,
-            path=str(facts.field).partition(" - ")[2],
             configuration=shown(facts.config) if facts.config else None,
             **{name: UNSET if value is MISSING else facts.field.printed(value) for name, value in there.items()},
         )
@@ -410,7 +409,7 @@ class _WithoutHistory(Printed):
         return cls.filled(
             object=facts.of,
             written=facts.when,
-            fields=(str(field).partition(" - ")[2] for field in facts.fields),
+            fields=(field.said for field in facts.fields),
             last_applied=printed(facts.applied),
         )
 
@@ -429,6 +428,8 @@ class _Pods(Printed):
 class _Later(Printed):
     """Configuration values that keep what was lost, tried as the next update with OVERWRITE."""
 
+    called = {"cannot_keep": "cannot", "refused": "broken"}
+
     values: _Values
     keeps: Texts
     cannot_keep: Texts
@@ -445,10 +446,8 @@ def _later(found: UpdateReview) -> _Later | None:
     if plan is None or way is None or not found.lost:
         return None
     return _Later.filled(
+        way,
         values=printed(way.values),
-        keeps=(str(change.field) for change in way.keeps),
-        cannot_keep=(str(change.field) for change in way.cannot),
-        refused=way.broken,
         command=commands.update_addon(plan, way) if way.usable else None,
     )
 

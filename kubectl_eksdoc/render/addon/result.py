@@ -48,7 +48,7 @@ class _Modes(Printed, rename="upper"):
 
 
 class _Field(Printed):
-    called = {"object": "field.of", "ownership_grows": "expands", "why": "witness"}
+    called = {"object": "field.of", "path": "field.said", "ownership_grows": "expands", "why": "witness"}
 
     object: ObjectResult
     path: Text
@@ -70,7 +70,6 @@ class _Field(Printed):
     def of(cls, facts: FieldChange) -> _Field:
         return cls.filled(
             facts,
-            path=str(facts.field).partition(" - ")[2],
             configuration=shown(facts.config) if facts.config else None,
             live=UNSET if facts.live is MISSING else facts.field.printed(facts.live),
             modes=_Modes.filled(**{mode.value.lower(): _foretold(facts, mode) for mode in Mode}),
@@ -93,6 +92,8 @@ class _Arguments(Printed):
 
 
 class _WayOut(Printed):
+    called = {"cannot_keep": "cannot", "refused": "broken"}
+
     values: _Values
     """Given in the call that updates, they keep the fields of `keeps` as they are."""
     keeps: Texts
@@ -110,10 +111,8 @@ def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> _WayOut:
     now = way.usable and len(plan.facts.steps) <= 1  # else another version comes first
     written = terraform(plan, way) if now else ()
     return _WayOut.filled(
+        way,
         values=printed(way.values),
-        keeps=(str(change.field) for change in way.keeps),
-        cannot_keep=(str(change.field) for change in way.cannot),
-        refused=way.broken,
         command=update.update_addon(plan, way) if now and plan.facts.installed else None,
         terraform=(_Arguments.filled(provider=provider, arguments=each) for provider, each in written),
         eksctl=update.eksctl(plan, way) if now else None,
@@ -147,6 +146,8 @@ class _Users(Printed):
 
 
 class _Step(Printed):
+    called = {"cannot_keep": "way_out.cannot"}
+
     version: Text
     verdict: Text
     at_risk: Texts
@@ -165,8 +166,7 @@ class _Step(Printed):
             facts,
             version=facts.facts.target.version,
             verdict=verdict(facts),
-            at_risk=(str(change.field) for change in facts.changes if change.at_risk),
-            cannot_keep=(str(change.field) for change in (way.cannot if way else ())),
+            at_risk=(change for change in facts.changes if change.at_risk),
             values=values if isinstance(values, Unknown) else printed(values),
             command=update.next_update(facts),
         )

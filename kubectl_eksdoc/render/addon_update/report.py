@@ -62,7 +62,7 @@ class _Foretold(Printed):
 
 
 class _Check(Printed):
-    called = {"object": "field.of"}
+    called = {"object": "field.of", "path": "field.said"}
 
     object: ObjectResult
     path: Text
@@ -86,7 +86,6 @@ class _Check(Printed):
         value = shown(told.value) if told is not None and told.fate is not Fate.UNKNOWN else UNSET
         return cls.filled(
             facts,
-            path=str(facts.field).partition(" - ")[2],
             before=shown(facts.live),
             now=UNSET if facts.verdict is outcome.Verdict.NOT_READ else shown(facts.found),
             foretold=told and _Foretold.filled(fate=told.fate, value=value, confidence=told.sure),
@@ -261,8 +260,13 @@ def _before(report: UpdateReport, full: bool) -> Iterator[Section | None]:
     yield ReportLines("What is sent", [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
     yield _back(report)
     yield ReportLines("Nothing is sent", guard_lines(report.guards))
-    weighty = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in report.weighty]
-    yield ReportLines("To be acknowledged", _few(weighty, _MOST, "all are among the findings above"))
+    yield acknowledged(report.weighty, _MOST)
+
+
+def acknowledged(weighty: Iterable[Finding], most: int) -> Section:
+    """What a person must acknowledge before it is sent."""
+    lines = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in weighty]
+    return ReportLines("To be acknowledged", _few(lines, most, "all are among the findings above"))
 
 
 def _few(lines: Sequence[str], most: int, rest: str = "-o wide") -> list[str]:

@@ -234,28 +234,19 @@ def _pods(plan: DnsPlan) -> tuple[list[Column], list[Row]]:
         number_column("RESTARTS", 4),
     )
     facts = plan.facts
-    service = endpoints(facts)
-    rows: list[Row] = []
-    for pod in facts.pods:
-        node = facts.node_of(pod)
-        looked = facts.inside.get(pod.key)
-        restarts = "?" if looked is None or looked.container is None else str(looked.container.restarts)
-        capacity = node.capacity_type if node else ""
-        rows.append(
-            [
-                pod.name,
-                pod.node or "-",
-                (node.zone if node else "") or "-",
-                Cell(capacity or "-", Tone.WARN if capacity == "spot" else None),
-                f"{node.owner.value} {node.group}".strip() if node else "-",
-                _yes("leaving" if pod.deleting else "yes" if pod.ready else "no"),
-                Cell("?", Tone.UNKNOWN)
-                if isinstance(service, Unknown)
-                else _yes("yes" if pod.uid in service.ready else "no"),
-                restarts,
-            ]
-        )
-    return columns, rows
+    return columns, [
+        [
+            each.name,
+            each.node or "-",
+            each.zone or "-",
+            Cell(each.capacity_type or "-", Tone.WARN if each.capacity_type == "spot" else None),
+            f"{node.owner.value} {node.group}".strip() if (node := facts.node_of(pod)) else "-",
+            _yes("leaving" if each.leaving else "yes" if each.ready else "no"),
+            Cell("?", Tone.UNKNOWN) if each.serving is None else _yes("yes" if each.serving else "no"),
+            "?" if each.restarts is None else each.restarts,
+        ]
+        for pod, each in zip(facts.pods, _pods_printed(facts), strict=True)
+    ]
 
 
 def _yes(word: str) -> Cell:

@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.api_objects import Conflict, Doc
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResult, guard_lines
+from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResult, acknowledged, guard_lines
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
 from kubectl_eksdoc.render.report import (
@@ -184,7 +184,7 @@ def _before(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
     yield _left_to_you(change)
     yield _back(view)
     yield Lines("Nothing is changed", guard_lines(view.guards))
-    yield _weighty(view)
+    yield acknowledged(view.weighty, _MOST)
 
 
 def _after(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
@@ -285,13 +285,6 @@ def _left_to_you(change: CorednsChange) -> Section | None:
 
 def _back(view: DnsChangeReport) -> Section:
     return Lines("Rollback", [as_it_is(each) for each in view.back])
-
-
-def _weighty(view: DnsChangeReport) -> Section:
-    lines = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in view.weighty[:_MOST]]
-    if len(view.weighty) > _MOST:
-        lines.append(f"- and {len(view.weighty) - _MOST} more: all are among the findings above")
-    return Lines("To be acknowledged", lines)
 
 
 def _stands(stands: tuple[PodVerification, ...]) -> tuple[list[Column], list[Row]]:

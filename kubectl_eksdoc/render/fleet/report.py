@@ -243,6 +243,8 @@ class _Fails(Printed):
 class _Member(Printed):
     """One cluster. What is not known of it is null."""
 
+    called = {"version": "server_version", "result": "document"}
+
     schema = {
         "if": {"properties": {"standing": {"const": "not-judged"}}},
         "then": {
@@ -311,24 +313,17 @@ class _Member(Printed):
 
     @classmethod
     def of(cls, facts: Row) -> _Member:
-        outcome = facts.outcome
-        judged = outcome if isinstance(outcome, JudgedMember) else None
-        refused = None if isinstance(outcome, JudgedMember) else outcome
+        outcome, judged = facts.outcome, isinstance(facts.outcome, JudgedMember)
         return cls.filled(
+            outcome,
             ClusterResult.of(outcome.who),
+            None,  # of one that was not judged nothing else is known
             name=facts.member.name,
             context=outcome.who.context or facts.member.context,
-            version=outcome.who.server_version,
-            source=judged and judged.source,
-            observed_at=judged and judged.observed_at,
             standing=facts.standing,
-            exit_code=outcome.exit_code,
-            reason=refused and refused.reason,
-            hint=refused and refused.hint,
-            fail=judged and _Fails.filled(**{each.value: count for each, count in facts.fails.items()}),
-            unknown=judged and facts.unknown,
+            fail=_Fails.filled(**{each.value: count for each, count in facts.fails.items()}) if judged else None,
+            unknown=facts.unknown if judged else None,
             first=first(facts),
-            result=judged and judged.document,
         )
 
 

@@ -330,6 +330,8 @@ _SomeTexts = Annotated[Texts, Meta(min_length=1)]
 
 
 class _Right(Printed):
+    called = {"group": "resource.group", "resource": "resource.plural", "without": "lost"}
+
     verb: Text
     group: str
     """Empty for the core group."""
@@ -347,17 +349,7 @@ class _Right(Printed):
 
     @classmethod
     def of(cls, facts: HeldRight) -> _Right:
-        permission = facts.needed.permission
-        return cls.filled(
-            permission,
-            group=permission.resource.group,
-            resource=permission.resource.plural,
-            required=facts.needed.required,
-            state=_STATES[facts.held],
-            without=facts.needed.lost,
-            commands=facts.needed.commands,
-            why=facts.why,
-        )
+        return cls.filled(facts, facts.needed, facts.needed.permission, state=_STATES[facts.held])
 
 
 class PermissionResult(CommandResult):
