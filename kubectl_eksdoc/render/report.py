@@ -21,14 +21,13 @@ from kubectl_eksdoc.render.tables import (
     Drawn,
     Mark,
     Title,
-    drawn,
-    findings,
+    finding_lines,
     more,
+    plain,
     titled,
-    told,
     unmarked,
 )
-from kubectl_eksdoc.render.text import Look, Tone, cut, shown, wrapped
+from kubectl_eksdoc.render.text import Look, Tone, cut, few, shown, wrapped
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
@@ -216,18 +215,22 @@ class Screen:
             case Head(verdict, below):
                 head = [look.paint(line, Tone.TITLE) for line in wrapped(verdict, look)]
                 return head + [line for text in below if text for line in wrapped(text, look)]
-            case Table(title, table, most=most, left_out=left_out, above=text, below=below):
+            case Table(title, (columns, every), most=most, left_out=left_out, above=text, below=below):
+                kept = every if self.full else few(every, most)
+                rows = plain(columns, kept, look, indent=len(MARGIN), fit=not self.full)
                 above = _paragraph(text, look) if text else []
                 notes = [line for each in below for line in _on_screen(each, look)]
-                lines = drawn(title, table, look, self.full, most, above, [*more(left_out, look), *notes])
-                return lines or titled(title, notes, look)
+                behind = [*more(len(every) - len(kept), look), *more(left_out, look), *notes]
+                return titled(title, [*above, *rows, *behind], look)
             case Points(title, texts):
-                return told(title, texts, look)
+                return titled(title, [line for text in texts for line in _paragraph(f"- {text}", look)], look)
             case Lines(title, every, left_out=left_out):
                 body = [*(line for each in every for line in _on_screen(each, look)), *more(left_out, look)]
                 return body if title is None else titled(title, body, look)
             case Findings(found, of, named, mark):
-                return findings(found, of, look, self.full, named, mark)
+                seen = (each for each in found if self.full or each.severity is not Severity.INFO)
+                lines = [line for each in seen for line in finding_lines(each, look, self.full, named, mark)]
+                return titled(Title("Findings", of), lines, look)
             case ReportFigure(title, draw, below):
                 figure = draw(look, self.full)
                 if title is None:

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
-from kubectl_eksdoc.render.text import Look, Tone, cut, few, shown, wrap, wrapped
+from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
+from kubectl_eksdoc.render.text import Look, Tone, cut, shown, wrap, wrapped
 
 _GAP = 2
 
@@ -173,29 +173,9 @@ def titled(title: Title | str, lines: Sequence[str], look: Look) -> list[str]:
     return [*head, *lines] if lines else []
 
 
-def drawn(
-    title: Title | str,
-    drawn: Drawn,
-    look: Look,
-    full: bool,
-    most: int = MOST_ROWS,
-    above: Sequence[str] = (),
-    below: Sequence[str] = (),
-) -> list[str]:
-    columns, every = drawn
-    kept = every if full else few(every, most)
-    lines = plain(columns, kept, look, indent=len(MARGIN), fit=not full)
-    return titled(title, [*above, *lines, *more(len(every) - len(kept), look), *below], look)
-
-
 def more(count: int, look: Look) -> list[str]:
     """The line that says how many are not shown; none where all are."""
     return [f"{MARGIN}{look.ellipsis} and {count} more (-o wide)"] if count > 0 else []
-
-
-def told(title: Title | str, texts: Iterable[str], look: Look) -> list[str]:
-    lines = [line for text in texts for line in wrapped(f"- {text}", look, MARGIN, MARGIN * 2)]
-    return titled(title, lines, look)
 
 
 # Findings on a screen: each in a line or two, and below it what shows it and what to do.
@@ -212,17 +192,8 @@ def unmarked(_: Finding) -> str:
     return ""
 
 
-def findings(
-    found: Sequence[Finding], of: str, look: Look, full: bool, named: bool = False, mark: Mark = unmarked
-) -> list[str]:
-    """Those of a mode, ``" with NONE"``, or of something else that is named so. `named`: they are of several subjects,
-    each is named, and what does a remedy is shown."""
-    shown_ones = [each for each in found if full or each.severity is not Severity.INFO]
-    lines = [line for each in shown_ones for line in _finding(each, look, full, named, mark)]
-    return titled(Title("Findings", of), lines, look)
-
-
-def _finding(found: Finding, look: Look, full: bool, named: bool, mark: Mark) -> list[str]:
+def finding_lines(found: Finding, look: Look, full: bool, named: bool, mark: Mark) -> list[str]:
+    """`named`: its subject is named, and what does a remedy is shown."""
     sign, tone = SIGNS[found.status]
     what = f"{found.subject.kind} {found.subject}: {found.message}" if named else found.message
     head = wrapped(f"{sign} {found.severity.value}{mark(found)}: {what}", look, MARGIN, MARGIN * 2)

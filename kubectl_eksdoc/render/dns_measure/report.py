@@ -61,7 +61,7 @@ def in_short(view: MeasureReport) -> str:
 
 def _meanwhile(measured: DnsMeasurement) -> str:
     """What it is worth: DNS that is left alone always answers."""
-    gone = {each.pod for each in measured.moments if each.what is What.TOLD}
+    gone = {each.pod for each in measured.told}
     if gone:
         return f"{counted(len(gone), 'CoreDNS pod')} ended meanwhile."
     if measured.unseen:
@@ -199,7 +199,7 @@ def _counts(view: MeasureReport) -> tuple[list[Column], list[Row]]:
     )
     rows: list[Row] = []
     assert view.measured is not None
-    ended = frozenset(each.pod for each in view.measured.moments if each.what is What.TOLD)
+    ended = frozenset(each.pod for each in view.measured.told)
     for zone in view.measured.zones:
         if isinstance(zone.report, Unknown):
             rows.append([zone.zone.said, Cell("not measured", Tone.UNKNOWN), *["-"] * 8])
