@@ -142,7 +142,7 @@ def main() -> None:
     aws = VerifiedCluster(account, eks, Caller("111122223333", "arn"), "by its endpoint")
     begun = time.perf_counter()
     plan = plan_metadata(metadata_facts(Observed(cluster, aws), cluster), 2)
-    report = ImdsReport(plan, {}, offered=offered(plan, cluster, "vpc-1"))
+    report = ImdsReport(plan, options={}, offered=offered(plan, cluster, "vpc-1"))
     for output in ("table", "json"):
         report.render(output, Look(120))
     seconds = time.perf_counter() - begun

@@ -26,7 +26,12 @@ class AddonField:
 
     def __str__(self) -> str:
         """As EKS names it: ``DaemonSet.apps aws-node - .spec.template.spec.containers[name="aws-node"].image``."""
-        return f"{self.of} - {''.join(shown(step) for step in self.path)}"
+        return f"{self.of} - {self.said}"
+
+    @property
+    def said(self) -> str:
+        """The same without its object."""
+        return "".join(map(shown, self.path))
 
     @property
     def variable(self) -> str:

@@ -103,6 +103,9 @@ class FieldChange:
     witness: Witness | None = None
     expands: bool = False
 
+    def __str__(self) -> str:
+        return str(self.field)
+
     def fate(self, mode: Mode) -> Fate:
         return self.by_mode[mode].fate
 

@@ -226,7 +226,7 @@ def over_fleet(
             lambda member: fleet.whose(member, connection_of(options, member)),
             Severity.INFO if least is None else least,
         )
-    report = FleetReport(plan, passed.command, {**passed.given, **choice.given})
+    report = FleetReport(plan, passed.command, options={**passed.given, **choice.given})
     return CommandAnswer(opening.answered(report, options, around), plan.exit_code)
 
 

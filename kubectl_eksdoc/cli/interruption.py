@@ -214,7 +214,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     opening.told(session, options, around)
     if request.printed:
         return _printed(plan, request, around)
-    report = InterruptionReport(plan, request.given, session.recognised)
+    report = InterruptionReport(plan, options=request.given, recognised=session.recognised)
     return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))
 
 

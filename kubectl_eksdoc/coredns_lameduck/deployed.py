@@ -30,7 +30,7 @@ from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged, lameduck_s
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, CorefileRefusal, Propagation, is_coredns
@@ -277,13 +277,13 @@ class DnsFacts:
 
     @property
     def deployed(self) -> Deployed | Absent | Unknown:
-        doc = self.objects.get(DEPLOYMENT, _NOT_ASKED)
+        doc = self.objects.get(DEPLOYMENT, NOT_ASKED)
         return doc if isinstance(doc, (Absent, Unknown)) else deployed(doc)
 
     @property
     def text(self) -> str | Absent | Unknown:
         """The Corefile as the ConfigMap has it."""
-        return corefile_of(self.objects.get(CONFIG, _NOT_ASKED))
+        return corefile_of(self.objects.get(CONFIG, NOT_ASKED))
 
     @property
     def corefile(self) -> Corefile | CorefileRefusal | Absent | Unknown:
@@ -319,7 +319,7 @@ class DnsFacts:
             return None
         if found.lost or lameduck is None or found.seconds > lameduck + BEGINS_S:
             return found
-        if written_since(self.objects.get(CONFIG, _NOT_ASKED), found.measured_at - RELOADED):
+        if written_since(self.objects.get(CONFIG, NOT_ASKED), found.measured_at - RELOADED):
             return found
         return replace(found, seconds=min(found.seconds, int(lameduck)))
 
@@ -332,7 +332,7 @@ class DnsFacts:
     @property
     def corefile_by(self) -> str:
         """Who owns its text by the managedFields, "" where nobody is told."""
-        return corefile_by(self.objects.get(CONFIG, _NOT_ASKED))
+        return corefile_by(self.objects.get(CONFIG, NOT_ASKED))
 
     @property
     def configured_corefile(self) -> str | Unknown | None:
@@ -362,9 +362,6 @@ class DnsFacts:
     def proportional(self) -> str:
         """The proportional autoscaler of CoreDNS that is there, "" for none that is known."""
         return next((of.name for of in PROPORTIONAL if isinstance(self.objects.get(of), dict)), "")
-
-
-_NOT_ASKED = Unknown("it was not asked for")
 
 
 def dns_pods(cluster: Cluster) -> tuple[Pod, ...]:

@@ -57,7 +57,15 @@ def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> 
     broken = [failing[code] for code in NO_START if code in failing]
     found += [_of_remedy(each, number) for each in broken for number in range(len(each.remedy))]
     if broken:
-        return (*found, _look_again())
+        return (
+            *found,
+            CorednsStep(
+                "Look again before anything else.",
+                "the other fixes recreate pods, and with this Corefile none of them starts",
+                "nothing",
+                LOOK,
+            ),
+        )
     doubted = (each for each in findings if each.code is Code.of("dns-lameduck-short"))
     lameduck = next(doubted, failing.get(Code.of("dns-lameduck-long")))
     if lameduck is not None and not end.advised_s:
@@ -100,15 +108,6 @@ def steps(findings: Sequence[Finding], end: ShutdownEnding, facts: DnsFacts) -> 
             )
         )
     return tuple(found)
-
-
-def _look_again() -> CorednsStep:
-    return CorednsStep(
-        "Look again before anything else.",
-        "the other fixes recreate pods, and with this Corefile none of them starts",
-        "nothing",
-        LOOK,
-    )
 
 
 def _of_remedy(finding: Finding, number: int = 0, moves: str = "") -> CorednsStep:

@@ -227,27 +227,23 @@ def judged(verified: Verified | None, reloads: bool, rolled: bool = False) -> tu
     """`reloads`: CoreDNS looks by itself; where it does not, nobody was asked. `rolled`: its pods were made anew by the
     same change."""
     if not reloads:
-        return (_made_anew() if rolled else _restart(),)
+        return (
+            Finding.of(
+                "dns-change-not-taken-up/made-anew",
+                _DEPLOYMENT,
+                ("a pod that starts reads the Corefile that its node knows then",),
+            )
+            if rolled
+            else Finding.of(
+                "dns-change-not-taken-up/restart",
+                _DEPLOYMENT,
+                ("pods that leave in that rollout still wait as long as the old Corefile says",),
+            ),
+        )
     if verified is None:
         return ()
     found = [_of_pod(each) for each in verified.stands if each.taken is not Taken.VERIFIED]
     return in_order((*found, *_of_all(verified)))
-
-
-def _restart() -> Finding:
-    return Finding.of(
-        "dns-change-not-taken-up/restart",
-        _DEPLOYMENT,
-        ("pods that leave in that rollout still wait as long as the old Corefile says",),
-    )
-
-
-def _made_anew() -> Finding:
-    return Finding.of(
-        "dns-change-not-taken-up/made-anew",
-        _DEPLOYMENT,
-        ("a pod that starts reads the Corefile that its node knows then",),
-    )
 
 
 def _of_pod(stand: PodVerification) -> Finding:

@@ -12,7 +12,7 @@ from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknow
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import EventRule, KmsKey, Queue, RuleTarget
-from kubectl_eksdoc.model.findings import Code, Remedy, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Remedy, Subject
 from kubectl_eksdoc.model.quantities import Version
 
 EVENTS = "events.amazonaws.com"
@@ -44,7 +44,7 @@ def _subject(facts: InterruptionFacts) -> Subject:
 
 def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[Remedy, ...]) -> Link:
     queue = facts.told.queue
-    link = Link(Code.of("interruption-queue"), "queue", _subject(facts), Status.PASS, "", remedy=remedy)
+    link = Link(Code.of("interruption-queue"), "queue", _subject(facts), remedy=remedy)
     if not facts.queue:
         return unknown(link, NAMELESS, "the name of the queue")
     if isinstance(queue, Unknown):
@@ -55,10 +55,10 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
             ends = version.older_than(interruption.LOGS_SINCE)
             then = "Karpenter ends at its start" if ends else "Karpenter keeps running and receives no events"
         where = f" in {facts.place.region}" if facts.place.region else ""
-        return replace(link, status=Status.FAIL, what=f"SQS has none of this name{where}: {then}")
+        return link.fails(f"SQS has none of this name{where}: {then}")
     waiting = f", {queue.waiting} messages wait" if queue.waiting else ""
     kept = "is there" if queue.retention_s is None else f"is there, and keeps messages {queue.retention_s} s"
-    return replace(link, what=f"{queue.name} {kept}{waiting}", remedy=())
+    return link.passes(f"{queue.name} {kept}{waiting}")
 
 
 def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
@@ -71,8 +71,7 @@ def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
     if isinstance(queue.policy, Unknown):
         return unknown(link, queue.policy, "the policy of the queue")
     if queue.policy is None:
-        what = "the queue has no policy, so EventBridge may not send to it"
-        return replace(link, status=Status.FAIL, what=what)
+        return link.fails("the queue has no policy, so EventBridge may not send to it")
     return replace(_ruled(link, [queue.policy], facts, queue), evidence=())
 
 
@@ -83,29 +82,24 @@ def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Qu
     allowed = [each for each in rulings if each.says is PolicyDecision.ALLOWED]
     if allowed and len(allowed) < len(rulings):
         what = f"{EVENTS} may send for {len(allowed)} of {len(rulings)} rules ({allowed[0].why})"
-        return replace(link, status=Status.PASS, what=what, remedy=())  # the others fail at their rules
+        return link.passes(what)  # the others fail at their rules
     for says in (PolicyDecision.DENIED, PolicyDecision.NOTHING, PolicyDecision.UNKNOWN, PolicyDecision.ALLOWED):
         for arn, ruling in zip(arns, rulings, strict=True):
             if ruling.says is not says:
                 continue
             if says is PolicyDecision.ALLOWED:
-                return replace(link, status=Status.PASS, what=f"{EVENTS} may send ({ruling.why})", remedy=())
+                return link.passes(f"{EVENTS} may send ({ruling.why})")
             if says is PolicyDecision.UNKNOWN:
                 why = Unknown(f"whether {EVENTS} may send is not known: {ruling.why}")
                 return unknown(link, why, "what the statement means")
             what = f"{EVENTS} may not sqs:SendMessage to {facts.queue}: {ruling.why}"
-            remedy = (
-                link.remedy if says is PolicyDecision.NOTHING else (Remedy(f"Take back what denies it: {ruling.why}."),)
-            )
-            return replace(
-                link,
-                status=Status.FAIL,
-                what=what,
-                evidence=(f"for rule {arn}",),
-                remedy=remedy,
-                made=says is PolicyDecision.NOTHING,
-            )
+            remedy = () if says is PolicyDecision.NOTHING else (_not_denied(ruling),)
+            return link.fails(what, *remedy, evidence=(f"for rule {arn}",))
     return link
+
+
+def _not_denied(ruling: Ruling) -> Remedy:
+    return Remedy(f"Take back what denies it: {ruling.why}.")
 
 
 def _senders(facts: InterruptionFacts, queue: Queue) -> list[str]:
@@ -133,29 +127,23 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
     queue, key = facts.told.queue, facts.told.key
     if not isinstance(queue, Queue) or not queue.key:
         return None
-    link = Link(
-        Code.of("interruption-queue-key"), "queue key", Subject("Key", queue.key), Status.PASS, "", remedy=remedy
-    )
+    link = Link(Code.of("interruption-queue-key"), "queue key", Subject("Key", queue.key), remedy=remedy)
     if isinstance(key, Unknown):
         return unknown(link, key, "the policy of the key")
     if isinstance(key, Absent):
-        return replace(
-            link, status=Status.FAIL, what=f"there is no key {queue.key}: nothing can be sent", remedy=_SSE, made=False
-        )
+        return link.fails(f"there is no key {queue.key}: nothing can be sent", _SSE)
     if key.manager == "AWS":
         what = f"{queue.key} is a key that AWS manages: EventBridge may not use it, and its policy cannot be changed"
-        return replace(link, status=Status.FAIL, what=what, remedy=_SSE, made=False)
+        return link.fails(what, _SSE)
     if not key.enabled:
         what = f"key {queue.key} is not enabled: nothing can be sent"
-        return replace(
-            link, status=Status.FAIL, what=what, remedy=(Remedy("Enable it, or take another key."),), made=False
-        )
+        return link.fails(what, Remedy("Enable it, or take another key."))
     if isinstance(key.policy, Unknown):
         return unknown(link, key.policy, "the policy of the key")
     return _key_ruled(link, facts, key, key.policy)
 
 
-_SSE = (Remedy("Let SQS encrypt the queue itself (SqsManagedSseEnabled), or give it a key of your own."),)
+_SSE = Remedy("Let SQS encrypt the queue itself (SqsManagedSseEnabled), or give it a key of your own.")
 
 
 def _key_ruled(link: Link, facts: InterruptionFacts, key: KmsKey, policy: Doc) -> Link:
@@ -167,15 +155,13 @@ def _key_ruled(link: Link, facts: InterruptionFacts, key: KmsKey, policy: Doc) -
     ]
     if bad:
         actions = " and ".join(action for action, _ in bad)
-        denied = any(each.says is PolicyDecision.DENIED for _, each in bad)
-        remedy = (Remedy(f"Take back what denies it: {bad[0][1].why}."),) if denied else link.remedy
-        what = f"{EVENTS} may not {actions} with the key of the queue: {bad[0][1].why}"
-        return replace(link, status=Status.FAIL, what=what, remedy=remedy, made=not denied)
+        remedy = (_not_denied(bad[0][1]),) if any(each.says is PolicyDecision.DENIED for _, each in bad) else ()
+        return link.fails(f"{EVENTS} may not {actions} with the key of the queue: {bad[0][1].why}", *remedy)
     for action, ruling in rulings.items():
         if ruling.says is PolicyDecision.UNKNOWN:
             why = f"whether {EVENTS} may {action} with the key of the queue is not known: {ruling.why}"
             return unknown(link, Unknown(why), "what the statement means")
-    return replace(link, what=f"{EVENTS} may use it", remedy=())
+    return link.passes(f"{EVENTS} may use it")
 
 
 def _worst(facts: InterruptionFacts, policy: Doc, action: str, key: str) -> Ruling:
@@ -224,12 +210,11 @@ def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[
             Code.of("interruption-rule"),
             f"rule: {kind.short}",
             Subject("Rule", kind.name),
-            Status.PASS,
-            "",
-            kind is interruption.SPOT,
+            vital=kind is interruption.SPOT,
+            evidence=(f"source {kind.source}, detail-type {kind.detail_type}",),
+            remedy=remedy,
         )
-        about_it = (f"source {kind.source}, detail-type {kind.detail_type}",)
-        made = _rule_link(replace(link, remedy=remedy, evidence=about_it), facts, kind)
+        made = _rule_link(link, facts, kind)
         without = _without_effect(facts, kind) if made.failed else ""
         yield replace(made, status=None, what=f"{made.what}; {without}", remedy=()) if without else made
 
@@ -252,13 +237,12 @@ def _rule_link(link: Link, facts: InterruptionFacts, kind: EventKind) -> Link:
     tries = sorted((_tried(facts, rule, kind) for rule in _rules(facts)), key=lambda each: each[0])
     rank, what, why = next((each for each in tries if each[0] < _OTHER), (_OTHER, "", Unknown("")))
     if rank == _DELIVERS:
-        return replace(link, what=what, remedy=())
+        return link.passes(what)
     if rank == _UNSURE:
         return unknown(link, why, "whether it matches all of them")
     if rank == _FORBIDDEN:
-        allow = Remedy("Allow that rule's ARN in the queue's policy, beside those that are there.")
-        return replace(link, status=Status.FAIL, what=what, remedy=(allow,), made=False)
-    return replace(link, status=Status.FAIL, what=f"{NO_RULE} to the queue" if rank == _OTHER else what)
+        return link.fails(what, Remedy("Allow that rule's ARN in the queue's policy, beside those that are there."))
+    return link.fails(f"{NO_RULE} to the queue" if rank == _OTHER else what)
 
 
 _DELIVERS, _UNSURE, _FORBIDDEN, _DISABLED, _SHAPED, _ELSEWHERE, _OTHER = range(7)
@@ -323,7 +307,7 @@ def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | No
     ]
     if not names:
         return None
-    link = Link(Code.of("interruption-rule-fails"), "deliveries", _subject(facts), Status.PASS, "", False)
+    link = Link(Code.of("interruption-rule-fails"), "deliveries", _subject(facts), vital=False)
     figures = facts.told.figures
     if isinstance(figures, Unknown):
         return unknown(link, figures, "FailedInvocations of the rules")
@@ -333,6 +317,6 @@ def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | No
         what = f"EventBridge failed to deliver {total} {'event' if total == 1 else 'events'} in the last day"
         text = "Check the policy of the queue and its key: they decide whether EventBridge may send."
         each = tuple(f"rule {name}: {count} failed" for name, count in sorted(failed.items()))
-        return replace(link, status=Status.FAIL, what=what, evidence=each, remedy=(Remedy(text),), made=False)
+        return link.fails(what, Remedy(text), evidence=each)
     matched = sum(figures.matched.get(name, 0) for name in names)
-    return replace(link, what=f"none failed in the last day; {matched} events matched")
+    return link.passes(f"none failed in the last day; {matched} events matched")

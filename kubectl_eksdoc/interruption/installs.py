@@ -36,8 +36,8 @@ class Link:
     code: Code
     name: str
     subject: Subject
-    status: Status | None
-    what: str
+    status: Status | None = Status.PASS
+    what: str = ""
     vital: bool = True
     evidence: tuple[str, ...] = ()
     missing: str = ""
@@ -48,6 +48,15 @@ class Link:
     @property
     def failed(self) -> bool:
         return self.status is Status.FAIL
+
+    def passes(self, what: str, *evidence: str) -> Link:
+        """Then nothing is to be done."""
+        return replace(self, status=Status.PASS, what=what, evidence=evidence or self.evidence, remedy=())
+
+    def fails(self, what: str, *remedy: Remedy, evidence: tuple[str, ...] = ()) -> Link:
+        """`remedy`: what a person does, where nothing that can be made would mend it."""
+        failed = replace(self, status=Status.FAIL, what=what, evidence=evidence or self.evidence)
+        return replace(failed, remedy=remedy, made=False) if remedy else failed
 
     def finding(self, severity: Severity) -> Finding | None:
         """None where nothing is wrong with it, or where that is another's."""
@@ -346,48 +355,37 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
     """`wanted`: the name the queue is to have, "" for whatever is set; `print_values`: the command that prints the
     values."""
     said = effective(install)
-    link = Link(
-        Code.of("interruption-setting"),
-        "setting",
-        Subject("Deployment", install.name, install.namespace),
-        Status.PASS,
-        "",
-    )
+    link = Link(Code.of("interruption-setting"), "setting", Subject("Deployment", install.name, install.namespace))
     if isinstance(said.used, Unknown):
         return unknown(link, said.used, "the value of the setting")
     key = ".".join(interruption.helm_key(install.version))
     file = "interruption-values.yaml"
-    remedy = (
-        Remedy(
-            f"Merge {key} into the values of the chart, with every other value as it is.",
-            f"{print_values} > {file} && {upgrade(install, file)}",
-        ),
+    remedy = Remedy(
+        f"Merge {key} into the values of the chart, with every other value as it is.",
+        f"{print_values} > {file} && {upgrade(install, file)}",
     )
+    link = replace(link, remedy=(remedy,))
     if isinstance(said.used, Setting):
         where = f"{said.used.queue}, by {said.used.where} of container {install.container or 'controller'}"
         where = where if "ConfigMap" not in said.used.where else f"{said.used.queue}, by {said.used.where}"
         if said.queue != said.used.queue:
             what = f"Karpenter is configured with {said.used.queue!r}, which is not a valid queue name"
-            return _failed(link, what, (f"by {said.used.where}",), remedy)
+            return link.fails(what, evidence=(f"by {said.used.where}",))
         if wanted and wanted != said.used.queue:
             what = f"Karpenter reads queue {said.used.queue}, and not {wanted}"
-            return _failed(link, what, (where, _DELETES.format(wanted)), remedy)
-        return Link(link.code, link.name, link.subject, Status.PASS, where, evidence=tuple(_passed_over(said)))
+            return link.fails(what, evidence=(where, _DELETES.format(wanted)))
+        return link.passes(where, *_passed_over(said))
     what = f"no queue is set, so Karpenter receives no interruption events, and does not report that ({key})"
     if said.ignored:
         what = (
             f"no queue is set where Karpenter looks: {said.ignored[0].where} names {said.ignored[0].queue}, and "
             f"{_setting_version(install)} ignores that silently"
         )
-    return _failed(link, what, tuple(_passed_over(said)), remedy)
+    return link.fails(what, evidence=tuple(_passed_over(said)))
 
 
 _DELETES = "Karpenter deletes every message that it reads: no other consumer may read or need {}"
 """Those of other kinds as well, and what it cannot parse (karpenter-provider-aws, pkg/controllers/interruption)."""
-
-
-def _failed(link: Link, what: str, evidence: tuple[str, ...], remedy: tuple[Remedy, ...]) -> Link:
-    return Link(link.code, link.name, link.subject, Status.FAIL, what, evidence=evidence, remedy=remedy)
 
 
 def _passed_over(said: EffectiveSetting) -> Iterator[str]:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import KmsKey, Queue, RolePolicies
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.nodes import NodeOwner
@@ -52,7 +52,7 @@ def role_of(install: KarpenterInstall, identity: str | Absent | Unknown) -> Role
 def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tuple[Remedy, ...]) -> Link:
     role = role_of(install, facts.told.identity)
     subject = Subject("Role", role.arn.rpartition("/")[2] if isinstance(role, Role) else "of Karpenter")
-    link = Link(Code.of("interruption-rights"), "role's rights", subject, Status.PASS, "", remedy=remedy)
+    link = Link(Code.of("interruption-rights"), "role's rights", subject, remedy=remedy)
     if isinstance(role, Unknown):
         return unknown(link, role, "the role of Karpenter")
     policies = facts.told.policies
@@ -61,8 +61,7 @@ def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tup
     if isinstance(policies, Absent):
         what = f"there is no role {subject.name}: Karpenter cannot call AWS at all"
         evidence = (f"{role.by} names {role.arn}", policies.said)
-        remedy = (Remedy("Make the role, or name another one."),)
-        return replace(link, status=Status.FAIL, what=what, evidence=evidence, remedy=remedy, made=False)
+        return link.fails(what, Remedy("Make the role, or name another one."), evidence=evidence)
     if not facts.queue_arn:
         return unknown(link, NOWHERE if facts.queue else NAMELESS, "the queue")
     return _ruled(link, facts, policies, install)
@@ -75,18 +74,16 @@ def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install
     if denied:
         action, ruling = next(iter(denied.items()))
         what = f"the role is denied {_listed(denied)}: {ruling.why}"
-        return replace(
-            link, status=Status.FAIL, what=what, remedy=(Remedy(f"Take back what denies {action}."),), made=False
-        )
+        return link.fails(what, Remedy(f"Take back what denies {action}."))
     if lacking:
-        return replace(link, status=Status.FAIL, what=f"the role may not {_denied(lacking)}")
+        return link.fails(f"the role may not {_denied(lacking)}")
     for action, ruling in rulings.items():
         if ruling.says is not PolicyDecision.ALLOWED:
             unread = (*policies.unread, *((policies.boundary,) if isinstance(policies.boundary, Unknown) else ()))
             missing = next((each.missing for each in unread if each.missing), "")
             why = Unknown(f"whether the role may {action} is not known: {ruling.why}", missing)
             return unknown(link, why, "what its policies mean")
-    return replace(link, what=f"{link.subject.name} may read and delete messages", remedy=())
+    return link.passes(f"{link.subject.name} may read and delete messages")
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.aws.queues import Queue
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
-from kubectl_eksdoc.model.findings import Code, Remedy, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Remedy, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.pods import Pod, pod_count
@@ -279,8 +279,6 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
         Code.of("interruption-provider-fails"),
         "Karpenter's log",
         Subject("Deployment", install.name, install.namespace),
-        Status.PASS,
-        "",
     )
     if not install.pods and not install.replicas:
         return _asleep(link, install)
@@ -290,20 +288,16 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
         if signs.failed and not _over(facts, pod, signs.failed):
             what = "Karpenter says that it cannot use the queue"
             text_of = "Fix the links before it; from v1.4.0 on Karpenter retries by itself. To see it:"
-            remedy = (Remedy(text_of, _grep(install)),)
-            return replace(link, status=Status.FAIL, what=what, evidence=(f"{pod}: {signs.failed}",), remedy=remedy)
+            return link.fails(what, Remedy(text_of, _grep(install)), evidence=(f"{pod}: {signs.failed}",))
     pods = [pod for pod in facts.cluster.pods if pod.key in install.pods]
     if pods and not any(pod.ready for pod in pods):  # whatever is read of the time before
         why = Unknown(f"none of its {pod_count(len(pods))} is Ready: whether it reads the queue now is not known")
-        return _to_look(
-            unknown(replace(link, code=Code.of("interruption-karpenter"), name="Karpenter"), why, "a Ready pod"),
-            install,
-        )
+        return _to_look(unknown(_of_all(link), why, "a Ready pod"), install)
     unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
     if unread or not read:  # the one that reads the queue may be the one whose log was not read
         why = unread[0] if unread else Unknown(_no_pods(install))
         return _to_look(unknown(link, why, "the log of Karpenter"), install)
-    return replace(link, what=f"no error about the queue in the last lines of {pod_count(len(read))}")
+    return link.passes(f"no error about the queue in the last lines of {pod_count(len(read))}")
 
 
 _TRIES_EVERY = timedelta(minutes=20)
@@ -329,10 +323,11 @@ def _over(facts: InterruptionFacts, pod: str, line: str) -> bool:
 def _asleep(link: Link, install: KarpenterInstall) -> Link:
     what = "it is scaled to zero: interruption events are not received, and no nodes are created"
     command = shell("kubectl", "scale", f"deployment/{install.name}", "-n", install.namespace, "--replicas=2")
-    remedy = Remedy("Find out why it was scaled down, then scale it up again.", command)
-    return replace(
-        link, code=Code.of("interruption-karpenter"), name="Karpenter", status=Status.FAIL, what=what, remedy=(remedy,)
-    )
+    return _of_all(link).fails(what, Remedy("Find out why it was scaled down, then scale it up again.", command))
+
+
+def _of_all(link: Link) -> Link:
+    return replace(link, code=Code.of("interruption-karpenter"), name="Karpenter")
 
 
 def _no_pods(install: KarpenterInstall) -> str:
@@ -352,9 +347,9 @@ def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool,
     """Whether it has been seen to work. `broken`: something before it is known to be wrong; `named`: it is known that
     Karpenter reads this queue, else another may be who fetches from it."""
     subject = Subject("Deployment", install.name, install.namespace)
-    link = Link(Code.of("interruption-sign-of-life"), "sign of life", subject, Status.PASS, "", False)
+    link = Link(Code.of("interruption-sign-of-life"), "sign of life", subject, vital=False)
     for sign in (*_signs(facts, install), *(_fetches(facts) if named and not broken else ())):
-        return replace(link, what=sign)
+        return link.passes(sign)
     if broken:
         return replace(link, status=None, what="none; to be seen once the rest is fixed")
     why = Unknown("nothing has been seen of it: no message counted, none in the logs, no fetch counted by SQS")

@@ -136,6 +136,11 @@ class Remedy:
     command: str = ""
     when: When = When.NOW
 
+    @property
+    def said(self) -> str:
+        """With when it is done, where that is not now."""
+        return self.text if self.when is When.NOW else f"{self.when.value}: {self.text}"
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from kubectl_eksdoc.model.change_journal import TEST_PODS, SavedChange, State
 from kubectl_eksdoc.model.connection import shell
-from kubectl_eksdoc.render.report import Head, Line, Lines, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import Head, Lines, Points, Report, Section, Table, as_it_is
 from kubectl_eksdoc.render.result import KindResult, Printed, Text
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted
 
 _TONES = {State.OPEN: Tone.WARN, State.FAILED: Tone.BAD, State.DONE: Tone.GOOD, State.UNKNOWN: Tone.UNKNOWN}
@@ -20,7 +20,7 @@ _TONES = {State.OPEN: Tone.WARN, State.FAILED: Tone.BAD, State.DONE: Tone.GOOD, 
 class ChangesReport(Report):
     """The latest first."""
 
-    of: ClassVar[str] = "a list of changes"
+    of = "a list of changes"
 
     changes: tuple[SavedChange, ...]
 
@@ -30,14 +30,14 @@ class ChangesReport(Report):
         unread = [each for each in self.changes if each.state is State.UNKNOWN]
         more = f"; of {len(unread)} it is not known" if unread else ""
         yield Head(f"{counts} on this machine {'is' if len(waiting) == 1 else 'are'} open{more}.")
-        columns = [
-            Column("ID", floor=20),
-            Column("KIND"),
-            Column("CHANGE", floor=20, middle=True),
-            Column("CLUSTER", floor=8, middle=True),
+        columns = columns_of(
+            text_column("ID", 20),
+            "KIND",
+            name_column("CHANGE", 20),
+            name_column("CLUSTER", 8),
             Column("BEGUN", drop=1),
-            Column("STATE"),
-        ]
+            "STATE",
+        )
         rows: list[Row] = [
             [
                 each.id,
@@ -49,10 +49,10 @@ class ChangesReport(Report):
             ]
             for each in self.changes
         ]
-        yield Table(Title("Changes"), (columns, rows), "changes")
+        yield Table("Changes", (columns, rows), "changes")
         lines = [line for each in waiting for line in commands(each)]
-        yield Lines(Title("Open", ": continue it, or revert it"), [Line(each, whole=True) for each in lines])
-        yield Points(Title("Not known"), [f"{each.id}: {each.unknown}" for each in unread])
+        yield Lines(Title("Open", ": continue it, or revert it"), [as_it_is(each) for each in lines])
+        yield Points("Not known", [f"{each.id}: {each.unknown}" for each in unread])
 
     def result(self) -> object:
         return ChangesResult.filled(self)

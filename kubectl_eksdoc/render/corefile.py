@@ -6,44 +6,44 @@ Never here: what CoreDNS takes, and how bad it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck.shutdown import CorefileRead
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.render.report import PLAIN, Backend, Findings, Head, Report, Section
+from kubectl_eksdoc.render.report import PLAIN, CommandReport, Findings, Head, Section
 from kubectl_eksdoc.render.result import FindingResult, KindResult, Meta, Positive, Printed, Text, Texts
 from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.text import joined
 
 
 @dataclass(frozen=True, slots=True)
-class CorefileReport(Report):
-    """`options` as they were given."""
-
-    of: ClassVar[str] = "a Corefile"
+class CorefileReport(CommandReport):
+    of = "a Corefile"
 
     read: CorefileRead
-    options: Mapping[str, object]
-    tool_version: str = __version__
 
     def sections(self, full: bool) -> Iterator[Section]:
         yield Head(verdict(self.read), _lines(self.read))
         yield Findings(self.read.findings)
 
     def result(self) -> object:
-        return CorefileResult.of(self)
+        read = self.read
+        options = {key: self.options[key] for key in sorted(self.options)}
+        return CorefileResult.filled(
+            read,
+            metadata=_FileMetadata.filled(self, options=options),
+            verdict=verdict(read),
+            refusals=(_Refusal.filled(line=each.line or None, message=str(each)) for each in read.judged.refusals),
+        )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         return self.read.findings
 
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
-        {**PLAIN, "sarif": Sarif(lambda _: SarifDetails("eksdoc-corefile"))}
-    )
+    formats = MappingProxyType({**PLAIN, "sarif": Sarif(lambda _: SarifDetails("eksdoc-corefile"))})
 
 
 _ACCEPTED = {True: "takes", False: "refuses"}
@@ -88,6 +88,8 @@ class _Refusal(Printed):
 class CorefileResult(KindResult):
     """A Corefile read alone: kubectl eksdoc coredns-lameduck -f Corefile -o json. No cluster is in it."""
 
+    called = {"file": "path", "coredns_version": "version", "accepted": "judged.accepted"}
+
     kind: Literal["CorefileReading"]
     metadata: _FileMetadata
     file: Text
@@ -109,19 +111,3 @@ class CorefileResult(KindResult):
     refusals: tuple[_Refusal, ...]
     """Why it is refused, in CoreDNS' words and order; it stops at the first."""
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: CorefileReport) -> CorefileResult:
-        read = facts.read
-        options = {key: facts.options[key] for key in sorted(facts.options)}
-        return cls.filled(
-            read,
-            metadata=_FileMetadata.filled(facts, options=options),
-            file=read.path,
-            coredns_version=str(read.version),
-            verdict=verdict(read),
-            accepted=read.judged.accepted,
-            lameduck_seconds=read.lameduck_s,
-            shutdown_seconds=read.shutdown_s,
-            refusals=(_Refusal.filled(line=each.line or None, message=str(each)) for each in read.judged.refusals),
-        )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.render.identity import NO_CLUSTER, UNKNOWN, called, named
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, text_of
 from kubectl_eksdoc.render.text import Look, clean, rfc3339
 
 _ACTIVE = re.compile(r"[\\`*\[\]<>|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -86,8 +86,8 @@ def table(columns: Sequence[Column], rows: Sequence[Row], names: Collection[str]
     return [f"| {' | '.join(cells)} |" for cells in [head, rule, *body]]
 
 
-def _cell(cell: str | Cell, span: bool) -> str:
-    text = cell.text if isinstance(cell, Cell) else cell
+def _cell(cell: str | int | Cell, span: bool) -> str:
+    text = text_of(cell)
     return code(text, in_table=True) if span and text != "-" else escape(text)
 
 

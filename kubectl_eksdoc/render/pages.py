@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.render.identity import NO_CLUSTER, UNKNOWN, named
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Look, Tone, clean, counted, rfc3339
+from kubectl_eksdoc.render.tables import Cell, Column, Row, text_of
+from kubectl_eksdoc.render.text import Look, Tone, clean, counted, few, rfc3339
 
 # HTML by construction: what is not markup already is escaped, so that a cluster's text stays text.
 
@@ -86,7 +86,7 @@ def more(count: int, what: str = "") -> Html:
     return el("p", said, class_="soft") if count > 0 else Html("")
 
 
-def table(columns: Sequence[Column], rows: Sequence[Sequence[str | Cell]], names: Collection[str] = ()) -> Html:
+def table(columns: Sequence[Column], rows: Sequence[Row], names: Collection[str] = ()) -> Html:
     """A table that scrolls sideways by itself, by keys as well; what `names` lists are columns of names to copy.
 
     A column that a narrow terminal would drop is left out on a narrow screen as well.
@@ -120,21 +120,17 @@ def page(title: str, style: str, body: str) -> Html:
     return Html(f"<!DOCTYPE html>\n{document}\n")
 
 
-def _mark(column: Column, at: int, rows: Sequence[Sequence[str | Cell]], name: bool) -> str:
+def _mark(column: Column, at: int, rows: Sequence[Row], name: bool) -> str:
     """The classes of a column's cells; ``s`` where all are short enough to stay on one line."""
     texts = (row[at] for row in rows)
-    short = all(isinstance(cell, Html) or len(_said(cell)) <= _SHORT for cell in texts)
+    short = all(isinstance(cell, Html) or len(text_of(cell)) <= _SHORT for cell in texts)
     words = (("n", column.right), ("name", name), ("s", short and not name), ("minor", column.drop))
     return " ".join(word for word, holds in words if holds)
 
 
-def _cell(cell: str | Cell, mark: str) -> Html:
+def _cell(cell: str | int | Cell, mark: str) -> Html:
     tone = TONES.get(cell.tone, "") if isinstance(cell, Cell) and cell.tone else ""
-    return el("td", _said(cell), class_=f"{mark} {tone}".strip() or False)
-
-
-def _said(cell: str | Cell) -> str:
-    return cell.text if isinstance(cell, Cell) else cell
+    return el("td", text_of(cell), class_=f"{mark} {tone}".strip() or False)
 
 
 # Commands that one click selects, and advice with its flags kept whole.
@@ -146,7 +142,7 @@ _MOST = 5
 
 def command_list(commands: Sequence[str]) -> Html:
     """Commands to copy; of very many the first few stand open."""
-    kept = commands if len(commands) <= _MOST + 1 else commands[:_MOST]
+    kept = few(commands, _MOST)
     rest = commands[len(kept) :]
     more = folded(f"{counted(len(rest), 'command')} more like it", *(command(each) for each in rest)) if rest else ""
     return put(*(command(each) for each in kept), more)

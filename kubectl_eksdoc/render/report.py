@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.findings import Finding, Severity, When
+from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.render.encode import to_json, to_yaml
 from kubectl_eksdoc.render.tables import (
     MARGIN,
@@ -20,14 +21,13 @@ from kubectl_eksdoc.render.tables import (
     Drawn,
     Mark,
     Title,
-    drawn,
-    findings,
+    finding_lines,
     more,
+    plain,
     titled,
-    told,
     unmarked,
 )
-from kubectl_eksdoc.render.text import Look, Tone, cut, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, cut, few, shown, wrapped
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
@@ -79,6 +79,16 @@ class Line(NamedTuple):
     hang: int = 2
     tone: Tone | None = None
     whole: bool = False
+
+
+def as_it_is(text: str, indent: int = 2) -> Line:
+    """What is to be copied: a command, a path, a line of a file."""
+    return Line(text, indent, whole=True)
+
+
+def flush(text: str, indent: int = 2) -> Line:
+    """A paragraph whose lines all begin at the same place."""
+    return Line(text, indent, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +182,15 @@ class Report:
         return self.formats[output].write(self, look)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandReport(Report):
+    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
+
+    options: Mapping[str, object]
+    recognised: str = ""
+    tool_version: str = __version__
+
+
 # The backends.
 
 
@@ -194,20 +213,24 @@ class Screen:
     def lines(self, section: Section, look: Look) -> list[str]:
         match section:
             case Head(verdict, below):
-                head = [look.paint(line, Tone.TITLE) for line in wrap(shown(verdict, look), look.columns)]
-                return head + [line for text in below if text for line in wrap(shown(text, look), look.columns)]
-            case Table(title, table, most=most, left_out=left_out, above=text, below=below):
+                head = [look.paint(line, Tone.TITLE) for line in wrapped(verdict, look)]
+                return head + [line for text in below if text for line in wrapped(text, look)]
+            case Table(title, (columns, every), most=most, left_out=left_out, above=text, below=below):
+                kept = every if self.full else few(every, most)
+                rows = plain(columns, kept, look, indent=len(MARGIN), fit=not self.full)
                 above = _paragraph(text, look) if text else []
                 notes = [line for each in below for line in _on_screen(each, look)]
-                lines = drawn(title, table, look, self.full, most, above, [*more(left_out, look), *notes])
-                return lines or titled(title, notes, look)
+                behind = [*more(len(every) - len(kept), look), *more(left_out, look), *notes]
+                return titled(title, [*above, *rows, *behind], look)
             case Points(title, texts):
-                return told(title, texts, look)
+                return titled(title, [line for text in texts for line in _paragraph(f"- {text}", look)], look)
             case Lines(title, every, left_out=left_out):
                 body = [*(line for each in every for line in _on_screen(each, look)), *more(left_out, look)]
                 return body if title is None else titled(title, body, look)
             case Findings(found, of, named, mark):
-                return findings(found, of, look, self.full, named, mark)
+                seen = (each for each in found if self.full or each.severity is not Severity.INFO)
+                lines = [line for each in seen for line in finding_lines(each, look, self.full, named, mark)]
+                return titled(Title("Findings", of), lines, look)
             case ReportFigure(title, draw, below):
                 figure = draw(look, self.full)
                 if title is None:
@@ -218,18 +241,18 @@ class Screen:
             case Written():
                 return []
             case Foot(text):
-                return [] if self.full else wrap(shown(text, look), look.columns)
+                return [] if self.full else wrapped(text, look)
 
 
 def _paragraph(text: str, look: Look) -> list[str]:
-    return wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
+    return wrapped(text, look, MARGIN, MARGIN * 2)
 
 
 def _on_screen(line: Line | str, look: Look) -> list[str]:
     text, indent, hang, tone, whole = Line(line) if isinstance(line, str) else line
     if whole:
         return [look.paint(" " * indent + shown(text, look), tone)]
-    first, *others = wrap(shown(text, look), look.columns, " " * indent, " " * (indent + hang))
+    first, *others = wrapped(text, look, " " * indent, " " * (indent + hang))
     return [look.paint(first, tone), *others]
 
 
@@ -343,8 +366,7 @@ def _findings(found: Sequence[Finding], mark: Mark) -> Iterator[str]:
         if each.missing:
             yield f"  - missing: {escape(each.missing)}"
         for step in each.remedy:
-            when = f"{step.when.value}: " if step.when is When.LATER else ""
-            yield f"  - {escape(f'{when}{step.text}')}"
+            yield f"  - {escape(step.said)}"
             if step.command:
                 yield from (f"    {line}" for line in block([step.command]))
 

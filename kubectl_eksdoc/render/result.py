@@ -31,6 +31,7 @@ Lines = tuple[str, ...]
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0, extra={"digits": 3})]
+WholeSeconds = Annotated[int, Meta(ge=0, extra={"digits": None})]
 Difference = Annotated[float, Meta(extra={"digits": 3})]
 """Of seconds."""
 Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
@@ -48,32 +49,44 @@ _P = TypeVar("_P", bound="Printed")
 
 
 class Printed(Struct, **_OPTIONS):
-    """`schema`: what it demands beside the fields; `descriptions`: of fields that have no docstring."""
+    """`schema`: what it demands beside the fields; `descriptions`: of fields that have no docstring. `called`: what the
+    facts call a field, where that is not its name; ``node.zone`` is the zone of their node."""
 
     schema: ClassVar[Mapping[str, Any]] = {}
     descriptions: ClassVar[Mapping[str, str]] = {}
+    called: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def of(cls: type[_P], facts: Any) -> _P:
-        """The printed form of `facts`. Overridden where a field has another name or form than there."""
+        """The printed form of `facts`; a plain tuple has the fields in their order. Overridden where a field has
+        another form than there."""
+        if type(facts) is tuple:
+            return cls.filled(**dict(zip(cls.__struct_fields__, facts, strict=True)))
         return cls.filled(facts)
 
     @classmethod
     def filled(cls: type[_P], *facts: object, **given: object) -> _P:
-        """Each field as given, or else what the first of `facts` that has it calls by its name, in the form that its
-        type says. `done_seconds` and `p50` may be called `done_s` and `p50_s` there; what None would have is null."""
+        """Each field as given, or else what the first of `facts` that has it calls by its name (`called`), in the form
+        that its type says. `done_seconds` and `p50` may be called `done_s` and `p50_s` there; what None would have is
+        null, or no items."""
         if wrong := given.keys() - set(cls.__struct_fields__):
             raise TypeError(f"{cls.__name__} has no field {', '.join(sorted(wrong))}")
-        found = ((name, form, given[name] if name in given else _called(facts, name)) for name, form in _forms(cls))
+        path = cls.called.get
+        found = (
+            (name, form, given[name] if name in given else _found(facts, path(name, name)))
+            for name, form in _forms(cls)
+        )
         return cls(**{name: form(value) for name, form, value in found})
 
 
-def _called(facts: Sequence[object], name: str) -> Any:
+def _found(facts: Sequence[object], path: str) -> Any:
+    name, _, rest = path.partition(".")
     for each in facts:
         for called in (name, f"{name.removesuffix('_seconds')}_s"):
             if hasattr(each, called):
-                return getattr(each, called)
-    if any(each is None for each in facts):
+                value = getattr(each, called)
+                return _found((value,), rest) if rest else value
+    if any(isinstance(each, (NoneType, Unknown)) for each in facts):
         return None
     raise AttributeError(f"none of the facts has {name}")
 
@@ -110,21 +123,24 @@ def _form(hint: Any) -> Form:
     metas = [each for choice in choices if get_origin(choice) is Annotated for each in get_args(choice)[1:]]
     if core is Any:
         return lambda value: value if value is UNSET else plain_value(value)
-    known = _rounded if any(each.extra for each in metas) else _known_form(core)
-    nothing = UNSET if UnsetType in choices and NoneType not in choices else None
+    known = next((_rounded(each.extra["digits"]) for each in metas if each.extra), _known_form(core))
+    nothing: object = UNSET if UnsetType in choices and NoneType not in choices else None
+    no_items: object = () if get_origin(core) is tuple and len(choices) == 1 else nothing
     unknown: tuple[object, ...] = (None, "") if {NoneType, UnsetType} & set(choices) else (None,)
     unknown += (0,) if len(unknown) > 1 and any(each.ge == 1 or each.gt == 0 for each in metas) else ()
 
     def form(value: Any) -> Any:
         if value is UNSET:
             return value
+        if value is None:
+            return no_items
         return nothing if isinstance(value, Unknown) or value in unknown else known(value)
 
     return form
 
 
-def _rounded(value: float) -> float:
-    return round(value, 3) + 0  # 0 and not -0
+def _rounded(digits: int | None) -> Form:
+    return lambda value: round(value, digits) + 0  # 0 and not -0
 
 
 def _choices(hint: Any) -> tuple[Any, ...]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
 
 from kubectl_eksdoc.in_cluster import KINDS, InClusterCommand
 from kubectl_eksdoc.model.api_objects import Doc
@@ -16,7 +15,7 @@ from kubectl_eksdoc.model.selectors import Selector
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.encode import Json, plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.markdown import block
-from kubectl_eksdoc.render.report import Backend, OwnFormat, Report
+from kubectl_eksdoc.render.report import OwnFormat, Report
 from kubectl_eksdoc.render.text import Look, clean
 
 _API = "rbac.authorization.k8s.io/v1"
@@ -66,7 +65,7 @@ class RoleStep:
 class RoleManifests(Report):
     """`docs` in the order in which they are created; `about`: sentences that say what this is."""
 
-    of: ClassVar[str] = "a dry run"
+    of = "a dry run"
 
     about: tuple[str, ...]
     steps: tuple[RoleStep, ...]
@@ -97,7 +96,7 @@ class RoleManifests(Report):
     def markdown(self, look: Look) -> str:
         return "\n".join(block(self.yaml(look).splitlines(), "yaml")) + "\n"
 
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+    formats = MappingProxyType(
         {
             "table": OwnFormat(yaml),
             "wide": OwnFormat(yaml),

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import how_to
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.report import Head, Line, Lines, Points, Report, Section, Table
+from kubectl_eksdoc.render.command_result import CommandResult
+from kubectl_eksdoc.render.report import Head, Lines, Points, Report, Section, Table, as_it_is
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
-from kubectl_eksdoc.render.tables import Column, Row
+from kubectl_eksdoc.render.tables import Row, number_column, text_column
 from kubectl_eksdoc.render.text import rfc3339
 
 # What is shown of a snapshot.
@@ -37,7 +37,7 @@ class SnapshotReport(Report):
     """`path`: the file. `without`: opt-ins that are left out. Of the demo, whose incidents each have a scene, the first
     is shown."""
 
-    of: ClassVar[str] = "a snapshot"
+    of = "a snapshot"
 
     taken: _Taken
     path: str
@@ -73,14 +73,17 @@ class SnapshotReport(Report):
         yield Head(f"{self.path}: {_size(self.taken.size)}, of {rfc3339(scene.observed_at)}. {_NEVER}")
         counted = [read for read in scene.reads if read.known and (read.count or full)]
         rows: list[Row] = [[read.resource.full_name, f"{read.count:,}"] for read in counted]
-        columns = [Column("LIST", floor=10), Column("OBJECTS", right=True)]
+        columns = [text_column("LIST", 10), number_column("OBJECTS")]
         yield Table("In it", (columns, [*rows, ["answers of AWS", f"{scene.calls:,}"]]), "lists")
         yield Points("Not in it", (f"{what}: {why}" for what, why in self.lacking))
         left_out = ("--without", ",".join(self.without)) if self.without else ()
-        yield Lines(None, [Line(shell("kubectl", "eksdoc", "check", "--snapshot", self.path, *left_out), whole=True)])
+        yield Lines(None, [as_it_is(shell("kubectl", "eksdoc", "check", "--snapshot", self.path, *left_out))])
 
     def result(self) -> object:
-        return SnapshotResult.of(self)
+        return SnapshotResult.filled(
+            self,
+            findings=(),
+        )
 
 
 _NEVER = "No Secret is in it. Values by which nothing is judged are digests, which nothing leads back from."
@@ -101,6 +104,8 @@ class _Lacking(Printed):
 class SnapshotResult(CommandResult):
     """A snapshot that was taken, and what it lacks: kubectl eksdoc snapshot FILE -o json."""
 
+    called = {"file": "path", "bytes": "taken.size", "answers_of_aws": "scene.calls"}
+
     kind: Literal["Snapshot"]
     file: Text
     """As it was named."""
@@ -110,14 +115,3 @@ class SnapshotResult(CommandResult):
     lacking: tuple[_Lacking, ...]
     """What could not be read or asked, and why: of this, answers from it are unknown."""
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]
-
-    @classmethod
-    def of(cls, facts: SnapshotReport) -> SnapshotResult:
-        return cls.filled(
-            metadata=metadata(facts.cluster, facts),
-            file=facts.path,
-            bytes=facts.taken.size,
-            answers_of_aws=facts.scene.calls,
-            lacking=(_Lacking.filled(what=what, why=why) for what, why in facts.lacking),
-            findings=(),
-        )

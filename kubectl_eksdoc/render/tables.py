@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
-from kubectl_eksdoc.render.text import Look, Tone, cut, shown, wrap
+from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
+from kubectl_eksdoc.render.text import Look, Tone, cut, shown, wrap, wrapped
 
 _GAP = 2
 
@@ -35,15 +35,39 @@ class Column:
     least: int = 4
 
 
+def columns_of(*titles: str | Column) -> list[Column]:
+    """Of a title alone, a column without anything else."""
+    return [Column(each) if isinstance(each, str) else each for each in titles]
+
+
+def number_column(title: str, drop: int = 0, short: str = "") -> Column:
+    """Of figures: these stand at the right."""
+    return Column(title, True, drop, short=short)
+
+
+def name_column(title: str, floor: int = 0, drop: int = 0) -> Column:
+    """Of names: both ends of them are seen."""
+    return Column(title, drop=drop, floor=floor, middle=True)
+
+
+def text_column(title: str, floor: int, lines: int = 1, drop: int = 0) -> Column:
+    """Of clauses, cut to so many characters where room is short, in at most so many lines."""
+    return Column(title, drop=drop, floor=floor, lines=lines)
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Text with a tone; a plain `str` is a cell without one."""
+    """Text with a tone; a plain `str` or number is a cell without one."""
 
     text: str
     tone: Tone | None = None
 
 
-Row = Sequence[str | Cell]
+Row = Sequence[str | int | Cell]
+
+
+def text_of(cell: str | int | Cell) -> str:
+    return cell.text if isinstance(cell, Cell) else cell if isinstance(cell, str) else str(cell)
 
 
 def plain(columns: Sequence[Column], rows: Sequence[Row], look: Look, indent: int = 0, fit: bool = True) -> list[str]:
@@ -53,7 +77,7 @@ def plain(columns: Sequence[Column], rows: Sequence[Row], look: Look, indent: in
     """
     if not rows:
         return []
-    texts = [[shown(_text(cell), look) for cell in row] for row in rows]
+    texts = [[shown(text_of(cell), look) for cell in row] for row in rows]
     tones = [[cell.tone if isinstance(cell, Cell) else None for cell in row] for row in rows]
     titles = [column.title if look.headers else "" for column in columns]
     widths = _widths(titles, texts)
@@ -76,10 +100,6 @@ def plain(columns: Sequence[Column], rows: Sequence[Row], look: Look, indent: in
 
 def _widths(titles: Sequence[str], texts: Sequence[Sequence[str]]) -> list[int]:
     return [max(len(title), *(len(row[i]) for row in texts)) for i, title in enumerate(titles)]
-
-
-def _text(cell: str | Cell) -> str:
-    return cell.text if isinstance(cell, Cell) else cell
 
 
 def _cut(text: str, room: int, look: Look, column: Column) -> str:
@@ -155,29 +175,9 @@ def titled(title: Title | str, lines: Sequence[str], look: Look) -> list[str]:
     return [*head, *lines] if lines else []
 
 
-def drawn(
-    title: Title | str,
-    drawn: Drawn,
-    look: Look,
-    full: bool,
-    most: int = MOST_ROWS,
-    above: Sequence[str] = (),
-    below: Sequence[str] = (),
-) -> list[str]:
-    columns, every = drawn
-    kept = every if full or len(every) <= most + 1 else every[:most]
-    lines = plain(columns, kept, look, indent=len(MARGIN), fit=not full)
-    return titled(title, [*above, *lines, *more(len(every) - len(kept), look), *below], look)
-
-
 def more(count: int, look: Look) -> list[str]:
     """The line that says how many are not shown; none where all are."""
     return [f"{MARGIN}{look.ellipsis} and {count} more (-o wide)"] if count > 0 else []
-
-
-def told(title: Title | str, texts: Iterable[str], look: Look) -> list[str]:
-    lines = [line for text in texts for line in wrap(shown(f"- {text}", look), look.columns, MARGIN, MARGIN * 2)]
-    return titled(title, lines, look)
 
 
 # Findings on a screen: each in a line or two, and below it what shows it and what to do.
@@ -194,31 +194,21 @@ def unmarked(_: Finding) -> str:
     return ""
 
 
-def findings(
-    found: Sequence[Finding], of: str, look: Look, full: bool, named: bool = False, mark: Mark = unmarked
-) -> list[str]:
-    """Those of a mode, ``" with NONE"``, or of something else that is named so. `named`: they are of several subjects,
-    and each is named."""
-    shown_ones = [each for each in found if full or each.severity is not Severity.INFO]
-    lines = [line for each in shown_ones for line in _finding(each, look, full, named, mark)]
-    return titled(Title("Findings", of), lines, look)
-
-
-def _finding(found: Finding, look: Look, full: bool, named: bool, mark: Mark) -> list[str]:
+def finding_lines(found: Finding, look: Look, full: bool, named: bool, mark: Mark) -> list[str]:
+    """`named`: its subject is named."""
     sign, tone = SIGNS[found.status]
     what = f"{found.subject.kind} {found.subject}: {found.message}" if named else found.message
-    head = wrap(shown(f"{sign} {found.severity.value}{mark(found)}: {what}", look), look.columns, MARGIN, MARGIN * 2)
+    head = wrapped(f"{sign} {found.severity.value}{mark(found)}: {what}", look, MARGIN, MARGIN * 2)
     lines = [look.paint(head[0], tone), *head[1:]]
     evidence = found.evidence if full else found.evidence[:2]
     for text in evidence:
-        lines += wrap(shown(f"- {text}", look), look.columns, MARGIN * 2, MARGIN * 3)
+        lines += wrapped(f"- {text}", look, MARGIN * 2, MARGIN * 3)
     if len(evidence) < len(found.evidence):
         lines.append(f"{MARGIN * 2}{look.ellipsis} and {len(found.evidence) - len(evidence)} more")
     if found.missing and found.missing not in found.evidence:
-        lines += wrap(shown(f"missing: {found.missing}", look), look.columns, MARGIN * 2)
+        lines += wrapped(f"missing: {found.missing}", look, MARGIN * 2)
     for each in found.remedy if full else _first(found.remedy, named):
-        when = f"{each.when.value}: " if each.when is When.LATER else ""
-        lines += wrap(shown(f"→ {when}{each.text}", look), look.columns, MARGIN * 2, MARGIN * 3)
+        lines += wrapped(f"→ {each.said}", look, MARGIN * 2, MARGIN * 3)
         if each.command:
             lines.append(f"{MARGIN * 3}{shown(each.command, look)}")
     return lines

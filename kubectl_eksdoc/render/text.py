@@ -7,10 +7,11 @@ sequences in them: it can be told to hide lines, to retitle itself or to reorder
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from enum import Enum
+from typing import TypeVar
 
 # How text may look: width, colour, signs. Decided once at the boundary and handed to every renderer.
 
@@ -169,6 +170,19 @@ def wrap(text: str, room: int, first: str = "", rest: str | None = None) -> list
         line += word
         opened = True
     return [*lines, line]
+
+
+def wrapped(text: str, look: Look, first: str = "", rest: str | None = None) -> list[str]:
+    """`text` as it may be printed, in lines that fit the look (`wrap`)."""
+    return wrap(shown(text, look), look.columns, first, rest)
+
+
+_T = TypeVar("_T")
+
+
+def few(every: Sequence[_T], most: int) -> Sequence[_T]:
+    """The first `most`; one more is shown rather than counted."""
+    return every if len(every) <= most + 1 else every[:most]
 
 
 def sentences(*texts: str) -> str:

@@ -112,7 +112,7 @@ def test_where_one_hop_is_meant_no_node_is_changed_for_a_pod_that_may_need_it() 
 
 
 def shown(plan: MetadataPlan, form: str = "table") -> str:
-    return ImdsReport(plan, {}, offered=offered(plan, plan.facts.cluster)).render(form, Look(120))
+    return ImdsReport(plan, options={}, offered=offered(plan, plan.facts.cluster)).render(form, Look(120))
 
 
 @pytest.mark.parametrize("options", [MetadataOptions("required", 1), MetadataOptions("optional", 1)])

@@ -71,6 +71,39 @@ def test_what_is_not_there_is_null() -> None:
     assert (made["at"], made["place"], made["names"]) == (None, None, ())
 
 
+class Leaf(Printed):
+    """By other names than those of the facts."""
+
+    called = {"rack": "of.place.rack", "sons": "of.sons"}
+
+    rack: Text | None
+    sons: tuple[Place, ...]
+
+
+def leaf(of: object) -> Any:
+    return plain(Leaf.of(SimpleNamespace(of=of)))
+
+
+def test_a_field_may_have_another_name_and_be_of_a_part() -> None:
+    of = SimpleNamespace(place=place(rack="r1"), sons=[place("a", "r2")])
+    assert leaf(of) == {"rack": "r1", "sons": ({"zoneName": "a", "rack": "r2"},)}
+
+
+def test_of_a_part_that_is_not_there_nothing_is_said() -> None:
+    assert leaf(None) == {"rack": None, "sons": ()}
+    assert leaf(SimpleNamespace(place=Unknown("not allowed"), sons=[]))["rack"] is None
+
+
+def test_what_is_not_known_is_not_taken_for_no_items() -> None:
+    assert leaf(SimpleNamespace(place=None, sons=Unknown("not allowed")))["sons"] is None
+
+
+def test_a_plain_tuple_has_the_fields_in_their_order() -> None:
+    assert plain(Place.of(("a", ""))) == {"zoneName": "a"}
+    with pytest.raises(ValueError, match="shorter"):
+        Place.of(("a",))
+
+
 def test_a_field_that_the_facts_lack_is_a_bug() -> None:
     with pytest.raises(AttributeError, match="zone_name"):
         Place.of(SimpleNamespace(rack="r1"))

@@ -211,12 +211,12 @@ def _report(
     return UpdateReport(
         sent,
         session.cluster,
-        asking.request.given | {name: value for name, value in flags.items() if value},
         ready.plan,
         len(changing(ready.plan)),
         ready.guards,
         tuple(still(to_acknowledge(ready.plan), apply.accepted)),
         way_back_text(ready.back, eks.name, eks.region, file, asking.reached_by(session)),
+        options=asking.request.given | {name: value for name, value in flags.items() if value},
         run="" if apply.dry else written.id,
         recognised=session.recognised,
     )
@@ -263,7 +263,9 @@ def _resumed(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     sent, back = following.sent_before(saved)
     options = request.given | {"apply": True, "resume": saved.id}
     changes = saved.begun.get("changes", 0)
-    report = UpdateReport(sent, session.cluster, options, changes=changes, back=back, recognised=session.recognised)
+    report = UpdateReport(
+        sent, session.cluster, options=options, changes=changes, back=back, recognised=session.recognised
+    )
     return _answer(asking, session, following.with_run(report, written), ended)
 
 

@@ -59,7 +59,9 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
     whole = not request.addon and not found.left_out
     beside = against(before, session.cluster, plans, request.given, whole) if before is not None else None
     known = session.recognised
-    report = AddonReport(plans, session.cluster, request.given, known, steps=steps, since=since, beside=beside)
+    report = AddonReport(
+        plans, session.cluster, options=request.given, recognised=known, steps=steps, since=since, beside=beside
+    )
     left_out = found.left_out or (request.strict and is_unsure(plans, around))
     return CommandAnswer(opening.answered(report, options, around), code(plans, left_out))
 

@@ -110,7 +110,7 @@ def look_back(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     except Forbidden as error:
         raise rights.explained(error, f"{NAME} --after") from error
     opening.told(session, options, around)
-    report = AfterReport(found, session.cluster, request.given, session.recognised)
+    report = AfterReport(found, session.cluster, options=request.given, recognised=session.recognised)
     code = opening.code(each for one in found for each in one.findings)
     if len(found) < len(names) and code == exits.CLEAN:
         code = exits.UNKNOWN  # an add-on that was left out is not known
@@ -195,7 +195,7 @@ def judge_plan(args: argparse.Namespace, words: Sequence[str], around: CommandCo
         raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
     name = session.believed.cluster.name
-    report = TerraformReport(judgement, name, session.cluster, request.given, session.recognised)
+    report = TerraformReport(judgement, name, session.cluster, options=request.given, recognised=session.recognised)
     unsure = args.strict and is_unsure([each.plan for each in judgement.changes if each.plan], around)
     code = opening.code(judgement.every)
     return CommandAnswer(

@@ -272,7 +272,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     opening.told(session, options, around)
     shared_options.told(before, around)
     beside = against(before, plan, request.given) if before is not None else None
-    report = CheckReport(plan, request.given, session.recognised, since=beside)
+    report = CheckReport(plan, options=request.given, recognised=session.recognised, since=beside)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else opening.of(plan.outcome.status)
     return CommandAnswer(opening.answered(report, options, around), code)

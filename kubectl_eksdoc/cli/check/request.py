@@ -381,7 +381,7 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     checks = [replace(each, gate=Gate.BEFORE_CONTROL_PLANE) for each in CHECKS if code in each.codes]
     plan = plan_check(facts, checks, wish, CommandTarget(("--from", in_words(found.now)), checks=again))
     around.note(identity_line(cluster, around.now()))
-    report = CheckReport(plan, request.given)
+    report = CheckReport(plan, options=request.given)
     return CommandAnswer(opening.answered(report, options, around), opening.of(plan.outcome.status))
 
 

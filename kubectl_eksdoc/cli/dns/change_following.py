@@ -214,7 +214,9 @@ def resumed(asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSessio
     saved = applying.saved(apply.resume, (DNS_CHANGE,), session, around)
     written, options = applying.journal(saved.id, around), {**request.given, "apply": True, "resume": saved.id}
     journal = str(written.path)
-    report = DnsChangeReport(session.cluster, options, run=saved.id, journal=journal, recognised=session.recognised)
+    report = DnsChangeReport(
+        session.cluster, options=options, run=saved.id, journal=journal, recognised=session.recognised
+    )
     after, failed = made_by(saved), saved.begun.get("dns", {}).get("failed", {})
     passed = (around.now() - applying.begun_at(saved)).total_seconds()
     rolled = bool(saved.begun.get("dns", {}).get("rolled"))

@@ -139,7 +139,6 @@ def _view(asking: DnsChangeInvocation, session: ClusterSession, ready: Ready) ->
         back = (commands.apply_config(before, False, asking.kubectl(session)),)  # its file is written with the journal
     return DnsChangeReport(
         session.cluster,
-        _given(asking),
         change,
         plan,
         mode,
@@ -152,6 +151,7 @@ def _view(asking: DnsChangeInvocation, session: ClusterSession, ready: Ready) ->
         ready.changes,
         command,
         back,
+        options=_given(asking),
         recognised=session.recognised,
     )
 

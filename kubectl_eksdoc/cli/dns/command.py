@@ -112,5 +112,5 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
-    report = LameduckReport(plan, request.given, session.recognised)
+    report = LameduckReport(plan, options=request.given, recognised=session.recognised)
     return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))

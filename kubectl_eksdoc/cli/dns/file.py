@@ -53,7 +53,7 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandCont
     read = read_corefile(_text(path), path, _version(args.coredns_version))
     given = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
     return CommandAnswer(
-        opening.answered(CorefileReport(read, given), options, around), opening.code(read.findings, accepted)
+        opening.answered(CorefileReport(read, options=given), options, around), opening.code(read.findings, accepted)
     )
 
 

@@ -267,11 +267,13 @@ def _dry(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
 
     around, options, given = asking.around, asking.options, asking.measure.flags
     if asking.measure.dry == "client":
-        view = MeasureReport(asking.cluster, plan, given, program=asking.program, asked=asked(plan))
+        view = MeasureReport(asking.cluster, plan, options=given, program=asking.program, asked=asked(plan))
         opening.show(view, options, around)
         around.note(_PROVES_LITTLE)
         return CommandAnswer(opening.answered(dry_run(view), options, around))
-    view = MeasureReport(asking.cluster, plan, given, refused=tried(plan, asking.program, asking.ground, asking.dns))
+    view = MeasureReport(
+        asking.cluster, plan, options=given, refused=tried(plan, asking.program, asking.ground, asking.dns)
+    )
     around.note(_PROVES_SOME)
     return CommandAnswer(opening.answered(view, options, around), exits.FAILS if view.refused else exits.CLEAN)
 
@@ -287,7 +289,7 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
     found = DnsMeasurement(())
     if plan.pods:
         check_allowed(_needed(plan), options, around)
-        opening.show(MeasureReport(asking.cluster, plan, given), options, around)
+        opening.show(MeasureReport(asking.cluster, plan, options=given), options, around)
         confirm(asking.cluster.identity, plan.changes, "make or end", asking.measure.given, around.ask, of=CHANGES)
         nodes = around.open_reader(SourceChoice(), options.connection, None).read((kinds.NODES,)).nodes
         check_same(_made(plan), _made(prepared(nodes, asking.ground, asking.dns, plan.ident, plan.manner)))
@@ -299,7 +301,7 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
         manifest, context = owner_manifest(plan, asking.program), asking.cluster.identity.context
         what = f"{COMMAND}={plan.manner.happening.value} with {CHANGES.said(len(plan.pods))}"
         found = owned(manifest, MARKS, what, context, around, run)
-    view = MeasureReport(asking.cluster, plan, given, found)
+    view = MeasureReport(asking.cluster, plan, found, options=given)
     text = opening.answered(view, options, around)
     _keep(asking, plan, found)
     code = opening.code(view.findings, asking.measure.accepted)

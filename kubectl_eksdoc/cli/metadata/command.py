@@ -70,7 +70,7 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
     beside = against(before, session.cluster, plan, request.given) if before is not None else None
     named = bool(request.groups or request.nodes)
     choices = offered(plan, session.cluster, vpc_of(session), session.profile, named)
-    report = ImdsReport(plan, request.given, session.recognised, pod, choices, since=beside)
+    report = ImdsReport(plan, pod, choices, options=request.given, recognised=session.recognised, since=beside)
     return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))
 
 

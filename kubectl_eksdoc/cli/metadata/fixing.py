@@ -155,9 +155,9 @@ def _report(asking: _Fixing, shown: _Shown, session: ClusterSession) -> FixRepor
         chosen.name,
         chosen.act,
         session.cluster,
-        asking.request.given | {name: value for name, value in given.items() if value},
         chosen.fixes,
         tuple(line for each in chosen.fixes for line in each.back),
+        options=asking.request.given | {name: value for name, value in given.items() if value},
         forbidden=shown.forbidden,
         recognised=session.recognised,
     )
@@ -310,7 +310,7 @@ def _resumed(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
     confirm(session.cluster.identity, len(act.nodes), what, asking.fix.given, around.ask)
     with _edges(asking, session, act, token, ident) as (kind, world):
         done = applying.continued(kind, saved, world, around)
-    report = FixReport(saved.text("fix"), act, session.cluster, given, back=back, run=ident, done=done)
+    report = FixReport(saved.text("fix"), act, session.cluster, options=given, back=back, run=ident, done=done)
     written = str(applying.journal(ident, around).path)
     return _answer(asking, session, replace(report, journal=written, recognised=session.recognised), done)
 
@@ -324,7 +324,9 @@ def _undone(asking: _Fixing, session: ClusterSession) -> CommandAnswer:
         around.note(f"nothing that fix {ident} has changed is left to set back")
         return CommandAnswer("", exits.FAILS)
     given = asking.request.given | {"apply": True, "undo": ident}
-    report = FixReport(saved.text("fix"), act, session.cluster, given, undoes=ident, recognised=session.recognised)
+    report = FixReport(
+        saved.text("fix"), act, session.cluster, options=given, undoes=ident, recognised=session.recognised
+    )
     if asking.fix.dry:
         return _dry(asking, act, report, session)
     opening.show(report, asking.request.options, around)

@@ -236,7 +236,7 @@ def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
     plan = plan_probe(
         read.cluster.nodes, unasked, unasked, around.edges.new_probe_id(), _manner(asking), every=_every(asking)
     )
-    opening.show(ActiveReport(read.cluster, plan, asking.given), options, around)
+    opening.show(ActiveReport(read.cluster, plan, options=asking.given), options, around)
     around.note(_PROVES_LITTLE)
     docs = tuple(manifests(plan.probe, plan.pods, plan.manner))
     return CommandAnswer(opening.answered(RoleManifests((), (), docs), options, around))
@@ -253,14 +253,14 @@ def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnsw
     plan = prepared(cluster.nodes, ground, probe, _manner(asking), every=_every(asking))
     tell_unread(plan.unread, COMMAND, around)
     if asking.active.dry:
-        report = ActiveReport(cluster, plan, asking.given, refused=tried(plan, ground))
+        report = ActiveReport(cluster, plan, options=asking.given, refused=tried(plan, ground))
         around.note(_PROVES_SOME)
         return CommandAnswer(opening.answered(report, options, around), exits.FAILS if report.refused else exits.CLEAN)
     if plan.pods:
         needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
         namespace = plan.manner.namespace
         check_allowed([(right, namespace) for right in needed], options, around)
-        opening.show(ActiveReport(cluster, plan, asking.given), options, around)
+        opening.show(ActiveReport(cluster, plan, options=asking.given), options, around)
         confirm(cluster.identity, len(plan.nodes), "probe", asking.active.given, around.ask)
         now = around.open_reader(asking.request.source, options.connection, None).read(_kinds(asking.request))
         nodes = reading.scope(asking.request).of(now).nodes
@@ -277,6 +277,6 @@ def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnsw
         )
     else:
         found = Probed((), "")
-    report = ActiveReport(cluster, plan, asking.given, found)
+    report = ActiveReport(cluster, plan, found, options=asking.given)
     code = exits.INTERRUPTED if found.interrupted else opening.code(report.findings, asking.request.accepted)
     return CommandAnswer(opening.answered(report, options, around), code)

@@ -361,7 +361,7 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     if wanted.asked:
         around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
-    text = looks.answered(HeldReport(found, cluster, request.given, __version__), options, around)
+    text = looks.answered(HeldReport(found, cluster, options=request.given, tool_version=__version__), options, around)
     if any(each.held is False for each in found):
         return CommandAnswer(text, exits.FAILS)
     return CommandAnswer(text, exits.UNKNOWN if any(each.held is None for each in found) else exits.CLEAN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.addon_diff.merging import differences, merged
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths, spelled
@@ -164,60 +164,62 @@ def changed(facts: DnsFacts, wishes: Wishes, kubernetes: str) -> CorednsChange:
         )
         return CorednsChange(wishes, False, refusals=(why,))
     if isinstance(addon, Absent):
-        return _of_self_managed(facts, wishes)
+        return _changed(facts, None, {}, wishes, "")
     if isinstance(addon.values, Unknown):
         hint = "What would be sent replaces them as a whole: check them (aws eks describe-addon)."
         why = ChangeRefused(
             f"the add-on's values of today are not known: {addon.values.why}", hint, addon.values.missing
         )
         return CorednsChange(wishes, True, addon.addon.version, refusals=(why,))
-    return _of_addon(facts, addon, addon.values, wishes, kubernetes)
+    return _changed(facts, addon, addon.values, wishes, kubernetes)
 
 
-def _of_addon(facts: DnsFacts, side: AddonSide, values: Doc, wishes: Wishes, kubernetes: str) -> CorednsChange:
-    version = side.addon.version
-    schema = None if isinstance(side.now.schema, Unknown) else paths(side.now.schema)
-    new: Doc = {}
-    refusals: list[ChangeRefused] = []
-    found: list[Finding] = []
+def _changed(facts: DnsFacts, side: AddonSide | None, values: Doc, wishes: Wishes, kubernetes: str) -> CorednsChange:
+    """Without an add-on (`side`) the ConfigMap is applied; its Deployment is somebody else's, in whose manifest or
+    chart a change has to be."""
+    version = side.addon.version if side is not None else ""
+    schema = None if side is None or isinstance(side.now.schema, Unknown) else paths(side.now.schema)
     corefile = None if wishes.lameduck_s is None else edited(facts, wishes.lameduck_s)
-    if isinstance(corefile, EditedCorefile):
-        new[COREFILE] = corefile.after
-        found += corefile.findings
-        refusals += _lacks(schema, COREFILE, version)
-    elif corefile is not None:
-        refusals += corefile
     spot = None if wishes.place is None else placed(facts, values, wishes.place, schema)
-    if isinstance(spot, PlacedValues) and not spot.holds and wishes.lameduck_s is None:
+    refusals = [each for found in (corefile, spot) if isinstance(found, tuple) for each in found]
+    text = corefile if isinstance(corefile, EditedCorefile) else None
+    seat = spot if isinstance(spot, PlacedValues) else None
+    lands = next((each.landing for each in refusals if isinstance(each, PlacementLacks)), None)
+    if text is not None:
+        refusals += _lacks(schema, COREFILE, version)
+    if seat is not None and not seat.holds and wishes.lameduck_s is None:
         refusals += not_starting(facts)
-    lands = None
-    if isinstance(spot, PlacedValues):
-        new |= spot.values
-        lands = spot.landing
-    elif spot is not None:
-        refusals += spot
-        lands = next((each.landing for each in spot if isinstance(each, PlacementLacks)), None)
     if wishes.scale is not None:
         refusals += not_scaled(facts, kubernetes, version, schema)
+    made = CorednsChange(
+        wishes,
+        side is not None,
+        version,
+        CorefileTexts(text.before, text.after, has_reload(text.before)) if text is not None else None,
+        affinity=seat.affinity if seat is not None else None,
+        affinity_source=seat.source if seat is not None else "",
+        landing=seat.landing if seat is not None else lands,
+        refusals=tuple(refusals),
+        findings=in_order(text.findings if text is not None else ()),
+    )
+    if side is None:
+        return replace(made, not_done=tuple(_by_hand(wishes, seat)))
+    new: Doc = {COREFILE: text.after} if text is not None else {}
+    found = [*made.findings]
+    if seat is not None:
+        new |= seat.values
+    if wishes.scale is not None:
         new[KEY] = _scaled(values, wishes)
         found += few(facts.cluster, wishes.scale)
     if wishes.place is Place.ON_DEMAND or wishes.scale is not None:
         new |= budgeted(facts, values, schema)
-    after = _together(values, new)
-    found += _two_steps(wishes, corefile, AFFINITY in new and values.get(AFFINITY) != new[AFFINITY])
-    return CorednsChange(
-        wishes,
-        True,
-        version,
-        _texts(corefile),
-        values,
-        after,
-        spot.affinity if isinstance(spot, PlacedValues) else None,
-        spot.source if isinstance(spot, PlacedValues) else "",
-        lands,
-        tuple(refusals),
-        in_order(found),
-        holds=not isinstance(spot, PlacedValues) or spot.holds,
+    found += _two_steps(wishes, text, AFFINITY in new and values.get(AFFINITY) != new[AFFINITY])
+    return replace(
+        made,
+        before=values,
+        values=_together(values, new),
+        findings=in_order(found),
+        holds=seat is None or seat.holds,
         given=tuple(sorted(new)),
     )
 
@@ -244,15 +246,9 @@ def _lacks(schema: SchemaPaths | None, key: str, version: str) -> Iterator[Chang
         yield ChangeRefused(f"the schema of coredns {version} has no {key}: EKS would refuse it", hint)
 
 
-def _texts(corefile: EditedCorefile | tuple[ChangeRefused, ...] | None) -> CorefileTexts | None:
-    if not isinstance(corefile, EditedCorefile):
-        return None
-    return CorefileTexts(corefile.before, corefile.after, has_reload(corefile.before))
-
-
-def _two_steps(wishes: Wishes, corefile: object, rolls: bool) -> Iterator[Finding]:
+def _two_steps(wishes: Wishes, corefile: EditedCorefile | None, rolls: bool) -> Iterator[Finding]:
     """The rollout begins before pods have read the new Corefile: those that leave wait as long as before."""
-    if not (rolls and isinstance(corefile, EditedCorefile) and corefile.before != corefile.after):
+    if not rolls or corefile is None or corefile.before == corefile.after:
         return
     now = "an unknown time" if corefile.now_s is None else f"{corefile.now_s:g} s"
     place = wishes.place.value if wishes.place is not None else ""
@@ -264,32 +260,6 @@ def _two_steps(wishes: Wishes, corefile: object, rolls: bool) -> Iterator[Findin
         now=now,
         command=shell("kubectl", "eksdoc", "coredns-lameduck", *first),
         command_2=shell("kubectl", "eksdoc", "coredns-lameduck", *then),
-    )
-
-
-def _of_self_managed(facts: DnsFacts, wishes: Wishes) -> CorednsChange:
-    """Its ConfigMap is applied; its Deployment is somebody else's, in whose manifest or chart a change has to be."""
-    corefile = None if wishes.lameduck_s is None else edited(facts, wishes.lameduck_s)
-    refusals = [] if corefile is None or isinstance(corefile, EditedCorefile) else list(corefile)
-    spot = None if wishes.place is None else placed(facts, {}, wishes.place, None)
-    refusals += spot if isinstance(spot, tuple) else ()
-    if isinstance(spot, PlacedValues) and not spot.holds and wishes.lameduck_s is None:
-        refusals += not_starting(facts)
-    lands = spot.landing if isinstance(spot, PlacedValues) else None
-    if isinstance(spot, tuple):
-        lands = next((each.landing for each in spot if isinstance(each, PlacementLacks)), None)
-    if wishes.scale is not None:
-        refusals += not_scaled(facts, "", "", None)
-    return CorednsChange(
-        wishes,
-        False,
-        corefile=_texts(corefile),
-        affinity=spot.affinity if isinstance(spot, PlacedValues) else None,
-        affinity_source=spot.source if isinstance(spot, PlacedValues) else "",
-        landing=lands,
-        refusals=tuple(refusals),
-        findings=in_order(corefile.findings if isinstance(corefile, EditedCorefile) else ()),
-        not_done=tuple(_by_hand(wishes, spot if isinstance(spot, PlacedValues) else None)),
     )
 
 

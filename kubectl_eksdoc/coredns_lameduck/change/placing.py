@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import LABEL, SYSTEM
-from kubectl_eksdoc.model.nodes import Node, Taint
+from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placing import NodeTerm
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import Requirement
@@ -218,7 +218,11 @@ def _why(node: Node, occupancy: Occupancy, like: Pod) -> Iterator[str]:
     refusal = occupancy.refusal(occupancy.class_of(like), node.name)
     if refusal is None:
         return
-    taints = [taint.key for taint in node.taints if taint.effect in _KEEP_OUT and not _tolerates(like, taint)]
+    taints = [
+        taint.key
+        for taint in node.taints
+        if taint.effect in _KEEP_OUT and not like.tolerates(taint.key, taint.value, taint.effect)
+    ]
     if refusal.filter is SchedulerFilter.TAINT_TOLERATION and taints:
         yield f"its taint {' and '.join(taints)} is not tolerated"
     elif refusal.filter is SchedulerFilter.NODE_AFFINITY and node.capacity_type == SPOT:
@@ -228,10 +232,6 @@ def _why(node: Node, occupancy: Occupancy, like: Pod) -> Iterator[str]:
 
 
 _KEEP_OUT = ("NoSchedule", "NoExecute")
-
-
-def _tolerates(like: Pod, taint: Taint) -> bool:
-    return like.tolerates(taint.key, taint.value, taint.effect)
 
 
 SPREAD, BUDGET = "topologySpreadConstraints", "podDisruptionBudget"

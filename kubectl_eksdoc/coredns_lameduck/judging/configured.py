@@ -235,7 +235,12 @@ def judged_clients(facts: DnsFacts) -> Iterator[Finding]:
     elif local and mode == "ipvs":
         yield Finding.of("dns-kept-flows/local-cache", PROXY, nodes=len(local))
     elif mode == "ipvs":
-        yield _ipvs(_udp_timeout_s(text))
+        yield Finding.of(
+            "dns-kept-flows/ipvs",
+            PROXY,
+            ("kubernetes/kubernetes#71514; lameduck covers it only where it is longer than that (confidence: medium)",),
+            timeout_s=_udp_timeout_s(text),
+        )
     elif mode in _DELETING:
         yield Finding.of("dns-kept-flows/deleted", PROXY, mode=mode)
     else:
@@ -249,12 +254,3 @@ def _udp_timeout_s(text: str) -> float:
     given = _UDP_TIMEOUT.search(text)
     length = go_duration(given[1]) if given else None
     return length.total_seconds() if length else IPVS_UDP_S
-
-
-def _ipvs(timeout_s: float) -> Finding:
-    return Finding.of(
-        "dns-kept-flows/ipvs",
-        PROXY,
-        ("kubernetes/kubernetes#71514; lameduck covers it only where it is longer than that (confidence: medium)",),
-        timeout_s=timeout_s,
-    )

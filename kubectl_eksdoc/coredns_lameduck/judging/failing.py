@@ -96,7 +96,7 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
             sums,
             remedy=_lengthen(allowed),
             said=_said(lameduck),
-            who=_who(allowed),
+            who="every node sends" if allowed.propagation.lost else "any node sends",
         )
     elif allowed.maybe_short:
         yield Finding.of(
@@ -124,10 +124,6 @@ def _least(allowed: ShutdownBudget) -> str:
     source = "" if known.measured_at else f", EKS says {FASTEST_S} to {SLOWEST_S} s"
     margin = f" + margin {MARGIN_S} s = {allowed.least_s} s" if allowed.least_s > known.seconds else ""
     return f"at least: {known}{source}{margin}"
-
-
-def _who(allowed: ShutdownBudget) -> str:
-    return "every node sends" if allowed.propagation.lost else "any node sends"
 
 
 def _passes(allowed: ShutdownBudget) -> str:
@@ -388,14 +384,14 @@ def judged_lasting(facts: DnsFacts) -> Iterator[Finding]:
         return
     of = facts.deployed
     if isinstance(of, Deployed) and of.grace_s != DEFAULT_GRACE_S:
-        yield _grace(of)
+        yield Finding.of(
+            "dns-grace-not-kept/grace",
+            DEPLOYMENT,
+            grace_s=of.grace_s,
+            by=_by(of.grace_by),
+            default_grace_s=DEFAULT_GRACE_S,
+        )
     yield from _corefile(facts)
-
-
-def _grace(of: Deployed) -> Finding:
-    return Finding.of(
-        "dns-grace-not-kept/grace", DEPLOYMENT, grace_s=of.grace_s, by=_by(of.grace_by), default_grace_s=DEFAULT_GRACE_S
-    )
 
 
 def _by(owner: str) -> str:

@@ -136,10 +136,6 @@ def _together(facts: DnsFacts, there: Sequence[tuple[Pod, Node]]) -> Iterator[Fi
         yield Finding.of("dns-together/zone", DEPLOYMENT, pods=len(there), zone=min(zones), place=place)
 
 
-def _goes(node: Node) -> bool:
-    return node.unschedulable or node.deletion_at is not None or node.ready != "True"
-
-
 def _why_it_goes(node: Node) -> str:
     if node.deletion_at is not None:
         return "being deleted"
@@ -147,7 +143,9 @@ def _why_it_goes(node: Node) -> str:
 
 
 def _leaving(there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
-    going = [(pod, node) for pod, node in there if _goes(node)]
+    going = [
+        (pod, node) for pod, node in there if node.unschedulable or node.deletion_at is not None or node.ready != "True"
+    ]
     if going:
         yield Finding.of(
             "dns-on-leaving-nodes",

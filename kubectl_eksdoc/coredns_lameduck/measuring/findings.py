@@ -123,6 +123,11 @@ class DnsMeasurement:
     not_removed: str = ""
     interrupted: bool = False
 
+    @property
+    def told(self) -> tuple[MeasurementEvent, ...]:
+        """When pods were told to end."""
+        return tuple(each for each in self.moments if each.what is What.TOLD)
+
 
 INTERRUPTED = Unknown("it was interrupted before the pod had told anything")
 
@@ -174,10 +179,9 @@ class _Ended:
 
 def ended_pods(plan: MeasurePlan, measured: DnsMeasurement) -> tuple[_Ended, ...]:
     """Those that were told to end while it was measured, in that order; a second fine, by two clocks."""
-    told = [each for each in measured.moments if each.what is What.TOLD]
     reports = [zone.report for zone in measured.zones if not isinstance(zone.report, Unknown)]
     found = []
-    for moment in told:
+    for moment in measured.told:
         lasted, until_end = list[int](), False
         for report in reports:
             told_s = round(offset_s(moment, report))
@@ -201,13 +205,12 @@ def lost_until_s(plan: MeasurePlan, measured: DnsMeasurement) -> int | None:
     """Seconds from a pod being told to end to the end of the second in which the service lost the last answer; None
     where none was. A socket that is kept is left out: its flows live on by other rules
     (`configured.judged_clients`)."""
-    told = [each for each in measured.moments if each.what is What.TOLD]
     services = {target.name for target in plan.targets if not target.pod}
     found = []
     for zone in measured.zones:
         if isinstance(zone.report, Unknown):
             continue
-        begins = [round(offset_s(each, zone.report)) for each in told]
+        begins = [round(offset_s(each, zone.report)) for each in measured.told]
         for stream, seconds in zone.report.seconds.items():
             counts = stream.target in services and stream.transport != KEPT
             bad = [t for t, one in seconds.items() if one.counts.bad and counts]
@@ -384,7 +387,7 @@ def _bad_before(
 
 
 def _what_it_shows(plan: MeasurePlan, measured: DnsMeasurement) -> Iterator[str]:
-    ended = sorted({each.pod for each in measured.moments if each.what is What.TOLD})
+    ended = sorted({each.pod for each in measured.told})
     if ended:
         yield f"while {', '.join(ended)} ended"
         yield from said(plan, measured)

@@ -4,11 +4,10 @@ has all that changed."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
 from kubectl_eksdoc.addon_diff.aftermath.facts import (
     ChangedField,
@@ -31,7 +30,18 @@ from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import update as commands
 from kubectl_eksdoc.render.addon.update import BLANK, named, of_terraform
 from kubectl_eksdoc.render.command_result import CommandResult
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.report import (
+    CommandReport,
+    Findings,
+    Foot,
+    Head,
+    Line,
+    Lines,
+    Section,
+    Table,
+    as_it_is,
+    flush,
+)
 from kubectl_eksdoc.render.result import (
     UNSET,
     Count,
@@ -44,7 +54,7 @@ from kubectl_eksdoc.render.result import (
     Texts,
     UnsetType,
 )
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, rfc3339
 
 # A past update in sentences, and what is done about it as commands.
@@ -156,17 +166,13 @@ def _to_recreate(rule: Recreating) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class AfterReport(Report):
-    """`found` by the names of the add-ons; `options` as they were given; `recognised`: how it is known that AWS
-    describes the cluster that was read."""
+class AfterReport(CommandReport):
+    """`found` by the names of the add-ons."""
 
-    of: ClassVar[str] = "an add-on's past update"
+    of = "an add-on's past update"
 
     found: tuple[UpdateReview, ...]
     cluster: Cluster
-    options: Mapping[str, object]
-    recognised: str = ""
-    tool_version: str = __version__
 
     def sections(self, full: bool) -> Iterator[Section]:
         for found in self.found:
@@ -198,9 +204,9 @@ def _sections(found: UpdateReview, context: str, full: bool) -> Iterator[Section
     for each in found.templated:
         command = patch_command(each, context)
         if command:
-            said = (Line(text, hang=0) for text in (_rolls(each), _OWNER) if text)
+            said = (flush(text) for text in (_rolls(each), _OWNER) if text)
             title = Title("Now", ": the patch that gives it back, and changes nothing else")
-            yield Lines(title, [Line(command, whole=True), BLANK, *said])
+            yield Lines(title, [as_it_is(command), BLANK, *said])
     yield Lines(Title("Later", ": configuration values that keep it"), list(_kept(found, full)))
     behind = (text for each in found.templated if (text := _behind(each)))
     yield Lines("Pods to recreate", [*map(_to_recreate, found.recreating), *behind])
@@ -209,16 +215,16 @@ def _sections(found: UpdateReview, context: str, full: bool) -> Iterator[Section
 
 
 def _changed(changed: Iterable[ChangedField], full: bool) -> Drawn:
-    columns = [
-        Column("FIELD", floor=24, middle=True),
-        Column("BEFORE", floor=8),
-        Column("AFTER", floor=8),
-        Column("NOW", floor=8),
-        Column("SET BY", floor=8, drop=2),
-        Column("STATE", floor=4),
+    columns = columns_of(
+        name_column("FIELD", 24),
+        text_column("BEFORE", 8),
+        text_column("AFTER", 8),
+        text_column("NOW", 8),
+        text_column("SET BY", 8, drop=2),
+        text_column("STATE", 4),
         Column("SURE", drop=1),
-        *([Column("WHY")] if full else []),
-    ]
+        *(["WHY"] if full else []),
+    )
     rows: list[Row] = []
     for change in changed:
         values = (change.field.printed(value) for value in (change.before, change.after, change.live))
@@ -245,16 +251,16 @@ def _kept(found: UpdateReview, full: bool) -> Iterator[Line]:
     lost = {change.field for change in found.lost}
     kept = [change for change in way.keeps if change.field in lost]
     if not way.usable or not kept:
-        yield Line("No configuration values that are known here keep what was lost.", hang=0)
+        yield flush("No configuration values that are known here keep what was lost.")
         return
-    yield Line(commands.update_addon(plan, way), whole=True)
+    yield as_it_is(commands.update_addon(plan, way))
     yield BLANK
     more = len(way.keeps) - len(kept)
     text = f"They keep {counted(len(kept), 'field')} that the update took"
     text += f", and {more} more that the next one would take." if more else "."
     if any(change.missed for change in found.lost):
         text += " Set now, they restore it without a patch, as soon as EKS applies them."
-    yield Line(text, hang=0)
+    yield flush(text)
     yield from of_terraform(plan, way) if full else ()
 
 
@@ -264,7 +270,7 @@ def _sent(found: UpdateReview) -> Iterator[Section]:
     rest = ": as kubectl apply sent it last; whether it was so before the update is not told"
     for kept in found.unrecorded:
         for key, text in differing_data(kept, live[kept.of]):
-            yield Lines(Title(f"{kept.of}, {key}", rest), [Line(line, whole=True) for line in text.splitlines()])
+            yield Lines(Title(f"{kept.of}, {key}", rest), [as_it_is(line) for line in text.splitlines()])
 
 
 # Past updates as ``-o json`` and ``-o yaml`` print them. What is not known is null and is told as a finding; what is
@@ -296,6 +302,8 @@ class _Update(Printed):
 
 
 class _Field(Printed):
+    called = {"path": "field.said", "cause": "because.cause", "why": "because.why", "confidence": "because.sure"}
+
     path: Text
     """As EKS writes it in a conflict."""
     cause: Cause
@@ -321,10 +329,6 @@ class _Field(Printed):
         there = {"before": facts.before, "after": facts.after, "live": facts.live}
         return cls.filled(
             facts,
-            path=str(facts.field).partition(" - ")[2],
-            cause=facts.because.cause,
-            why=facts.because.why,
-            confidence=facts.because.sure,
             configuration=shown(facts.config) if facts.config else None,
             **{name: UNSET if value is MISSING else facts.field.printed(value) for name, value in there.items()},
         )
@@ -386,7 +390,7 @@ def _template(each: Templated, context: str) -> _Template:
         before=step.before.number if isinstance(step, TemplateUpdateStep) else None,
         after=step.after.number if isinstance(step, TemplateUpdateStep) else None,
         why=step.why,
-        candidates=(_Revisions.filled(before=before, after=after) for before, after in candidates),
+        candidates=candidates,
         fields=each.changes,
         now=_now(each, context),
     )
@@ -405,12 +409,14 @@ class _WithoutHistory(Printed):
         return cls.filled(
             object=facts.of,
             written=facts.when,
-            fields=(str(field).partition(" - ")[2] for field in facts.fields),
+            fields=(field.said for field in facts.fields),
             last_applied=printed(facts.applied),
         )
 
 
 class _Pods(Printed):
+    called = {"recreate": "pods", "why": "says", "confidence": "sure"}
+
     field: Text
     recreate: Texts | None
     """By namespace/name; null if it is not known which."""
@@ -418,13 +424,11 @@ class _Pods(Printed):
     source: Text | None
     confidence: Confidence
 
-    @classmethod
-    def of(cls, facts: Recreating) -> _Pods:
-        return cls.filled(facts, recreate=facts.pods, why=facts.says, confidence=facts.sure)
-
 
 class _Later(Printed):
     """Configuration values that keep what was lost, tried as the next update with OVERWRITE."""
+
+    called = {"cannot_keep": "cannot", "refused": "broken"}
 
     values: _Values
     keeps: Texts
@@ -442,10 +446,8 @@ def _later(found: UpdateReview) -> _Later | None:
     if plan is None or way is None or not found.lost:
         return None
     return _Later.filled(
+        way,
         values=printed(way.values),
-        keeps=(str(change.field) for change in way.keeps),
-        cannot_keep=(str(change.field) for change in way.cannot),
-        refused=way.broken,
         command=commands.update_addon(plan, way) if way.usable else None,
     )
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
 from kubectl_eksdoc.addon_diff.plan import SchemaSince as InSchema
 from kubectl_eksdoc.addon_diff.terraform.requests import DeclaredAddon, Kind
@@ -32,26 +30,22 @@ from kubectl_eksdoc.render.addon.update import (
     way_out,
     written,
 )
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section
+from kubectl_eksdoc.render.report import CommandReport, Findings, Foot, Head, Line, Lines, Section, as_it_is
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import Title
 from kubectl_eksdoc.render.text import counted, joined
 
 
 @dataclass(frozen=True, slots=True)
-class AddonReport(Report):
-    """`plans` by the names of the add-ons; `options` as they were given; `recognised`: how it is known that AWS
-    describes the cluster that was read. `steps`: of an add-on that goes one minor at a time, the plan of each, by name;
-    only where they were asked for. `since`: when the schema got the paths of fields at risk, likewise.
-    `beside`: an earlier answer, None where none was given."""
+class AddonReport(CommandReport):
+    """`plans` by the names of the add-ons. `steps`: of an add-on that goes one minor at a time, the plan of each, by
+    name; only where they were asked for. `since`: when the schema got the paths of fields at risk, likewise. `beside`:
+    an earlier answer, None where none was given."""
 
-    of: ClassVar[str] = "an add-on's update"
+    of = "an add-on's update"
 
     plans: tuple[AddonPlan, ...]
     cluster: Cluster
-    options: Mapping[str, object]
-    recognised: str = ""
-    tool_version: str = __version__
     steps: Mapping[str, tuple[AddonPlan, ...]] = field(default_factory=dict)
     since: Mapping[str, tuple[InSchema, ...]] = field(default_factory=dict)
     beside: ResultComparison | None = None
@@ -63,7 +57,7 @@ class AddonReport(Report):
             name, way = plan.facts.addon.name, plan.way_out
             yield from sections(plan, full, screen.marking(self.beside))
             if way is not None:
-                command = Line(update.update_addon(plan, way), whole=True)
+                command = as_it_is(update.update_addon(plan, way))
                 yield way_out(plan, [BLANK, command, *(of_terraform(plan, way) if full else ())])
             yield first_in_schema(self.since.get(name, ()))
             yield each_step(self.steps.get(name, ()))
@@ -93,18 +87,14 @@ class AddonReport(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class TerraformReport(Report):
-    """`name`: of the EKS cluster that it is judged against; `options` as they were given; `recognised`: how it is known
-    that AWS describes the cluster that was read."""
+class TerraformReport(CommandReport):
+    """`name`: of the EKS cluster that it is judged against."""
 
-    of: ClassVar[str] = "an add-on's update"
+    of = "an add-on's update"
 
     judgement: TerraformJudgement
     name: str
     cluster: Cluster
-    options: Mapping[str, object]
-    recognised: str = ""
-    tool_version: str = __version__
 
     def sections(self, full: bool) -> Iterator[Section | None]:
         """The verdict, then for each change its address, what it loses, findings, the arguments that keep all."""

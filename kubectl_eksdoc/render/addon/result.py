@@ -48,6 +48,8 @@ class _Modes(Printed, rename="upper"):
 
 
 class _Field(Printed):
+    called = {"object": "field.of", "path": "field.said", "ownership_grows": "expands", "why": "witness"}
+
     object: ObjectResult
     path: Text
     """As EKS writes it in a conflict."""
@@ -68,12 +70,8 @@ class _Field(Printed):
     def of(cls, facts: FieldChange) -> _Field:
         return cls.filled(
             facts,
-            object=facts.field.of,
-            path=str(facts.field).partition(" - ")[2],
             configuration=shown(facts.config) if facts.config else None,
             live=UNSET if facts.live is MISSING else facts.field.printed(facts.live),
-            ownership_grows=facts.expands,
-            why=facts.witness,
             modes=_Modes.filled(**{mode.value.lower(): _foretold(facts, mode) for mode in Mode}),
         )
 
@@ -94,6 +92,8 @@ class _Arguments(Printed):
 
 
 class _WayOut(Printed):
+    called = {"cannot_keep": "cannot", "refused": "broken"}
+
     values: _Values
     """Given in the call that updates, they keep the fields of `keeps` as they are."""
     keeps: Texts
@@ -111,10 +111,8 @@ def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> _WayOut:
     now = way.usable and len(plan.facts.steps) <= 1  # else another version comes first
     written = terraform(plan, way) if now else ()
     return _WayOut.filled(
+        way,
         values=printed(way.values),
-        keeps=(str(change.field) for change in way.keeps),
-        cannot_keep=(str(change.field) for change in way.cannot),
-        refused=way.broken,
         command=update.update_addon(plan, way) if now and plan.facts.installed else None,
         terraform=(_Arguments.filled(provider=provider, arguments=each) for provider, each in written),
         eksctl=update.eksctl(plan, way) if now else None,
@@ -123,6 +121,12 @@ def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> _WayOut:
 
 class _Users(Printed):
     """Who uses what vpc-cni's fields switch; null is what could not be read."""
+
+    called = {
+        "pods_with_security_groups": "branch_pods",
+        "security_group_policies": "policies",
+        "target_group_bindings": "target_groups",
+    }
 
     pods_with_security_groups: Texts | None
     """Pods with a branch interface of their own, by namespace/name."""
@@ -138,16 +142,12 @@ class _Users(Printed):
     @classmethod
     def of(cls, facts: usage.Usage) -> _Users:
         names = facts.branch_pods
-        return cls.filled(
-            facts,
-            pods_with_security_groups=names,
-            pods_astray=names if isinstance(names, Unknown) else [pod.key for pod in facts.astray],
-            security_group_policies=facts.policies,
-            target_group_bindings=facts.target_groups,
-        )
+        return cls.filled(facts, pods_astray=names if isinstance(names, Unknown) else [pod.key for pod in facts.astray])
 
 
 class _Step(Printed):
+    called = {"cannot_keep": "way_out.cannot"}
+
     version: Text
     verdict: Text
     at_risk: Texts
@@ -166,8 +166,7 @@ class _Step(Printed):
             facts,
             version=facts.facts.target.version,
             verdict=verdict(facts),
-            at_risk=(str(change.field) for change in facts.changes if change.at_risk),
-            cannot_keep=(str(change.field) for change in (way.cannot if way else ())),
+            at_risk=(change for change in facts.changes if change.at_risk),
             values=values if isinstance(values, Unknown) else printed(values),
             command=update.next_update(facts),
         )

@@ -18,8 +18,18 @@ from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import shown as config_shown
 from kubectl_eksdoc.model.findings import Code, Status
-from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Section, Table
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Mark, Row, Title, unmarked
+from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Section, Table, as_it_is, flush
+from kubectl_eksdoc.render.tables import (
+    Cell,
+    Column,
+    Drawn,
+    Mark,
+    Title,
+    columns_of,
+    name_column,
+    text_column,
+    unmarked,
+)
 from kubectl_eksdoc.render.text import Tone, counted
 
 # The update with values that change nothing, as the tools write it by which people declare add-ons.
@@ -237,14 +247,13 @@ def sections(plan: AddonPlan, full: bool, mark: Mark = unmarked) -> Iterator[Sec
 
 
 def _fields(changed: Iterable[FieldChange], asked: Mode) -> Drawn:
-    columns = [
-        Column("FIELD", floor=24, middle=True),
-        Column("LIVE", floor=8),
-        Column("SET BY", floor=8),
-        *(Column(mode.value) for mode in Mode),
+    return columns_of(
+        name_column("FIELD", 24),
+        text_column("LIVE", 8),
+        text_column("SET BY", 8),
+        *(mode.value for mode in Mode),
         Column("SURE", drop=1),
-    ]
-    rows: list[Row] = [
+    ), [
         [
             named(change.field),
             value_of(change.live, change.field),
@@ -254,7 +263,6 @@ def _fields(changed: Iterable[FieldChange], asked: Mode) -> Drawn:
         ]
         for change in changed
     ]
-    return columns, rows
 
 
 def _becomes(change: FieldChange, mode: Mode) -> str:
@@ -282,10 +290,10 @@ def way_out(plan: AddonPlan, taken_by: Iterable[Line], creates: bool = False) ->
     way, steps = plan.way_out, plan.facts.steps
     if way is None:
         return None
-    lines = [Line(text, hang=0) for text in _of_way(way, creates)]
+    lines = [flush(text) for text in _of_way(way, creates)]
     if way.usable and len(steps) > 1:
         text = f"Not yet: by {steps[0]} first, with the values that are proposed for that (--each-step)."
-        lines.append(Line(text, hang=0))
+        lines.append(flush(text))
     elif way.usable:
         lines += taken_by
     return Lines(Title("Configuration values", " that keep what is set"), lines)
@@ -293,10 +301,10 @@ def way_out(plan: AddonPlan, taken_by: Iterable[Line], creates: bool = False) ->
 
 def written(head: str, text: str) -> list[Line]:
     """Lines to be copied as they are, below what they are for."""
-    return [BLANK, Line(head), *(Line(line, 4, whole=True) for line in text.splitlines())]
+    return [BLANK, Line(head), *(as_it_is(line, 4) for line in text.splitlines())]
 
 
-BLANK = Line("", 0, whole=True)
+BLANK = as_it_is("", 0)
 
 
 def of_terraform(plan: AddonPlan, way: WayOut) -> list[Line]:
@@ -334,10 +342,10 @@ def each_step(plans: Sequence[AddonPlan]) -> Section | None:
         return None
     lines: list[Line] = []
     for number, plan in enumerate(plans, 1):
-        lines.append(Line(f"{number}. {plan.facts.target.version}: {in_short(plan)}", hang=0))
+        lines.append(flush(f"{number}. {plan.facts.target.version}: {in_short(plan)}"))
         command = next_update(plan)
-        lines += [Line(command, 4, whole=True)] if command else []
-    return Lines(_EACH, [*lines, Line(_AGAIN, hang=0)])
+        lines += [as_it_is(command, 4)] if command else []
+    return Lines(_EACH, [*lines, flush(_AGAIN)])
 
 
 def in_short(plan: AddonPlan) -> str:

@@ -61,8 +61,4 @@ def look_again(addon: str, run: str, update: str, cluster: str, region: str, rea
     """How somebody who was interrupted sees what becomes of it."""
     ours = ["kubectl", "eksdoc", "addon-diff", addon, "--apply", "--resume", run, *reached_by]
     theirs = ["aws", "eks", "describe-update", "--name", cluster, "--addon-name", addon]
-    return [shlex.join(ours), shlex.join([*theirs, "--update-id", update, *_in(region)])]
-
-
-def _in(region: str) -> list[str]:
-    return ["--region", region] if region else []
+    return [shlex.join(ours), shlex.join([*theirs, "--update-id", update, *(["--region", region] if region else [])])]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.fields import value_of
 from kubectl_eksdoc.addon_diff.merging import MissingValue
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Fate, Mode
 from kubectl_eksdoc.addon_diff.run import expectations as targets
-from kubectl_eksdoc.addon_diff.run import guards as rollout
 from kubectl_eksdoc.addon_diff.run import outcome
-from kubectl_eksdoc.addon_diff.run import outcome as ended
 from kubectl_eksdoc.addon_diff.run.guards import Guard
 from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, FieldCheck, Verdict
 from kubectl_eksdoc.drain.run.waves import Stage
@@ -24,12 +21,22 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon.update import BLANK, as_json, named, sections, update_addon, way_out
 from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.report import Head, Line, Report, Section, Table
+from kubectl_eksdoc.render.command_result import CommandResult
+from kubectl_eksdoc.render.report import CommandReport, Head, Line, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.report import Lines as ReportLines
-from kubectl_eksdoc.render.result import UNSET, Count, FindingResult, Lines, ObjectResult, Printed, Text, UnsetType
+from kubectl_eksdoc.render.result import (
+    UNSET,
+    Count,
+    FindingResult,
+    Lines,
+    ObjectResult,
+    Printed,
+    Text,
+    UnsetType,
+    WholeSeconds,
+)
 from kubectl_eksdoc.render.result import Lines as OthersLines
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Title, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
 # What an update of an add-on has done, as ``-o json`` and ``-o yaml`` print it.
@@ -55,6 +62,8 @@ class _Foretold(Printed):
 
 
 class _Check(Printed):
+    called = {"object": "field.of", "path": "field.said"}
+
     object: ObjectResult
     path: Text
     verdict: outcome.Verdict
@@ -77,8 +86,6 @@ class _Check(Printed):
         value = shown(told.value) if told is not None and told.fate is not Fate.UNKNOWN else UNSET
         return cls.filled(
             facts,
-            object=facts.field.of,
-            path=str(facts.field).partition(" - ")[2],
             before=shown(facts.live),
             now=UNSET if facts.verdict is outcome.Verdict.NOT_READ else shown(facts.found),
             foretold=told and _Foretold.filled(fate=told.fate, value=value, confidence=told.sure),
@@ -86,6 +93,8 @@ class _Check(Printed):
 
 
 class _Rollout(Printed):
+    called = {"object": "of"}
+
     object: ObjectResult
     desired: Count
     updated: Count
@@ -93,10 +102,6 @@ class _Rollout(Printed):
     done: bool
     by_hand: bool
     stuck: Text | None
-
-    @classmethod
-    def of(cls, facts: rollout.RolloutState) -> _Rollout:
-        return cls.filled(facts, object=facts.of)
 
 
 class _Targets(Printed):
@@ -126,9 +131,11 @@ class _Unread(Printed):
 class OutcomeResult(Printed):
     """What an update of an add-on has done."""
 
+    called = {"update": "id", "fields": "checks", "targets": "health"}
+
     update: Text
     stage: Stage
-    seconds: Count
+    seconds: WholeSeconds
     left: Text | None
     """Why it is followed no longer though it goes on; null where it has ended."""
     errors: tuple[_Error, ...]
@@ -139,17 +146,6 @@ class OutcomeResult(Printed):
     targets: tuple[_Targets, ...]
     unwatched: Text | None
     unread: tuple[_Unread, ...]
-
-    @classmethod
-    def of(cls, facts: ended.AddonUpdateResult) -> OutcomeResult:
-        return cls.filled(
-            facts,
-            update=facts.id,
-            seconds=round(facts.seconds),
-            fields=facts.checks,
-            targets=facts.health,
-            unread=(_Unread.filled(object=of, why=why) for of, why in facts.unread),
-        )
 
 
 # An update in sentences.
@@ -215,17 +211,16 @@ _MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateReport(Report):
+class UpdateReport(CommandReport):
     """`plan` is of what is sent, None where it is looked at later; `changes`: so many fields are predicted to become
     other than they are. `guards`: why it is not sent; `weighty`: what must be acknowledged. `back`: a text is why there
     is no rollback. `ended` None: nothing was sent. `journal`: where it is written down on this machine, "" if
     nowhere."""
 
-    of: ClassVar[str] = "an add-on's update"
+    of = "an add-on's update"
 
     sent: Sent
     cluster: Cluster
-    options: Mapping[str, object]
     plan: AddonPlan | None = None
     changes: int = 0
     guards: tuple[Guard, ...] = ()
@@ -234,21 +229,25 @@ class UpdateReport(Report):
     ended: AddonUpdateResult | None = None
     run: str = ""
     journal: str = ""
-    recognised: str = ""
-    tool_version: str = __version__
 
     def sections(self, full: bool) -> Iterable[Section | None]:
         return _before(self, full) if self.ended is None else _after(self, self.ended, full)
 
     def result(self) -> object:
-        return UpdateResult.of(self)
+        return UpdateResult.filled(
+            self,
+            values=printed(self.sent.values),
+            verdict=verdict(self),
+            to_acknowledge=(each.message for each in self.weighty),
+            way_back=None if isinstance(self.back, str) else self.back,
+        )
 
 
 def guard_lines(guards: Iterable[Guard]) -> list[Line | str]:
     """Why nothing is sent, and what to do."""
     lines: list[Line | str] = []
     for guard in guards:
-        lines += [f"✗ {guard.why}", *(Line(f"→ {line}", indent=4, hang=0) for line in guard.hint.splitlines())]
+        lines += [f"✗ {guard.why}", *(flush(f"→ {line}", 4) for line in guard.hint.splitlines())]
     return lines
 
 
@@ -257,12 +256,17 @@ def _before(report: UpdateReport, full: bool) -> Iterator[Section | None]:
     if plan is not None:
         yield from sections(plan, full)
         way = plan.way_out  # where fields are still at risk
-        yield way_out(plan, [] if way is None else [BLANK, Line(update_addon(plan, way), whole=True)])
-    yield ReportLines(Title("What is sent"), [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
+        yield way_out(plan, [] if way is None else [BLANK, as_it_is(update_addon(plan, way))])
+    yield ReportLines("What is sent", [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
     yield _back(report)
-    yield ReportLines(Title("Nothing is sent"), guard_lines(report.guards))
-    weighty = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in report.weighty]
-    yield ReportLines(Title("To be acknowledged"), _few(weighty, _MOST, "all are among the findings above"))
+    yield ReportLines("Nothing is sent", guard_lines(report.guards))
+    yield acknowledged(report.weighty, _MOST)
+
+
+def acknowledged(weighty: Iterable[Finding], most: int) -> Section:
+    """What a person must acknowledge before it is sent."""
+    lines = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in weighty]
+    return ReportLines("To be acknowledged", _few(lines, most, "all are among the findings above"))
 
 
 def _few(lines: Sequence[str], most: int, rest: str = "-o wide") -> list[str]:
@@ -275,7 +279,7 @@ def _sent(report: UpdateReport, full: bool) -> Iterator[Line | str]:
     if sent.values is None:
         yield "Configuration values: none are given, so EKS keeps those of today."
     else:  # on one line: where a line is broken, nobody sees which spaces are sent
-        yield from ("Configuration values:", Line(as_json(printed(sent.values)), indent=4, whole=True))
+        yield from ("Configuration values:", as_it_is(as_json(printed(sent.values)), 4))
     if sent.keeps:
         fields = counted(len(sent.keeps), "field")
         yield f"These values were not given (--as-asked sends none): they keep {fields} as they are:"
@@ -286,32 +290,32 @@ def _sent(report: UpdateReport, full: bool) -> Iterator[Line | str]:
 def _back(report: UpdateReport) -> Section:
     back = report.back
     if isinstance(back, str):
-        return ReportLines(Title("Rollback"), [f"? {back}"] if back else [])
-    lines: list[Line | str] = [Line(command, whole=True) for command in back.commands]
+        return ReportLines("Rollback", [f"? {back}"] if back else [])
+    lines: list[Line | str] = [as_it_is(command) for command in back.commands]
     lines += [f"- {each}" for each in back.caveats]
     if back.by_hand:
         lines.append("- no value of that version sets these again, so they are set by hand:")
-        lines += [Line(f"- {each}", indent=4, hang=0) for each in back.by_hand]
+        lines += [flush(f"- {each}", 4) for each in back.by_hand]
     return ReportLines(Title("Rollback", ": another update, never kubectl apply of a saved object"), lines)
 
 
 def _after(report: UpdateReport, ended: AddonUpdateResult, full: bool) -> Iterator[Section]:
     yield Head(verdict(report))
-    yield ReportLines(Title("What EKS says"), list(_of_eks(report, ended)))
-    yield Table(Title("Prediction and reality"), _fields(ended.checks), "fields")
+    yield ReportLines("What EKS says", list(_of_eks(report, ended)))
+    yield Table("Prediction and reality", _fields(ended.checks), "fields")
     rollouts = [str(each) + (f"; {each.stuck}" if each.stuck else "") for each in ended.rollouts]
     waits = [f"- {each}" for each in ended.not_ready]
-    yield ReportLines(Title("Rollout"), rollouts + _few(waits, len(waits) if full else _MOST))
+    yield ReportLines("Rollout", rollouts + _few(waits, len(waits) if full else _MOST))
     health = [str(each) for each in ended.health]
     most = _MOST + 99 * full
     ill = [f"- {target}" for each in ended.health if not each.back for target in each.unhealthy[:most]]
-    yield ReportLines(Title("Targets of load balancers"), health + ill)
+    yield ReportLines("Targets of load balancers", health + ill)
     unknown = [*(f"{of}: {why}" for of, why in ended.unread), *([ended.unwatched] if ended.unwatched else [])]
-    yield ReportLines(Title("Not known"), [f"? {each}" for each in unknown])
+    yield ReportLines("Not known", [f"? {each}" for each in unknown])
     if not ended.whole or ended.differs:
         yield _back(report)
-    journal = [Line(f"Journal: {report.journal}", indent=0, whole=True)] if report.journal else []
-    followed = Line(f"Update {ended.id}, followed for {duration(ended.seconds)}.", indent=0, hang=0)
+    journal = [as_it_is(f"Journal: {report.journal}", 0)] if report.journal else []
+    followed = flush(f"Update {ended.id}, followed for {duration(ended.seconds)}.", 0)
     yield ReportLines(None, [followed, *journal])
 
 
@@ -328,16 +332,15 @@ def _of_eks(report: UpdateReport, ended: AddonUpdateResult) -> Iterator[str]:
 
 
 def _fields(checks: Sequence[FieldCheck]) -> Drawn:
-    columns = [
-        Column("FIELD", floor=24, middle=True),
-        Column("BEFORE", floor=8),
-        Column("FORETOLD", floor=8),
-        Column("NOW", floor=8),
-        Column("VERDICT"),
+    return columns_of(
+        name_column("FIELD", 24),
+        text_column("BEFORE", 8),
+        text_column("FORETOLD", 8),
+        text_column("NOW", 8),
+        "VERDICT",
         Column("OF", drop=2),
         Column("SURE", drop=1),
-    ]
-    rows: list[Row] = [
+    ), [
         [
             named(check.field),
             value_of(check.live, check.field),
@@ -349,7 +352,6 @@ def _fields(checks: Sequence[FieldCheck]) -> Drawn:
         ]
         for check in checks
     ]
-    return columns, rows
 
 
 def _foretold(check: FieldCheck) -> str:
@@ -385,6 +387,17 @@ class _WayBack(Printed):
 class UpdateResult(CommandResult):
     """An add-on's update that is to be carried out, or was: kubectl eksdoc addon-diff --apply -o json."""
 
+    called = {
+        "addon": "sent.addon",
+        "version": "sent.before",
+        "target": "sent.target",
+        "mode": "sent.mode",
+        "keeps": "sent.keeps",
+        "refusals": "guards",
+        "outcome": "ended",
+        "findings": "plan.findings",
+    }
+
     kind: Literal["AddonUpdate"]
     recognised: Text | None
     run: Text | None
@@ -407,23 +420,3 @@ class UpdateResult(CommandResult):
     outcome: OutcomeResult | None
     """Null where nothing was sent."""
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: UpdateReport) -> UpdateResult:
-        sent, plan = facts.sent, facts.plan
-        return cls.filled(
-            facts,
-            metadata=metadata(facts.cluster, facts),
-            addon=sent.addon,
-            version=sent.before,
-            target=sent.target,
-            mode=sent.mode,
-            values=printed(sent.values),
-            keeps=sent.keeps,
-            verdict=verdict(facts),
-            refusals=facts.guards,
-            to_acknowledge=(each.message for each in facts.weighty),
-            way_back=None if isinstance(facts.back, str) else facts.back,
-            outcome=facts.ended,
-            findings=plan.findings if plan else (),
-        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.check.undoing import UNDO
 from kubectl_eksdoc.model.findings import Finding, Remedy
-from kubectl_eksdoc.render.report import Line, Lines, Section
+from kubectl_eksdoc.render.report import Line, Lines, Section, as_it_is
 from kubectl_eksdoc.render.tables import MARGIN, Title
 from kubectl_eksdoc.render.text import Tone, counted, sentences
 
@@ -85,4 +85,4 @@ def _elsewhere(where: Iterable[Remedy]) -> Iterator[Line | str]:
     for each in where:
         yield f"- {each.text}"
         if each.command:
-            yield Line(each.command, 4, whole=True)
+            yield as_it_is(each.command, 4)

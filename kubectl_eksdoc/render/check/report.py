@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings, TableOutline
 from kubectl_eksdoc.model.cluster import Cluster
@@ -20,7 +19,7 @@ from kubectl_eksdoc.render.check.verdict import areas, blind, deciding, in_line,
 from kubectl_eksdoc.render.junit import Case, JUnit
 from kubectl_eksdoc.render.report import (
     PLAIN,
-    Backend,
+    CommandReport,
     Findings,
     Foot,
     Head,
@@ -32,11 +31,13 @@ from kubectl_eksdoc.render.report import (
     ReportFigure,
     Section,
     Table,
+    as_it_is,
+    flush,
 )
 from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import MARGIN, Column, Title, plain, titled
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, shown, wrap
+from kubectl_eksdoc.render.tables import MARGIN, Column, Title, columns_of, number_column, plain, text_column, titled
+from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, wrapped
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no steps
     from kubectl_eksdoc.baseline.changes import ResultComparison
@@ -45,16 +46,12 @@ if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no ste
 
 
 @dataclass(frozen=True, slots=True)
-class CheckReport(Report):
-    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read.
-    `since`: beside an earlier check, None where none was given."""
+class CheckReport(CommandReport):
+    """`since`: beside an earlier check, None where none was given."""
 
-    of: ClassVar[str] = "a check"
+    of = "a check"
 
     plan: CheckPlan
-    options: Mapping[str, object]
-    recognised: str = ""
-    tool_version: str = __version__
     since: ResultComparison | None = None
 
     @property
@@ -102,12 +99,12 @@ class CheckReport(Report):
     def _suppressed(self, full: bool) -> Iterator[Line]:
         """All with reason and last day, or how many."""
         if self.suppressed and not full:
-            yield Line(f"{counted(len(self.suppressed), 'finding')} suppressed: -o wide lists them", hang=0)
+            yield flush(f"{counted(len(self.suppressed), 'finding')} suppressed: -o wide lists them")
             return
         for found, by in self.suppressed:
             subject = f"{found.subject.kind} {found.subject}"
             yield Line(f"- {found.severity.value} {found.code.name}: {subject}: {found.message}")
-            yield Line(f"until {by.until.isoformat()}: {by.reason} ({by.where})", 4, 0)
+            yield flush(f"until {by.until.isoformat()}: {by.reason} ({by.where})", 4)
 
     def _besides(self) -> str:
         """With how much of that there is."""
@@ -177,7 +174,7 @@ class CheckReport(Report):
             {"verdict": verdict.in_short(plan), "context": who.context or None},
         )
 
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+    formats = MappingProxyType(
         {
             **PLAIN,
             "markdown": OwnFormat(markdown),
@@ -195,7 +192,7 @@ _MOST = 15
 def _changes(found: RecentChanges, now: datetime, full: bool) -> Section:
     """`now`: the moment of the observation."""
     kept = found.changes if full else found.changes[:_MOST]
-    columns = [Column("AT"), Column("AGO", right=True, drop=1), Column("WHAT", floor=24, lines=2)]
+    columns = columns_of("AT", number_column("AGO", 1), text_column("WHAT", 24, 2))
     rows = [
         [rfc3339(each.at), age(between(each.at, now)), f"{each.subject.kind} {each.subject}: {each.what}"]
         for each in kept
@@ -224,7 +221,7 @@ def _way(plan: CheckPlan) -> Section:
     def lines(look: Look) -> Iterator[str]:
         for phase, steps in groupby(plan.checklist, key=lambda step: step.phase):
             told = "; ".join(f"{step.number}. {_titled(plan, step)}" for step in steps)
-            lines = wrap(shown(f"{phase.value}: {told}", look), look.columns, MARGIN, MARGIN * 2)
+            lines = wrapped(f"{phase.value}: {told}", look, MARGIN, MARGIN * 2)
             most = 1 if phase.name == "PREPARE" else _MOST_LINES
             yield from lines[: most - 1]
             if len(lines) <= most:
@@ -250,14 +247,14 @@ def _whole_way(plan: CheckPlan) -> Section:
 
 def _details(step: UpgradeStep) -> Iterator[Line]:
     yield Line(f"Why: {verdict.why(step)}", 7)
-    yield from (Line(command, 9, whole=True) for command in step.commands)
+    yield from (as_it_is(command, 9) for command in step.commands)
     for form in step.forms:
         yield Line(f"With {form.tool}: {form.text}", 7)
-        yield from (Line(command, 9, whole=True) for command in form.commands)
+        yield from (as_it_is(command, 9) for command in form.commands)
     if step.done_when:
         yield Line(f"Done when: {step.done_when}.", 7)
     if step.verify:
-        yield Line(step.verify, 9, whole=True)
+        yield as_it_is(step.verify, 9)
 
 
 # The tables by which an upgrade is judged, with their age: a line for each, or on a wide page each row.
@@ -265,15 +262,15 @@ def _details(step: UpgradeStep) -> Iterator[Line]:
 
 @dataclass(frozen=True, slots=True)
 class TablesReport(Report):
-    of: ClassVar[str] = "--tables"
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType({name: PLAIN[name] for name in ("table", "wide")})
+    of = "--tables"
+    formats = MappingProxyType({name: PLAIN[name] for name in ("table", "wide")})
 
     tables: Sequence[TableOutline]
     today: date
 
     def sections(self, full: bool) -> Iterator[Section]:
         if full:
-            columns = [Column("ROW"), Column("READ"), Column("AGE", right=True), Column("SURE"), Column("SOURCE")]
+            columns = columns_of("ROW", "READ", number_column("AGE"), "SURE", "SOURCE")
             for each in self.tables:
                 rows = [
                     [
@@ -287,15 +284,15 @@ class TablesReport(Report):
                 ]
                 yield Table(Title(each.name, f": {each.about} ({counted(len(rows), 'row')})"), (columns, rows))
             return
-        columns = [
-            Column("TABLE"),
-            Column("ROWS", right=True),
-            Column("OLDEST"),
-            Column("AGE", right=True),
+        columns = columns_of(
+            "TABLE",
+            number_column("ROWS"),
+            "OLDEST",
+            number_column("AGE"),
             Column("KUBERNETES", drop=2),
             Column("PROMISE", drop=1),
-            Column("WHAT", floor=20),
-        ]
+            text_column("WHAT", 20),
+        )
         rows = [
             [
                 each.name,

@@ -10,7 +10,7 @@ from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import RootCause
 from kubectl_eksdoc.check.checklist import steps
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render.check.verdict import GateOf, because, figures, gates, in_short
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
@@ -76,13 +76,11 @@ class _Check(Printed):
 class _Waiting(Printed):
     """A finding, by what it is of."""
 
+    called = {"code": "code.name"}
+
     code: Text
     status: Literal["fail", "unknown"]
     subject: SubjectResult
-
-    @classmethod
-    def of(cls, facts: Finding) -> _Waiting:
-        return cls.filled(facts, code=facts.code.name)
 
 
 class _RuleSource(Printed):
@@ -122,10 +120,6 @@ class _Step(Printed):
     """Where the rule is from, null where it is an advice."""
     forms: tuple[_StepForm, ...]
     """In place of the commands, where another tool manages what it changes."""
-
-
-def _step(checked: plan.CheckPlan, step: steps.UpgradeStep) -> _Step:
-    return _Step.filled(step, at=step.at and in_words(step.at), waits_for=checked.waiting(step))
 
 
 class _Suspect(Printed):
@@ -237,14 +231,13 @@ class CheckResult(CommandResult):
             verdict=in_short(checked),
             way=checked.facts.way,
             aws=eks.why if isinstance(eks, Unknown) else None,
-            gates=(
-                _AtGate.filled(gate=gate, fail=fail, unknown=unknown)
-                for gate in Gate
-                for fail, unknown in (figures(checked.at[gate]),)
-            ),
+            gates=((gate, *figures(checked.at[gate])) for gate in Gate),
             causes=(_Cause.of((checked, each)) for each in checked.causes),
             checks=checked.judged,
-            checklist=(_step(checked, each) for each in checked.checklist),
+            checklist=(
+                _Step.filled(each, at=each.at and in_words(each.at), waits_for=checked.waiting(each))
+                for each in checked.checklist
+            ),
             diagnosis=_diagnosis(checked.diagnosis, gate_of),
             changed_since=changed and changed.since,
             changes=changed.changes if changed else (),

@@ -10,14 +10,14 @@ from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.causes import DECIDING
 from kubectl_eksdoc.check.checklist.steps import UpgradeStep
 from kubectl_eksdoc.check.plan import CheckPlan
-from kubectl_eksdoc.model.findings import Finding, Status, When
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.diagnosis import five, pasted
 from kubectl_eksdoc.render.check.verdict import areas
 from kubectl_eksdoc.render.markdown import block, code, escape, folded
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import SIGNS, Column
+from kubectl_eksdoc.render.tables import SIGNS, columns_of
 from kubectl_eksdoc.render.text import Look, counted, rfc3339
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier
@@ -79,8 +79,7 @@ def _finding(found: Finding) -> list[str]:
     lines = [f"- {escape(each)}" for each in found.evidence]
     lines += [f"- missing: {escape(found.missing)}"] if found.missing else []
     for each in found.remedy:
-        when = f"{each.when.value}: " if each.when is When.LATER else ""
-        lines += ["", f"{escape(f'{when}{each.text}')}"]
+        lines += ["", escape(each.said)]
         lines += ["", *block([each.command])] if each.command else []
     return folded(summary, lines) or [f"- {escape(summary)}"]
 
@@ -134,7 +133,7 @@ def _changes(plan: CheckPlan, most: int) -> list[str]:
     found = plan.changes
     if found is None:
         return []
-    columns = [Column("AT"), Column("SUBJECT"), Column("WHAT")]
+    columns = columns_of("AT", "SUBJECT", "WHAT")
     rows = [[rfc3339(each.at), f"{each.subject.kind} {each.subject}", each.what] for each in found.changes]
     lines = markdown.ticket_table((columns, list(rows)), "changes", most) or ["Nothing that still shows."]
     return [f"Since {rfc3339(found.since)}.", "", *lines, "", *markdown.items(f"not known: {e}" for e in found.unread)]

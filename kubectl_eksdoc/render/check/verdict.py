@@ -12,10 +12,21 @@ from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.findings import Finding, Severity, Status, When
-from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section
-from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Mark, Row, Title, more, titled
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, joined, shown, wrap
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section, as_it_is, flush
+from kubectl_eksdoc.render.tables import (
+    MARGIN,
+    SIGNS,
+    Cell,
+    Drawn,
+    Mark,
+    Title,
+    columns_of,
+    more,
+    number_column,
+    titled,
+)
+from kubectl_eksdoc.render.text import Look, Tone, counted, cut, few, joined, shown, wrapped
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.check.checklist.steps import UpgradeStep
@@ -247,12 +258,11 @@ def deciding(plan: CheckPlan, mark: Mark) -> Section:
         waits = "" if one else f" ({before(plan, each.gate)})"
         how = f"{each.severity.value}{mark(each.first)} {each.first.code.name}{waits}"
         said = f"{number}. {sign} {how}: {cause(each)}: {because(plan, each)}"
-        when = f"{each.do.when.value}: " if each.do.when is When.LATER else ""
         rest = len(f"{number}. ")
         lines += [
             Line(said, 2, rest, tone),
-            Line(f"→ {when}{each.do.text}", rest + 2),
-            Line(each.do.command, rest + 4, whole=True),
+            Line(f"→ {each.do.said}", rest + 2),
+            as_it_is(each.do.command, rest + 4),
         ]
     return Lines(Title("Causes" if gates == {None} else "What decides", one), lines)
 
@@ -275,7 +285,7 @@ def _at(plan: CheckPlan, gate: Gate | None, look: Look, mark: Mark) -> list[str]
     found = [*worse, *(each for each in plan.causes[DECIDING:] if each.gate is gate)]
     also = f", and {earlier} of those above" if (earlier := len(again) - len(worse)) else ""
     head = Title("Causes" if len(found) - len(worse) == len(here) else "More causes", f" {before(plan, gate)}{also}")
-    kept = found if len(found) <= MOST + 1 else found[:MOST]
+    kept = few(found, MOST)
     return titled(head, [*_lines(plan, kept, look, mark), *more(len(found) - len(kept), look)], look)
 
 
@@ -320,9 +330,9 @@ def blind(plan: CheckPlan) -> Section | None:
     if not found or not isinstance(eks, Unknown):
         return None
     codes = ", ".join(sorted({each.code.name for each in found}))
-    lines = [Line(f"? {eks.why}."), Line(f"Unknown by that: {codes}.", 4, 0)]
+    lines = [Line(f"? {eks.why}."), flush(f"Unknown by that: {codes}.", 4)]
     if eks.missing:
-        lines.append(Line(f"→ Allow {eks.missing}, or ask a person who has it.", 4, 0))
+        lines.append(flush(f"→ Allow {eks.missing}, or ask a person who has it.", 4))
     return Lines(Title("AWS is not known", f", and with it {counted(len(found), 'answer')}"), lines)
 
 
@@ -355,12 +365,11 @@ def areas(plan: CheckPlan) -> Drawn:
     """Those in which something was looked at."""
     lights = _lights(plan)
     titles = ("CHECKS", "CAUSES", "UNKNOWN", *(("LESS SEVERE",) if any(each.slight for each in lights) else ()))
-    columns = [Column(""), Column("AREA"), *(Column(title, right=True) for title in titles)]
+    columns = columns_of("", "AREA", *(number_column(title) for title in titles))
     figures = ((each, (each.checks, each.fails, each.unknown, each.slight)) for each in lights)
-    rows: list[Row] = [
-        [each.sign, each.area.value, *(str(count or "-") for count in told)][: len(columns)] for each, told in figures
+    return columns, [
+        [each.sign, each.area.value, *(count or "-" for count in told)][: len(columns)] for each, told in figures
     ]
-    return columns, rows
 
 
 def in_line(plan: CheckPlan) -> Section:
@@ -369,7 +378,7 @@ def in_line(plan: CheckPlan) -> Section:
     lights = " · ".join(light.replace(" ", _JOINED) for light in said)
 
     def draw(look: Look, _: bool) -> list[str]:
-        lines = wrap(shown(f"AREAS: {lights}", look), look.columns, "", MARGIN) if lights else []
+        lines = wrapped(f"AREAS: {lights}", look, "", MARGIN) if lights else []
         return [line.replace(_JOINED, " ") for line in lines]
 
     return ReportFigure(None, draw)

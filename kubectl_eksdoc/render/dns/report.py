@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck import deployed as dns
 from kubectl_eksdoc.coredns_lameduck.judging import failing as leaving
 from kubectl_eksdoc.coredns_lameduck.judging.failing import endpoints
@@ -16,11 +15,24 @@ from kubectl_eksdoc.kubernetes.keeping import printed_corefile
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Points, Report, ReportFigure, Section, Table
+from kubectl_eksdoc.render.command_result import CommandResult
+from kubectl_eksdoc.render.report import (
+    CommandReport,
+    Findings,
+    Foot,
+    Head,
+    Line,
+    Lines,
+    Points,
+    ReportFigure,
+    Section,
+    Table,
+    as_it_is,
+    flush,
+)
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title
-from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, columns_of, name_column, number_column
+from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrapped
 
 # CoreDNS in a sentence.
 
@@ -139,15 +151,10 @@ _IN_STEPS = Code.each(
 
 
 @dataclass(frozen=True, slots=True)
-class LameduckReport(Report):
-    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
-
-    of: ClassVar[str] = "coredns-lameduck"
+class LameduckReport(CommandReport):
+    of = "coredns-lameduck"
 
     plan: DnsPlan
-    options: Mapping[str, object]
-    recognised: str = ""
-    tool_version: str = __version__
 
     @property
     def cluster(self) -> Cluster:
@@ -167,7 +174,13 @@ class LameduckReport(Report):
         yield Foot(_FORMATS)
 
     def result(self) -> object:
-        return LameduckResult.of(self)
+        plan = self.plan
+        return LameduckResult.filled(
+            self,
+            plan,
+            verdict=verdict(plan),
+            pods=_pods_printed(plan.facts),
+        )
 
 
 def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
@@ -187,9 +200,9 @@ def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
 def _steps(plan: DnsPlan) -> Iterator[Line]:
     for number, step in enumerate(plan.steps, 1):
         yield Line(f"{number}. {step.what}")
-        yield Line(f"{_moves(step)}Why: {step.why}.", indent=5, hang=0)
+        yield flush(f"{_moves(step)}Why: {step.why}.", 5)
         if step.command:
-            yield Line(step.command, indent=5, whole=True)
+            yield as_it_is(step.command, 5)
 
 
 def _moves(step: CorednsStep) -> str:
@@ -199,52 +212,41 @@ def _moves(step: CorednsStep) -> str:
 def _ending(plan: DnsPlan) -> Section:
     end, title = plan.ending, Title("How it ends", ": lameduck between SIGTERM and SIGKILL")
     if isinstance(end.budget, Unknown):
-        return Lines(title, [Line(f"Not known: {end.budget.why}.", hang=0)])
+        return Lines(title, [flush(f"Not known: {end.budget.why}.")])
     budget = end.budget
 
     def draw(look: Look, _full: bool) -> list[str]:
         lines = [f"{MARGIN}{line}" for line in bar(budget, end.lameduck_s, look, look.columns - len(MARGIN))]
-        return lines + wrap(shown(legend(budget), look), look.columns, MARGIN)
+        return lines + wrapped(legend(budget), look, MARGIN)
 
     return ReportFigure(title, draw)
 
 
 def _pods(plan: DnsPlan) -> tuple[list[Column], list[Row]]:
-    columns = [
-        Column("POD", floor=12, middle=True),
-        Column("NODE", floor=10, middle=True),
+    columns = columns_of(
+        name_column("POD", 12),
+        name_column("NODE", 10),
         Column("ZONE", drop=1),
-        Column("CAPACITY"),
+        "CAPACITY",
         Column("MADE BY", drop=3),
-        Column("READY"),
+        "READY",
         Column("SERVING", drop=2),
-        Column("RESTARTS", right=True, drop=4),
-    ]
+        number_column("RESTARTS", 4),
+    )
     facts = plan.facts
-    service = endpoints(facts)
-    rows: list[Row] = []
-    for pod in facts.pods:
-        node = facts.node_of(pod)
-        looked = facts.inside.get(pod.key)
-        restarts = "?" if looked is None or looked.container is None else str(looked.container.restarts)
-        capacity = node.capacity_type if node else ""
-        rows.append(
-            [
-                pod.name,
-                pod.node or "-",
-                (node.zone if node else "") or "-",
-                Cell(capacity or "-", Tone.WARN if capacity == "spot" else None),
-                f"{node.owner.value} {node.group}".strip() if node else "-",
-                _yes("leaving" if pod.deleting else "yes" if pod.ready else "no"),
-                Cell("?", Tone.UNKNOWN) if isinstance(service, Unknown) else _yes(_word(pod.uid in service.ready)),
-                restarts,
-            ]
-        )
-    return columns, rows
-
-
-def _word(so: bool) -> str:
-    return "yes" if so else "no"
+    return columns, [
+        [
+            each.name,
+            each.node or "-",
+            each.zone or "-",
+            Cell(each.capacity_type or "-", Tone.WARN if each.capacity_type == "spot" else None),
+            f"{node.owner.value} {node.group}".strip() if (node := facts.node_of(pod)) else "-",
+            _yes("leaving" if each.leaving else "yes" if each.ready else "no"),
+            Cell("?", Tone.UNKNOWN) if each.serving is None else _yes("yes" if each.serving else "no"),
+            "?" if each.restarts is None else each.restarts,
+        ]
+        for pod, each in zip(facts.pods, _pods_printed(facts), strict=True)
+    ]
 
 
 def _yes(word: str) -> Cell:
@@ -252,19 +254,18 @@ def _yes(word: str) -> Cell:
 
 
 def _zones(zones: tuple[CorednsZone, ...]) -> tuple[list[Column], list[Row]]:
-    columns = [
-        Column("ZONE"),
-        Column("NODES", right=True),
-        Column("PODS", right=True),
-        Column("READY", right=True),
-        Column("SERVING", right=True),
-    ]
-    return columns, [
+    return columns_of(
+        "ZONE",
+        number_column("NODES"),
+        number_column("PODS"),
+        number_column("READY"),
+        number_column("SERVING"),
+    ), [
         [
             zone.name or "-",
-            str(zone.nodes),
-            str(zone.pods),
-            str(zone.ready),
+            zone.nodes,
+            zone.pods,
+            zone.ready,
             "?" if zone.serving is None else str(zone.serving),
         ]
         for zone in zones
@@ -397,6 +398,8 @@ class _Zone(Printed):
 class LameduckResult(CommandResult):
     """Whether DNS survives its nodes: kubectl eksdoc coredns-lameduck -o json."""
 
+    called = {"coredns": "facts", "shutdown": "ending"}
+
     kind: Literal["CorednsLameduck"]
     recognised: Text | None
     """How it is known that AWS describes the cluster that was read; null: nothing of AWS is known."""
@@ -409,16 +412,3 @@ class LameduckResult(CommandResult):
     pods: tuple[_Pod, ...]
     zones: tuple[_Zone, ...]
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: LameduckReport) -> LameduckResult:
-        plan = facts.plan
-        return cls.filled(
-            plan,
-            metadata=metadata(plan.facts.cluster, facts),
-            recognised=facts.recognised,
-            verdict=verdict(plan),
-            coredns=plan.facts,
-            shutdown=plan.ending,
-            pods=_pods_printed(plan.facts),
-        )

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.addon_diff.run.guards import Guard
 from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
 from kubectl_eksdoc.coredns_lameduck import run as dns
-from kubectl_eksdoc.coredns_lameduck.change import change, placing
+from kubectl_eksdoc.coredns_lameduck.change import change
 from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, CorednsChange
 from kubectl_eksdoc.coredns_lameduck.change.placing import CandidateNode, CorednsPlacement
-from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Wishes
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Place
 from kubectl_eksdoc.coredns_lameduck.run import PodVerification, Taken, Verified
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
@@ -23,13 +22,23 @@ from kubectl_eksdoc.model.api_objects import Conflict, Doc
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResult, guard_lines
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.addon_update.report import OutcomeResult, RefusalResult, acknowledged, guard_lines
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
-from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table
-from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text
+from kubectl_eksdoc.render.report import (
+    CommandReport,
+    Findings,
+    Head,
+    Line,
+    Lines,
+    Section,
+    Table,
+    as_it_is,
+    flush,
+)
+from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, WholeSeconds
 from kubectl_eksdoc.render.result import Lines as OthersLines
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
 # A change of CoreDNS in sentences.
@@ -113,17 +122,16 @@ _TONES = {
 
 
 @dataclass(frozen=True, slots=True)
-class DnsChangeReport(Report):
+class DnsChangeReport(CommandReport):
     """`change` None: it was begun before, and is looked at again. `plan`: what the update would do, None where EKS is
     not asked; `values` and `mode` are those of the call. `resets`: fields that it takes from people; `weighty`: what
     must be acknowledged; `changes`: how many values, or Corefiles, become others. `command` does the same without this
     tool; `back`: each a line for a shell. `ended`: what came of the update; `applied`: the ConfigMap was changed;
     `tried`: what a dry run was told. `verified`: which pods have taken it up, None where nobody looked."""
 
-    of: ClassVar[str] = "a change of CoreDNS"
+    of = "a change of CoreDNS"
 
     cluster: Cluster
-    options: Mapping[str, object]
     change: CorednsChange | None = None
     plan: AddonPlan | None = None
     mode: str = ""
@@ -143,8 +151,6 @@ class DnsChangeReport(Report):
     after: tuple[Finding, ...] = ()
     run: str = ""
     journal: str = ""
-    recognised: str = ""
-    tool_version: str = __version__
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -157,7 +163,13 @@ class DnsChangeReport(Report):
         return _after(self, full) if over else _before(self, full)
 
     def result(self) -> object:
-        return DnsChangeResult.of(self)
+        return DnsChangeResult.filled(
+            self,
+            verdict=verdict(self),
+            values=printed(self.values),
+            config=printed(self.config),
+            to_acknowledge=(each.message for each in self.weighty),
+        )
 
 
 def _before(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
@@ -171,8 +183,8 @@ def _before(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
     yield _sent(view)
     yield _left_to_you(change)
     yield _back(view)
-    yield Lines(Title("Nothing is changed"), guard_lines(view.guards))
-    yield _weighty(view)
+    yield Lines("Nothing is changed", guard_lines(view.guards))
+    yield acknowledged(view.weighty, _MOST)
 
 
 def _after(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
@@ -186,9 +198,9 @@ def _after(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
     rolls = view.change is None or bool(set(view.change.set) - {COREFILE})
     rollouts = [str(each) for each in view.ended.rollouts if rolls or not each.done] if view.ended is not None else []
     yield Head(verdict(view))
-    yield Lines(Title("What EKS says"), lines)
-    yield Lines(Title("Rollout"), rollouts)
-    yield Table(Title("The new Corefile in each pod"), _stands(stands), "pods")
+    yield Lines("What EKS says", lines)
+    yield Lines("Rollout", rollouts)
+    yield Table("The new Corefile in each pod", _stands(stands), "pods")
     yield Findings(view.after)
     yield _left_to_you(view.change) if view.change is not None else None
     yield _back(view) if wants_back or full else None
@@ -199,7 +211,7 @@ def _corefile(change: CorednsChange) -> Section | None:
     if change.corefile is None:
         return None
     lines = _coloured(diff(change.corefile))
-    return Lines(Title("Corefile"), lines or ["its text stays; it is not in the add-on's values yet"])
+    return Lines("Corefile", lines or ["its text stays; it is not in the add-on's values yet"])
 
 
 def _values(change: CorednsChange, view: DnsChangeReport) -> Section | None:
@@ -221,12 +233,12 @@ def _landing(found: CorednsPlacement | None, refused: bool, full: bool) -> Secti
     if found is None:
         return None
     title = f": {counted(len(found.fitting), 'node')} of {len(found.seats)} in {counted(len(found.zones), 'zone')}"
-    columns = [
-        Column("NODE", floor=12, middle=True),
-        Column("ZONE"),
+    columns = columns_of(
+        name_column("NODE", 12),
+        "ZONE",
         Column("CAPACITY", drop=1),
-        Column("A POD OF COREDNS", floor=20),
-    ]
+        text_column("A POD OF COREDNS", 20),
+    )
     kept = (
         found.seats if full else [*_one_of_each_zone(found), *[seat for seat in found.seats if not seat.fits][:_MOST]]
     )
@@ -261,36 +273,28 @@ def _sent(view: DnsChangeReport) -> Section | None:
         lines.append(f"{held.field} is taken from {held.owner} (--force-conflicts), who may write it again.")
     others = "becomes another" if view.changes == 1 else "become others"
     lines.append(f"{counted(view.changes, 'value')} {others}. The same without this tool:")
-    return Lines(Title("What is sent"), [*lines, Line(view.command, whole=True)])
+    return Lines("What is sent", [*lines, as_it_is(view.command)])
 
 
 def _left_to_you(change: CorednsChange) -> Section | None:
     if not change.not_done:
         return None
     said = "The Deployment of a CoreDNS that EKS does not manage is not changed here: do it where it is declared, or"
-    return Lines(Title("Left to you"), [said, *(Line(command(each), whole=True) for each in change.not_done)])
+    return Lines("Left to you", [said, *(as_it_is(command(each)) for each in change.not_done)])
 
 
 def _back(view: DnsChangeReport) -> Section:
-    return Lines(Title("Rollback"), [Line(each, whole=True) for each in view.back])
-
-
-def _weighty(view: DnsChangeReport) -> Section:
-    lines = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in view.weighty[:_MOST]]
-    if len(view.weighty) > _MOST:
-        lines.append(f"- and {len(view.weighty) - _MOST} more: all are among the findings above")
-    return Lines(Title("To be acknowledged"), lines)
+    return Lines("Rollback", [as_it_is(each) for each in view.back])
 
 
 def _stands(stands: tuple[PodVerification, ...]) -> tuple[list[Column], list[Row]]:
-    columns = [
-        Column("POD", floor=16, middle=True),
-        Column("NODE", floor=10, middle=True, drop=1),
-        Column("TAKEN UP"),
+    return columns_of(
+        name_column("POD", 16),
+        name_column("NODE", 10, drop=1),
+        "TAKEN UP",
         Column("BY", drop=2),
-        Column("WHY", floor=20),
-    ]
-    rows: list[Row] = [
+        text_column("WHY", 20),
+    ), [
         [
             each.pod.partition("/")[2],
             each.node or "-",
@@ -300,15 +304,14 @@ def _stands(stands: tuple[PodVerification, ...]) -> tuple[list[Column], list[Row
         ]
         for each in stands
     ]
-    return columns, rows
 
 
 def _written(view: DnsChangeReport) -> Iterator[Line]:
     if view.verified is not None:
         left = f": {view.verified.left}" if view.verified.left else ""
-        yield Line(f"Checked for {duration(view.verified.seconds)}{left}.", indent=0, hang=0)
+        yield flush(f"Checked for {duration(view.verified.seconds)}{left}.", 0)
     if view.journal:
-        yield Line(f"Journal: {view.journal}", indent=0, whole=True)
+        yield as_it_is(f"Journal: {view.journal}", 0)
 
 
 # A change of CoreDNS as ``-o json`` and ``-o yaml`` print it.
@@ -325,13 +328,11 @@ class _Replicas(Printed):
 
 
 class _Wished(Printed):
+    called = {"replicas": "scale"}
+
     lameduck_seconds: Count | None
     place: Place | None
     replicas: _Replicas | None
-
-    @classmethod
-    def of(cls, facts: Wishes) -> _Wished:
-        return cls.filled(facts, lameduck_seconds=facts.lameduck_s, replicas=facts.scale)
 
 
 class _Corefile(Printed):
@@ -346,31 +347,29 @@ class _Corefile(Printed):
 
 
 class _Node(Printed):
+    called = {"name": "node", "why_not": "why"}
+
     name: Text
     zone: Text | None
     capacity: Text | None
     why_not: OthersLines
 
-    @classmethod
-    def of(cls, facts: placing.CandidateNode) -> _Node:
-        return cls.filled(facts, name=facts.node, why_not=facts.why)
-
 
 class _Landing(Printed):
     """Which nodes would take a pod of CoreDNS."""
+
+    called = {"nodes": "seats"}
 
     enough: bool
     zones: OthersLines
     nodes: tuple[_Node, ...]
     unknown: OthersLines
 
-    @classmethod
-    def of(cls, facts: placing.CorednsPlacement) -> _Landing:
-        return cls.filled(facts, nodes=facts.seats)
-
 
 class _Change(Printed):
     """What is wished, and what it makes of what is there."""
+
+    called = {"addon_version": "version", "wished": "wishes"}
 
     managed: bool
     """EKS manages CoreDNS as an add-on."""
@@ -388,8 +387,6 @@ class _Change(Printed):
     def of(cls, facts: change.CorednsChange) -> _Change:
         return cls.filled(
             facts,
-            addon_version=facts.version,
-            wished=facts.wishes,
             values_of_today=printed(facts.before),
             nothing=not facts.refusals and facts.nothing,
             left_to_you=map(command, facts.not_done),
@@ -414,19 +411,19 @@ class _Pod(Printed):
 class _Verified(Printed):
     """Which pods run the new Corefile."""
 
+    called = {"pods": "stands"}
+
     all: bool
-    seconds: Count
+    seconds: WholeSeconds
     left: Text | None
     unread: Text | None
     pods: tuple[_Pod, ...]
 
-    @classmethod
-    def of(cls, facts: dns.Verified) -> _Verified:
-        return cls.filled(facts, seconds=round(facts.seconds), pods=facts.stands)
-
 
 class DnsChangeResult(CommandResult):
     """A change of CoreDNS that is to be made, or was: kubectl eksdoc coredns-lameduck --set … -o json."""
+
+    called = {"refusals": "guards", "way_back": "back", "outcome": "ended"}
 
     kind: Literal["DnsChange"]
     recognised: Text | None
@@ -456,17 +453,3 @@ class DnsChangeResult(CommandResult):
     verified: _Verified | None
     """Null where it was not checked."""
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: DnsChangeReport) -> DnsChangeResult:
-        return cls.filled(
-            facts,
-            metadata=metadata(facts.cluster, facts),
-            verdict=verdict(facts),
-            values=printed(facts.values),
-            config=printed(facts.config),
-            refusals=facts.guards,
-            to_acknowledge=(each.message for each in facts.weighty),
-            way_back=facts.back,
-            outcome=facts.ended,
-        )

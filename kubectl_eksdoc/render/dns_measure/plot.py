@@ -16,7 +16,7 @@ from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurePlan
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import Counts, MeasuredSecond, MeasuredStream
 from kubectl_eksdoc.model.coredns import LoadReport as Answers
-from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section
+from kubectl_eksdoc.render.report import Line, Lines, ReportFigure, Section, as_it_is, flush
 from kubectl_eksdoc.render.tables import MARGIN, Title
 from kubectl_eksdoc.render.text import Look, cut, rfc3339, shown, wrap
 
@@ -103,9 +103,9 @@ def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[MeasuredStream]]:
 
 
 def legend(measured: DnsMeasurement) -> Section:
-    lines: list[Line | str] = [Line(LEGEND, whole=True)]
+    lines: list[Line | str] = [as_it_is(LEGEND)]
     if measured.moments:
-        lines.append(Line(MARK_LEGEND, hang=0))
+        lines.append(flush(MARK_LEGEND))
     lines += [f"- {rfc3339(moment.at)} {moment.pod}: {moment.what.value}" for moment in measured.moments]
     return Lines(Title("Signs", ", and what happened to CoreDNS's pods meanwhile"), lines)
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
-    CorednsAct,
     DnsMeasurement,
     MeasuredZone,
     What,
@@ -26,10 +24,10 @@ from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render import result
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
-from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import CommandReport, Findings, Head, Points, Section, Table
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Tone, counted
 
 # A measurement of DNS in sentences.
@@ -63,7 +61,7 @@ def in_short(view: MeasureReport) -> str:
 
 def _meanwhile(measured: DnsMeasurement) -> str:
     """What it is worth: DNS that is left alone always answers."""
-    gone = {each.pod for each in measured.moments if each.what is What.TOLD}
+    gone = {each.pod for each in measured.told}
     if gone:
         return f"{counted(len(gone), 'CoreDNS pod')} ended meanwhile."
     if measured.unseen:
@@ -134,20 +132,18 @@ def named(targets: Iterable[QueryTarget]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasureReport(Report):
+class MeasureReport(CommandReport):
     """`measured` None: nothing was made, yet or at all. `refused`: what the server would refuse, by names, where it was
-    asked. `options` as they were given; `program` and `asked`: what the pods are given, for the manifests."""
+    asked. `program` and `asked`: what the pods are given, for the manifests."""
 
-    of: ClassVar[str] = "a measurement"
+    of = "a measurement"
 
     cluster: Cluster
     plan: MeasurePlan
-    options: Mapping[str, object]
     measured: DnsMeasurement | None = None
     refused: Mapping[str, NotMade] = field(default_factory=dict)
     program: bytes = b""
     asked: str = ""
-    tool_version: str = __version__
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -158,11 +154,18 @@ class MeasureReport(Report):
         yield from _before(self) if self.measured is None else _after(self, self.measured, full)
 
     def result(self) -> object:
-        return MeasureResult.of(self)
+        plan, measured = self.plan, self.measured
+        return MeasureResult.filled(
+            self,
+            verdict=in_short(self),
+            not_applicable=sorted(plan.absent.items()),
+            refused=(_Refused.filled(self.refused[name], name=name) for name in sorted(self.refused)),
+            measured=(_zone(plan, measured, each) for each in measured.zones) if measured else (),
+        )
 
 
 def _before(view: MeasureReport) -> Iterator[Section]:
-    columns = [Column("ZONE"), Column("ASKED FROM", floor=20, middle=True)]
+    columns = columns_of("ZONE", name_column("ASKED FROM", 20))
     rows: list[Row] = [
         [zone.said, zone.node or Cell(f"nowhere: {zone.why_not}", Tone.FAINT)] for zone in view.plan.zones
     ]
@@ -182,21 +185,21 @@ def _after(view: MeasureReport, measured: DnsMeasurement, full: bool) -> Iterato
 
 
 def _counts(view: MeasureReport) -> tuple[list[Column], list[Row]]:
-    columns = [
-        Column("ZONE", floor=8, middle=True),
-        Column("ASKED", floor=14, middle=True),
-        Column("BY"),
-        Column("SENT", right=True),
-        Column("ANSWERED", right=True, short="OK"),
-        Column("LATE", right=True),
-        Column("LOST", right=True),
-        Column("UNKNOWN", right=True, short="?"),
-        Column("MEDIAN", right=True, drop=2),
-        Column("SLOWEST", right=True, drop=1),
-    ]
+    columns = columns_of(
+        name_column("ZONE", 8),
+        name_column("ASKED", 14),
+        "BY",
+        number_column("SENT"),
+        number_column("ANSWERED", short="OK"),
+        number_column("LATE"),
+        number_column("LOST"),
+        number_column("UNKNOWN", short="?"),
+        number_column("MEDIAN", 2),
+        number_column("SLOWEST", 1),
+    )
     rows: list[Row] = []
     assert view.measured is not None
-    ended = frozenset(each.pod for each in view.measured.moments if each.what is What.TOLD)
+    ended = frozenset(each.pod for each in view.measured.told)
     for zone in view.measured.zones:
         if isinstance(zone.report, Unknown):
             rows.append([zone.zone.said, Cell("not measured", Tone.UNKNOWN), *["-"] * 8])
@@ -214,8 +217,8 @@ def _row(plan: MeasurePlan, zone: str, stream: MeasuredStream, report: Answers, 
         zone,
         f"{stream.target} (ended)" if _pod(plan, stream) in ended else stream.target,
         by(stream).upper(),
-        str(total.sent),
-        str(total.answered),
+        total.sent,
+        total.answered,
         Cell(str(total.late), Tone.WARN if total.late else None),
         Cell(str(total.bad), _tone(plan, stream, total)),
         Cell(str(total.unknown), Tone.UNKNOWN if total.unknown else None),
@@ -256,6 +259,8 @@ _Family = Literal["v4", "v6"]
 
 
 class _Measurement(Printed):
+    called = {"id": "ident", "questions_per_second": "rate", "seconds": "for_s"}
+
     id: Text
     happening: Happening
     namespace: Text
@@ -274,17 +279,11 @@ class _Measurement(Printed):
 
     @classmethod
     def of(cls, facts: MeasurePlan) -> _Measurement:
-        manner = facts.manner
         return cls.filled(
-            manner,
-            id=facts.ident,
-            questions_per_second=manner.rate,
-            seconds=manner.for_s,
-            timeout_seconds=manner.timeout_s,
-            deadline_seconds=manner.deadline_s,
+            facts,
+            facts.manner,
             pods=(pod.name for pod in facts.pods),
             affected=(pod.name for pod in facts.affected),
-            changes=facts.changes,
         )
 
 
@@ -315,13 +314,11 @@ class _Refused(Printed):
 
 
 class _Done(Printed):
+    called = {"at": "done_at"}
+
     at: result.Moment | None
     refused: Text | None
     finished: bool
-
-    @classmethod
-    def of(cls, facts: CorednsAct) -> _Done:
-        return cls.filled(facts, at=facts.done_at)
 
 
 class _Moment(Printed):
@@ -437,6 +434,16 @@ class MeasureResult(CommandResult):
     """DNS, asked at a steady rate from a pod in each zone: what was lost and late by second, and what happened to
     CoreDNS's pods meanwhile."""
 
+    called = {
+        "measurement": "plan",
+        "zones": "plan.zones",
+        "targets": "plan.targets",
+        "done": "measured.deed",
+        "moments": "measured.moments",
+        "unseen": "measured.unseen",
+        "cleanup": "measured",
+    }
+
     kind: Literal["DnsMeasure"]
     verdict: Text
     """One sentence."""
@@ -457,21 +464,3 @@ class MeasureResult(CommandResult):
     cleanup: _Cleanup | None
     """null: nothing was made."""
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: MeasureReport) -> MeasureResult:
-        plan, measured = facts.plan, facts.measured
-        return cls.filled(
-            facts,
-            verdict=in_short(facts),
-            measurement=plan,
-            zones=plan.zones,
-            targets=plan.targets,
-            not_applicable=(_NotApplicable.filled(family=key, why=why) for key, why in sorted(plan.absent.items())),
-            refused=(_Refused.filled(facts.refused[name], name=name) for name in sorted(facts.refused)),
-            done=measured and measured.deed,
-            moments=measured.moments if measured else (),
-            unseen=measured and measured.unseen,
-            measured=(_zone(plan, measured, each) for each in measured.zones) if measured else (),
-            cleanup=measured,
-        )

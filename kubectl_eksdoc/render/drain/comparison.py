@@ -23,11 +23,33 @@ from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, TARGET_SIGN
-from kubectl_eksdoc.render.report import Line, Lines, Markdown, Points, Screen, Section, Table, Written
+from kubectl_eksdoc.render.report import Lines, Markdown, Points, Screen, Section, Table, Written, flush
 from kubectl_eksdoc.render.report import ReportFigure as Drawing
 from kubectl_eksdoc.render.since.screen import counts
-from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Row, Title
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, duration, joined, rfc3339, shown, wrap
+from kubectl_eksdoc.render.tables import (
+    MARGIN,
+    SIGNS,
+    Cell,
+    Column,
+    Drawn,
+    Row,
+    Title,
+    columns_of,
+    name_column,
+    number_column,
+    text_column,
+)
+from kubectl_eksdoc.render.text import (
+    Look,
+    Tone,
+    age,
+    between,
+    counted,
+    duration,
+    joined,
+    rfc3339,
+    wrapped,
+)
 
 FIGURES = {
     Measure.NODES: "nodes to drain",
@@ -167,8 +189,7 @@ _STATUSES = {Status.FAIL: "blocks", Status.UNKNOWN: "unknown", Status.PASS: "war
 
 def asked(found: Sequence[ChangedOption]) -> Drawn:
     """The options that were given differently."""
-    columns = [Column("ASKED DIFFERENTLY"), *(Column(each, floor=12, lines=3) for each in ("BASELINE", "NOW"))]
-    return columns, [
+    return columns_of("ASKED DIFFERENTLY", *(text_column(each, 12, 3) for each in ("BASELINE", "NOW"))), [
         ["nodes by name" if each.option == "nodes" else f"--{each.option}", _given(each.before), _given(each.now)]
         for each in found
     ]
@@ -176,42 +197,41 @@ def asked(found: Sequence[ChangedOption]) -> Drawn:
 
 def figures(comparison: Comparison, found: Sequence[PlanFigure]) -> Drawn:
     """Only where like is compared with like is a figure better or worse."""
-    columns = [Column("WHAT", floor=20, lines=2), *(Column(each, floor=18, lines=3) for each in ("BASELINE", "NOW"))]
+    columns = [text_column("WHAT", 20, 2), *(text_column(each, 18, 3) for each in ("BASELINE", "NOW"))]
     rows: list[Row] = []
     for f in found:
         change = Cell(figure_change(f), figure_tone(f) if comparison.like_with_like else None)
         rows.append([FIGURES[f.what], figure_value(f.what, f.before), figure_value(f.what, f.now), change])
-    return [*columns, Column("CHANGE")], rows
+    return columns_of(*columns, "CHANGE"), rows
 
 
 def targets(found: Sequence[TargetChange], full: bool = True) -> Drawn:
     """Nodes with another verdict: why it is not drained, or what kept it from that before; not `full`: the first."""
-    columns = [Column("NODE", middle=True), Column("BASELINE"), Column("NOW"), Column("WHY", floor=24, lines=3)]
-    return columns, [[t.name, _verdict(t.before), _verdict(t.now), _why(t, full)] for t in found]
+    return columns_of(name_column("NODE"), "BASELINE", "NOW", text_column("WHY", 24, 3)), [
+        [t.name, _verdict(t.before), _verdict(t.now), _why(t, full)] for t in found
+    ]
 
 
 def budgets(found: Sequence[BudgetChange]) -> Drawn:
-    columns = [
-        Column("BUDGET", middle=True, floor=20),
-        Column("BASELINE"),
-        Column("AT ONCE", right=True),
-        Column("NOW"),
-        Column("AT ONCE", right=True),
-    ]
-    return columns, [[b.key, *_allowance(b.before), *_allowance(b.now)] for b in found]
+    return columns_of(
+        name_column("BUDGET", 20),
+        "BASELINE",
+        number_column("AT ONCE"),
+        "NOW",
+        number_column("AT ONCE"),
+    ), [[b.key, *_allowance(b.before), *_allowance(b.now)] for b in found]
 
 
 def findings(comparison: Comparison, found: Sequence[FindingChange], full: bool = False) -> Drawn:
     """What came, changed or went; `full` adds what the finding says."""
-    columns = [
-        Column("FINDING"),
+    return columns_of(
+        "FINDING",
         Column("BASELINE", drop=1),
         Column("NOW", drop=1),
-        Column("CODE"),
-        Column("ABOUT", floor=18, lines=3),
-        *([Column("MESSAGE")] if full else []),
-    ]
-    rows: list[Row] = [
+        "CODE",
+        text_column("ABOUT", 18, 3),
+        *(["MESSAGE"] if full else []),
+    ), [
         [
             Cell(FINDING[f.change], _tone(f, comparison.like_with_like)),
             _said(f.before, full or _of_one_status(f)),
@@ -222,7 +242,6 @@ def findings(comparison: Comparison, found: Sequence[FindingChange], full: bool 
         ]
         for f in found
     ]
-    return columns, rows
 
 
 def worth_a_line(change: FindingChange) -> bool:
@@ -308,7 +327,7 @@ def section(view: DrainView, full: bool) -> Drawing | None:
 
     def draw(look: Look, _: bool) -> list[str]:
         """Tables stand apart by a blank line."""
-        head = wrap(shown(f"COMPARED{title(comparison, view)}", look), look.columns, rest=MARGIN)
+        head = wrapped(f"COMPARED{title(comparison, view)}", look, rest=MARGIN)
         found = (Screen(full).lines(part, look) for part in _parts(comparison, view, full))
         lines = [line for part in found if part for line in ["", *part]]
         return [*(look.paint(line, Tone.TITLE) for line in head), *lines[1:]]
@@ -326,7 +345,7 @@ def _parts(comparison: Comparison, view: DrainView, full: bool) -> Iterator[Sect
     notes = len(comparison.findings) - len(found)
     beside = [f"{counted(notes, 'note')} came or went (-o wide)."] if notes else []
     beside += [unchanged(comparison)] if comparison.unchanged and not comparison.nothing_differs else []
-    yield Lines(None, [Line(text, hang=0) for text in remarks(comparison, view)])
+    yield Lines(None, [flush(text) for text in remarks(comparison, view)])
     yield Table(_NO_TITLE, asked(comparison.asked), most=_MOST_ROWS)
     yield Table(_NO_TITLE, figures(comparison, shown_figures), below=below)
     yield Table(_NO_TITLE, targets(_in_both_first(comparison.targets, full), full), most=_MOST_ROWS)

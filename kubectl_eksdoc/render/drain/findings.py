@@ -14,9 +14,9 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
 from kubectl_eksdoc.render.drain.plan import DUMP, DrainView, again, dump_folder
 from kubectl_eksdoc.render.drain.signs import in_brief
-from kubectl_eksdoc.render.report import Line, Lines
+from kubectl_eksdoc.render.report import Line, Lines, as_it_is
 from kubectl_eksdoc.render.tables import SIGNS, Title
-from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap, wrapped
 
 FLAGS = (
     ("pod-emptydir", "delete-emptydir-data", "Evict pods with emptyDir data too; the data is lost"),
@@ -404,13 +404,13 @@ def block(group: Group, look: Look, view: DrainView) -> list[str]:
     head = f"{sign} {first.code.name} ({first.severity.value}): {group.about}"
     head += f" ({', '.join(group.listed)})" if group.listed else ""
     head += f"; on {', '.join(group.elsewhere)}" if group.elsewhere else ""
-    lines = wrap(shown(head, look), look.columns, rest=_INDENT)
+    lines = wrapped(head, look, rest=_INDENT)
     lines[0] = look.paint(lines[0], tone)
     texts = [*group.messages, *(f"- {each}" for each in told)]
     texts += [f"- {look.ellipsis} and {uncounted} more"] if uncounted else []
     texts += [f"missing: {first.missing}"] if first.missing else []
     for text in texts:
-        lines += wrap(shown(text, look), look.columns, _INDENT, _INDENT + "  " * text.startswith("- "))
+        lines += wrapped(text, look, _INDENT, _INDENT + "  " * text.startswith("- "))
     for when, text, commands in by_when(unread(group, view)):
         opening = f"{_INDENT}{when + ':':<{_WHEN_WIDTH}} "
         begin, *rest = _sentences(text, look, opening)
@@ -439,7 +439,7 @@ def command_line(command: str, look: Look) -> str:
 def step(text: str, command: str, hang: int = 0) -> list[Line]:
     """What is to be done next, and the command that does it."""
     said = Line(text + (":" if command else "."), hang=hang)
-    return [said, Line(command, 2 * len(_INDENT), whole=True)] if command else [said]
+    return [said, as_it_is(command, 2 * len(_INDENT))] if command else [said]
 
 
 def to_do(title: Title, steps: Iterable[tuple[str, str]]) -> Lines:

@@ -9,8 +9,8 @@ from kubectl_eksdoc.render.drain.findings import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.markdown import block, code, escape, folded, more, table
 from kubectl_eksdoc.render.report import ReportFigure, Written
-from kubectl_eksdoc.render.tables import Column, Drawn, Row, Title, plain
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, shown, wrap
+from kubectl_eksdoc.render.tables import Drawn, Row, Title, columns_of, plain
+from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, shown, wrapped
 
 TITLE = Title("After the drain", ": how new nodes come and old ones leave")
 
@@ -68,9 +68,9 @@ def head(handoff: HandOff) -> str:
 
 def comparison(options: Sequence[Option]) -> Drawn:
     """One column for each way, one row for each question."""
-    columns = [Column(""), *(Column(WAYS[option.way]) for option in options)]
+    columns = columns_of("", *(WAYS[option.way] for option in options))
     rows: list[Row] = [
-        ["nodes replaced", *(str(o.nodes) for o in options)],
+        ["nodes replaced", *(o.nodes for o in options)],
         ["nodes added at once", *(_surge(o) for o in options)],
         ["order", *(o.order for o in options)],
         ["waits", *(o.waits for o in options)],
@@ -129,11 +129,11 @@ def _meets(update: Option) -> str:
 
 
 def _paragraph(handoff: HandOff, look: Look) -> list[str]:
-    lines = [look.paint(t, Tone.TITLE) for t in wrap(shown(head(handoff), look), look.columns, "  ", _MARGIN)]
+    lines = [look.paint(t, Tone.TITLE) for t in wrapped(head(handoff), look, "  ", _MARGIN)]
 
     def say(*texts: str) -> None:
         for text in texts:
-            lines.extend(wrap(shown(text, look), look.columns, _MARGIN, _MARGIN + "  "))
+            lines.extend(wrapped(text, look, _MARGIN, _MARGIN + "  "))
 
     if handoff.kept:
         say(f"not in full: {', '.join(handoff.kept)}")

@@ -34,7 +34,7 @@ from kubectl_eksdoc.render.pages import (
     table,
 )
 from kubectl_eksdoc.render.tables import SIGNS, Column, Drawn
-from kubectl_eksdoc.render.text import Look, counted, listing
+from kubectl_eksdoc.render.text import Look, counted, few, listing
 
 
 def page(view: DrainView, look: Look) -> str:
@@ -232,7 +232,7 @@ def _list(what: str, texts: Sequence[str]) -> Html:
     """A list; where it is long, what is behind the first few opens with a click."""
     if not texts:
         return Html("")
-    kept = texts if len(texts) <= _MOST_LINES + 1 else texts[:_MOST_LINES]
+    kept = few(texts, _MOST_LINES)
     rest = texts[len(kept) :]
     shown = el("ul", *(el("li", text) for text in kept), class_="evidence")
     return put(shown, folded(f"{len(rest)} more {what}", el("ul", *(el("li", text) for text in rest))) if rest else "")

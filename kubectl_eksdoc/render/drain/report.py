@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.model.findings import Severity
@@ -43,7 +42,6 @@ from kubectl_eksdoc.render.markdown import block as code_block
 from kubectl_eksdoc.render.markdown import code, escape, folded, more
 from kubectl_eksdoc.render.report import (
     PLAIN,
-    Backend,
     Head,
     Line,
     Lines,
@@ -55,9 +53,11 @@ from kubectl_eksdoc.render.report import (
     Section,
     Table,
     Written,
+    as_it_is,
+    flush,
 )
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Drawn, Title, plain
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, few, joined, shown, wrap, wrapped
 
 BLOCKERS, ESTIMATE, NEXT = Title("Blockers"), Title("Estimate"), Title("Next", " (nothing was changed)")
 UNKNOWN = Title("Unknown", ": what could not be judged is not taken as fine")
@@ -70,8 +70,8 @@ class DrainReport(DrainView, Report):
     """`preview`: it is read before it is done, so that no command is shown that one would type next. Not slotted: as
     its base."""
 
-    of: ClassVar[str] = "a plan"
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+    of = "a plan"
+    formats = MappingProxyType(
         {
             **PLAIN,
             "table": OwnFormat(lambda report, look: screen(report, look)),
@@ -93,22 +93,22 @@ class DrainReport(DrainView, Report):
         yield ReportFigure(TIMELINE, lambda look, full: timeline(self, look, len(MARGIN), slow_s=self.slow_s))
         below = [steps.BALANCERS] if self.plan.cordoned_only else ()
         yield Table(_undrained(self), rows.undrained(self, full), below=below)
-        yield Table(Title("Budgets"), rows.budgets(self, full, len(self.budgets)))
+        yield Table("Budgets", rows.budgets(self, full, len(self.budgets)))
         yield Table(Title("Evictions", ", in order"), rows.evictions(self.evictions, self), below=_new_names(self))
         left = left_by_verdict(self)
         yield Table(Title("Pods", " that are not evicted"), rows.left(self.left, self), above=left)
         yield _blocks(WARNINGS, grouped(self.warnings, self), self)
         unknown, accepted = unknown_of(self)
         yield _blocks(UNKNOWN, unknown, self, accepted=accepted)
-        yield Table(Title("Not read"), rows.unread(self.unread))
-        yield Lines(Title("Notes"), self.cluster.notes)
+        yield Table("Not read", rows.unread(self.unread))
+        yield Lines("Notes", self.cluster.notes)
         yield Lines(Title("Not judged", " by this plan"), self.plan.not_judged)
         yield handoffs.section(self.handoffs, full)
         if not self.preview:
             answer = Line(steps.answer(self, Look()), hang=0, tone=Tone.TITLE)
             lines = [answer, *(line for each in steps.steps(self) for line in step(*each))]
             formats = "For a ticket: -o markdown; for a browser: -o html; for a program: -o json"
-            yield Lines(NEXT, [*lines, Line(formats, hang=0)])  # the answer once more: the last screen has it, too
+            yield Lines(NEXT, [*lines, flush(formats)])  # the answer once more: the last screen has it, too
 
     def ticket(self, most: int) -> Iterator[Section | None]:
         """What is long is folded away, at the end."""
@@ -119,16 +119,16 @@ class DrainReport(DrainView, Report):
         yield Table(_targets(self), rows.drained(self), "targets", names=_NAMES)
         yield Written(ESTIMATE, [escape(line).replace("\\- ", "- ", 1) for line in estimate_lines(self)])
         if (first := steps.fence(self)) is not None:
-            command = Line(first.command, whole=True)
-            yield Lines(Title("Before the first eviction"), [f"{first.text}:", command], "sh")
+            command = as_it_is(first.command)
+            yield Lines("Before the first eviction", [f"{first.text}:", command], "sh")
         yield ReportFigure(TIMELINE, lambda look, full: timeline(self, look, slow_s=self.slow_s))
         yield Table(_undrained(self), rows.undrained(self, full=True), "targets", names=_NAMES)
         yield Table(Title("Budgets", " that matter"), rows.budgets(self), "budgets", names=_NAMES)
         unknown, accepted = unknown_of(self)
         known = [f"- accepted by `--accept-unknown`: {', '.join(code(name) for name in accepted)}"] if accepted else []
         yield Written(UNKNOWN, _items(unknown, most, self) + known)
-        yield Table(Title("Not read"), rows.unread(self.unread), "kinds")
-        yield Points(Title("Notes"), self.cluster.notes)
+        yield Table("Not read", rows.unread(self.unread), "kinds")
+        yield Points("Notes", self.cluster.notes)
         yield Points(Title("Not judged", " by this plan"), self.plan.not_judged)
         yield handoffs.written(self.handoffs, most)
         items = _items(warnings, most, self)
@@ -138,11 +138,11 @@ class DrainReport(DrainView, Report):
     def _folded(self) -> Iterator[Table]:
         every = f"{counted(len(self.evictions), 'eviction')}, in order"
         evictions = rows.evictions(self.evictions, self)
-        yield Table(Title(""), evictions, "evictions", below=_new_names(self), names=_NAMES, fold=every)
-        yield Table(Title(""), rows.left(self.left, self), "pods", names=_NAMES, fold=left_by_verdict(self))
+        yield Table("", evictions, "evictions", below=_new_names(self), names=_NAMES, fold=every)
+        yield Table("", rows.left(self.left, self), "pods", names=_NAMES, fold=left_by_verdict(self))
         if fits := sum(each.verdict is BudgetVerdict.FITS for each in self.budgets):
             every = f"All {counted(len(self.budgets), 'budget')} with pods on these nodes; {fits} fit"
-            yield Table(Title(""), rows.budgets(self, full=True), "budgets", names=_NAMES, fold=every)
+            yield Table("", rows.budgets(self, full=True), "budgets", names=_NAMES, fold=every)
 
     def page(self, look: Look) -> str:
         from kubectl_eksdoc.render.drain.page import page
@@ -281,7 +281,7 @@ def _cut(text: str, look: Look, margin: str = MARGIN) -> str:
 
 def _drained(view: DrainView, look: Look, targets: Drawn, most: int) -> list[str]:
     columns, every = targets
-    kept = every if len(every) <= most + 1 else every[:most]
+    kept = few(every, most)
     lines = plain(columns, kept, look, indent=len(MARGIN))
     return _listed(_targets(view).screen, lines, look, len(every) - len(kept), "target")
 
@@ -290,7 +290,7 @@ def _skipped(view: DrainView, look: Look, causes: Mapping[str, Sequence[str]], m
     """A line for each node: its name, its verdict, and the causes by code and subject."""
     every = view.undrained
     width = max((len(target.node.name) for target in every), default=0)
-    kept = every if len(every) <= most + 1 else every[:most]
+    kept = few(every, most)
     lines = []
     for target in kept:
         name = target.node.name
@@ -316,7 +316,7 @@ def _times(view: DrainView, look: Look) -> list[str]:
     if not view.evictions:
         return []
     if estimate is None:
-        return wrap(shown(NO_TIMES, look), look.columns)
+        return wrapped(NO_TIMES, look)
     text = f"p50 {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)}{unmeasured(estimate)}"
     if estimate.least:
         text += f"; no run takes less than {duration(estimate.least[0].seconds)}"

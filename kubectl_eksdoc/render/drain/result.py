@@ -182,6 +182,8 @@ def controller(pod: Pod) -> str | None:
 class _Left(Printed):
     """A pod on a target that is not evicted, and why."""
 
+    called = {"namespace": "pod.namespace", "name": "pod.name", "uid": "pod.uid"}
+
     namespace: Text
     name: Text
     uid: str
@@ -189,10 +191,6 @@ class _Left(Printed):
     verdict: Literal["stay", "held", "blocked", "unknown"]
     codes: tuple[Code, ...]
     reason: str
-
-    @classmethod
-    def of(cls, facts: outcome.NotEvictedPod) -> _Left:
-        return cls.filled(facts, facts.pod)
 
 
 class _Skipped(Printed):

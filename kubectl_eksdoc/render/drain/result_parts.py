@@ -6,15 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from kubectl_eksdoc.drain.choice import TriedOrder
 from kubectl_eksdoc.drain.comparison import changes
-from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce
+from kubectl_eksdoc.drain.duration.bounds import Scarce
 from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.duration.slow_nodes import RelaxedBound
 from kubectl_eksdoc.drain.handoff import offers
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import AT_ONCE, DrainPolicy
-from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
@@ -41,14 +38,12 @@ from kubectl_eksdoc.render.result import (
 class SoakResult(Printed):
     """What a run adds to it (--soak); null where it does not wait between waves."""
 
+    called = {"seconds": "each_s"}
+
     seconds: Annotated[float, Meta(gt=0, extra={"digits": 3})]
     """After each of the first waves; none comes after the last."""
     times: Positive
     """After how many waves."""
-
-    @classmethod
-    def of(cls, facts: Soak) -> SoakResult:
-        return cls.filled(facts, seconds=facts.each_s)
 
 
 class _StopTimes(Printed):
@@ -60,17 +55,17 @@ class _StopTimes(Printed):
 
 
 class _Relaxed(Printed):
+    called = {"seconds": "makespan_s", "saves": "saved_s"}
+
     change: Text
     seconds: Seconds
     saves: Difference
 
-    @classmethod
-    def of(cls, facts: RelaxedBound) -> _Relaxed:
-        return cls.filled(facts, seconds=facts.makespan_s, saves=facts.saved_s)
-
 
 class _Decides(Printed):
     """What is scarce at the pace of the estimate, and what relaxing it by one step gives; null: nothing is."""
+
+    called = {"binding": "name"}
 
     binding: Scarce
     subject: Text | None
@@ -80,7 +75,7 @@ class _Decides(Printed):
 
     @classmethod
     def of(cls, facts: Estimate) -> _Decides:
-        return cls.filled(facts.bounds[0], binding=facts.bounds[0].name, tried=facts.relaxations)
+        return cls.filled(facts.bounds[0], tried=facts.relaxations)
 
 
 class EstimateResult(Printed):
@@ -118,18 +113,18 @@ def estimate_of(view: DrainView) -> EstimateResult | None:
 
 
 class _Bound(Printed):
+    called = {"binding": "name"}
+
     binding: Scarce
     subject: Text | None
     seconds: Seconds
-
-    @classmethod
-    def of(cls, facts: Bound) -> _Bound:
-        return cls.filled(facts, binding=facts.name)
 
 
 class LowerBoundResult(Printed):
     """No run takes less than seconds, whatever its order: pods stop at once, a replacement starts as fast as the
     fastest that was seen of its workload (at once where too few were seen). binding says what is scarce."""
+
+    called = {"binding": "name"}
 
     seconds: Seconds
     binding: Scarce
@@ -142,21 +137,19 @@ def lower_bound_of(estimate: Estimate | None) -> LowerBoundResult | None:
     if estimate is None or not estimate.least:
         return None
     binds = estimate.least[0]
-    return LowerBoundResult.filled(binds, binding=binds.name, all=estimate.least)
+    return LowerBoundResult.filled(binds, all=estimate.least)
 
 
 class TriedResult(Printed):
     """An order of nodes that was tried, by name; given is that of --order-file, and light~3 the third variation of
     light. seconds is what the search simulated; the estimate is that of the plan."""
 
+    called = {"order": "name", "seconds": "makespan_s"}
+
     order: Annotated[str, Meta(pattern="^(given|soonest|chain|light|efficiency|zone|name)(~[0-9]+)?$")]
     seconds: Seconds
     not_drained: Count
     """Nodes for whose pods there was no room."""
-
-    @classmethod
-    def of(cls, facts: TriedOrder) -> TriedResult:
-        return cls.filled(facts, order=facts.name, seconds=facts.makespan_s)
 
 
 # What the options allow a drain to do, as the plan's result prints it: made from where each is declared.
@@ -241,6 +234,8 @@ class _Option(Printed):
     """One way to replace the nodes. Pods are namespace/name, of those on targets that this plan does not evict. surge
     null: the zones are not known; leastSeconds null: not estimated."""
 
+    called = {"evicted_unasked": "unasked"}
+
     way: offers.Way
     nodes: Count
     surge: Count | None
@@ -257,10 +252,6 @@ class _Option(Printed):
     evicted_unasked: Texts
     """Pods that it evicts although this plan leaves them to a person."""
     not_judged: Texts
-
-    @classmethod
-    def of(cls, facts: offers.Option) -> _Option:
-        return cls.filled(facts, evicted_unasked=facts.unasked)
 
 
 class HandoffResult(Printed):
@@ -291,6 +282,8 @@ _Given = str | float | bool | tuple[str, ...] | None
 class _Baseline(Printed):
     """The saved plan: its file, what made it, whose cluster it is of and how old its facts are."""
 
+    called = {"cluster": "identity"}
+
     file: Text
     tool_version: Text
     cluster: ClusterResult
@@ -302,18 +295,18 @@ class _Baseline(Printed):
 class _Figure(Printed):
     """One measure of both plans. change is now less baseline, null for words and where one plan has none."""
 
+    called = {"baseline": "before"}
+
     what: changes.Measure
     baseline: _Value
     now: _Value
     change: float | None
 
-    @classmethod
-    def of(cls, facts: changes.PlanFigure) -> _Figure:
-        return cls.filled(facts, baseline=facts.before)
-
 
 class _AskedOption(Printed):
     """An option by its flag's name; null where it was not given."""
+
+    called = {"baseline": "before"}
 
     option: Text
     baseline: _Given
@@ -323,22 +316,13 @@ class _AskedOption(Printed):
 class _TargetChange(Printed):
     """A node with another verdict; null where it is no target of that plan."""
 
+    called = {"baseline": "before.verdict", "now": "now.verdict", "why_baseline": "before.why", "why_now": "now.why"}
+
     name: Text
     baseline: TargetVerdict | None
     now: TargetVerdict | None
     why_baseline: Texts
     why_now: Texts
-
-    @classmethod
-    def of(cls, facts: changes.TargetChange) -> _TargetChange:
-        before, now = facts.before, facts.now
-        return cls.filled(
-            facts,
-            baseline=before and before.verdict,
-            now=now and now.verdict,
-            why_baseline=before.why if before else (),
-            why_now=now.why if now else (),
-        )
 
 
 class _BudgetOutline(Printed):
@@ -352,13 +336,11 @@ class _BudgetChange(Printed):
     """A budget (namespace/name) with another verdict or allowance; null where no pod of it is known to be on a
     target."""
 
+    called = {"budget": "key", "baseline": "before"}
+
     budget: Text
     baseline: _BudgetOutline | None
     now: _BudgetOutline | None
-
-    @classmethod
-    def of(cls, facts: changes.BudgetChange) -> _BudgetChange:
-        return cls.filled(facts, budget=facts.key, baseline=facts.before)
 
 
 class _FindingOutline(Printed):
@@ -372,6 +354,8 @@ class _FindingOutline(Printed):
 class _FindingChange(Printed):
     """One code on one subject; null where that plan does not have it. A baseline may have codes of another version."""
 
+    called = {"code": "either.code", "subject": "either.subject", "baseline": "before"}
+
     change: changes.Change
     """not-judged-before and not-judged-now: the other plan could not judge it, so that it neither came nor went."""
     code: Text
@@ -379,13 +363,11 @@ class _FindingChange(Printed):
     baseline: _FindingOutline | None
     now: _FindingOutline | None
 
-    @classmethod
-    def of(cls, facts: changes.FindingChange) -> _FindingChange:
-        return cls.filled(facts, facts.either, baseline=facts.before)
-
 
 class ComparisonResult(Printed):
     """What differs from a plan saved earlier. baseline and now are the two plans; null is what a plan does not have."""
+
+    called = {"read_only_for_baseline": "read_before", "read_only_now": "read_now", "findings_unchanged": "unchanged"}
 
     baseline: _Baseline
     same_cluster: Annotated[bool, Meta(extra_json_schema={"const": True})] | None
@@ -409,13 +391,4 @@ class ComparisonResult(Printed):
 
     @classmethod
     def of(cls, facts: changes.Comparison) -> ComparisonResult:
-        baseline = facts.baseline
-        return cls.filled(
-            facts,
-            baseline=_Baseline.filled(baseline, cluster=baseline.identity),
-            same_cluster=None if facts.doubt else True,
-            read_only_for_baseline=facts.read_before,
-            read_only_now=facts.read_now,
-            asked=(_AskedOption.filled(each, baseline=each.before) for each in facts.asked),
-            findings_unchanged=facts.unchanged,
-        )
+        return cls.filled(facts, same_cluster=None if facts.doubt else True)

@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.render.drain.findings import grouped
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, Sign
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, columns_of, name_column, number_column, text_column
 from kubectl_eksdoc.render.text import age, between, duration
 
 UNKNOWN = "unknown"
@@ -29,7 +29,7 @@ OF_NODE: Mapping[str, Column] = {
         Column("ZONE"),
         Column("KUBELET", drop=4),
         Column("OS IMAGE"),
-        Column("AGE", right=True, drop=9),
+        number_column("AGE", 9),
     )
 }
 """What a node is, whichever page or screen shows it; by their titles."""
@@ -54,40 +54,40 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
     """The targets that are drained, in order; `full` adds what the screen has no room for."""
     targets = [t for t in view.targets if t.order]
     generations = view.plan.in_generations
-    wave = Column("GENERATION" if generations else "WAVE", right=True, short="GEN" if generations else "")
-    columns = [
-        Column("#", right=True),
-        Column("NODE", middle=True),
+    wave = number_column("GENERATION" if generations else "WAVE", short="GEN" if generations else "")
+    columns = columns_of(
+        number_column("#"),
+        name_column("NODE"),
         *(column for title, column in OF_NODE.items() if full or title not in _WIDE),
-        Column("EVICTIONS", right=True),
-        Column("LEFT", right=True),
+        number_column("EVICTIONS"),
+        number_column("LEFT"),
         *([wave] if _in_waves(view) else []),
-        Column("EMPTY IN ROUND", right=True, short="ROUND"),
-        Column("DONE AFTER", right=True, drop=3, short="DONE"),
-        Column("VERDICT"),
-    ]
+        number_column("EMPTY IN ROUND", short="ROUND"),
+        number_column("DONE AFTER", 3, short="DONE"),
+        "VERDICT",
+    )
     rows = [_drained(t, view, full) for t in targets]
     if full and any(t.needs for t in targets):
         columns.append(Column("WAITS FOR"))
         for row, t in zip(rows, targets, strict=True):
             row.append(", ".join(f"{name} (new)" for name in t.needs) or NONE)
     if any(t.why for t in targets):
-        columns.append(Column("WHY", floor=24, lines=3))
+        columns.append(text_column("WHY", 24, 3))
         for row, t in zip(rows, targets, strict=True):
             row.append("; ".join(t.why))
     return columns, rows
 
 
-def _drained(target: DrainTarget, view: DrainView, full: bool) -> list[str | Cell]:
+def _drained(target: DrainTarget, view: DrainView, full: bool) -> list[str | int | Cell]:
     node = target.node
     told = of_node(node, view.cluster.observed_at)
     told |= {"GROUP": node.group or NONE, "KUBELET": node.kubelet_text if full else told["KUBELET"]}
     return [
-        str(target.order),
+        target.order,
         node.name,
         *(told[title] or UNKNOWN for title in OF_NODE if full or title not in _WIDE),
-        str(target.evictions),
-        str(target.left),
+        target.evictions,
+        target.left,
         *([str(target.wave)] if _in_waves(view) else []),
         str(target.finish_round) if target.finish_round else NONE,
         duration(view.spans[node.name].done_s) if node.name in view.spans else NONE,
@@ -101,30 +101,28 @@ def _in_waves(view: DrainView) -> bool:
 
 def undrained(view: DrainView, full: bool = False) -> Drawn:
     """The targets that are not drained, by name, and why: the blockers by code and subject, `full` in words."""
-    columns = [
-        Column("NODE", middle=True),
+    named = {} if full else causes(view)
+    return columns_of(
+        name_column("NODE"),
         Column("GROUP", drop=3),
         Column("OWNER", drop=5),
         Column("KUBELET", drop=4),
-        Column("LEFT", right=True, drop=2),
-        Column("VERDICT"),
-        Column("WHY", floor=45, lines=6),
-    ]
-    named = {} if full else causes(view)
-    rows: list[Row] = [
+        number_column("LEFT", 2),
+        "VERDICT",
+        text_column("WHY", 45, 6),
+    ), [
         [
             target.node.name,
             target.node.group or NONE,
             target.node.owner.value,
             of_node(target.node, view.cluster.observed_at)["KUBELET"] or UNKNOWN,
-            str(target.left),
+            target.left,
             verdict(target),
             "; ".join(named.get(target.node.name, target.why)),
         ]
         for target in view.targets
         if not target.order
     ]
-    return columns, rows
 
 
 def causes(view: DrainView) -> dict[str, list[str]]:
@@ -144,19 +142,18 @@ def budgets(view: DrainView, full: bool = False, most: int | None = None) -> Dra
 
     Only `full` has those that fit, and the reasons: what blocks is a finding as well.
     """
-    columns = [
-        Column("BUDGET", middle=True),
+    return columns_of(
+        name_column("BUDGET"),
         Column("RULE", drop=2),
-        Column("HEALTHY", right=True, drop=1),
-        Column("NEEDED", right=True, drop=1),
-        Column("ALLOWED", right=True),
-        Column("TO EVICT", right=True),
-        Column("AT ONCE", right=True, drop=3),
-        Column("ROUNDS", right=True),
-        Column("VERDICT"),
-        *([Column("OWNER"), Column("WHY")] if full else []),
-    ]
-    return columns, [_budget(h, full) for h in budget_order(view, full, most)]
+        number_column("HEALTHY", 1),
+        number_column("NEEDED", 1),
+        number_column("ALLOWED"),
+        number_column("TO EVICT"),
+        number_column("AT ONCE", 3),
+        number_column("ROUNDS"),
+        "VERDICT",
+        *(["OWNER", "WHY"] if full else []),
+    ), [_budget(h, full) for h in budget_order(view, full, most)]
 
 
 def budget_order(view: DrainView, full: bool = False, most: int | None = None) -> list[Headroom]:
@@ -169,7 +166,7 @@ def budget_order(view: DrainView, full: bool = False, most: int | None = None) -
     return shown
 
 
-def _budget(headroom: Headroom, full: bool) -> list[str | Cell]:
+def _budget(headroom: Headroom, full: bool) -> list[str | int | Cell]:
     budget, status = headroom.budget, status_of(headroom.budget)
     word = "+".join(v.value for v in (headroom.verdict, *headroom.also)) if full else headroom.verdict.value
     healthy = f"{status.current}/{status.expected}" if status else UNKNOWN
@@ -178,9 +175,9 @@ def _budget(headroom: Headroom, full: bool) -> list[str | Cell]:
         budget.rule,
         healthy,
         str(status.desired) if status else UNKNOWN,
-        str(budget.status.allowed),
+        budget.status.allowed,
         f"{headroom.to_evict} of {headroom.on_targets}",
-        str(headroom.per_round),
+        headroom.per_round,
         str(headroom.rounds) if headroom.rounds else NONE,
         _signed(BUDGET_SIGN[headroom.verdict], word),
         *([headroom.owner or UNKNOWN, headroom.why] if full else []),
@@ -188,21 +185,20 @@ def _budget(headroom: Headroom, full: bool) -> list[str | Cell]:
 
 
 def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
-    columns = [
-        Column("#", right=True),
-        Column("ROUND", right=True),
-        Column("NODE"),
-        Column("POD"),
-        Column("OWNER"),
-        Column("BUDGET"),
-        Column("GRACE", right=True),
-        Column("SCHEDULED ON"),
-        Column("REASON"),
-    ]
-    return columns, [
+    return columns_of(
+        number_column("#"),
+        number_column("ROUND"),
+        "NODE",
+        "POD",
+        "OWNER",
+        "BUDGET",
+        number_column("GRACE"),
+        "SCHEDULED ON",
+        "REASON",
+    ), [
         [
-            str(e.position),
-            str(e.round),
+            e.position,
+            e.round,
             e.node,
             e.pod.key,
             view.app(e.pod) or NONE,
@@ -216,8 +212,7 @@ def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
 
 
 def left(rows: Iterable[NotEvictedPod], view: DrainView) -> Drawn:
-    columns = [Column("NODE"), Column("POD"), Column("OWNER"), Column("VERDICT"), Column("CODES"), Column("REASON")]
-    return columns, [
+    return columns_of("NODE", "POD", "OWNER", "VERDICT", "CODES", "REASON"), [
         [
             row.node,
             row.pod.key,
@@ -231,8 +226,9 @@ def left(rows: Iterable[NotEvictedPod], view: DrainView) -> Drawn:
 
 
 def unread(reads: Iterable[KindRead]) -> Drawn:
-    columns = [Column("KIND"), Column("STATE"), Column("BECAUSE", floor=20)]
-    return columns, [[read.resource.full_name, read.state.value, read.detail or NONE] for read in reads]
+    return columns_of("KIND", "STATE", text_column("BECAUSE", 20)), [
+        [read.resource.full_name, read.state.value, read.detail or NONE] for read in reads
+    ]
 
 
 def verdict(target: DrainTarget) -> Cell:

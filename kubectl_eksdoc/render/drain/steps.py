@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, P
 from kubectl_eksdoc.render.drain.findings import FLAGS, grouped
 from kubectl_eksdoc.render.drain.plan import CONTEXT, DUMP, DrainView, NextStep, again, kubectl, run
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES, ONE_TARGET, soaked, unmeasured
-from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, listing, shown, wrap
+from kubectl_eksdoc.render.text import Look, Tone, counted, cut, duration, joined, listing, shown, wrapped
 
 _MOST_NODES = 5
 
@@ -244,7 +244,7 @@ def confirmation(view: DrainView, look: Look, guards: Sequence[str], rollback: s
 
 def _row(name: str, text: str, look: Look) -> list[str]:
     first = f"  {name.ljust(11)} "
-    lines = wrap(shown(text, look), look.columns, first)
+    lines = wrapped(text, look, first)
     most = 2 if name in _LONG else 1
     kept = lines[:most]
     if len(lines) > most:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.fleet import FleetPlan, Row, SharedFinding, Standing
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
 from kubectl_eksdoc.render.command_result import ClusterResult
-from kubectl_eksdoc.render.report import Foot, Head, Line, Lines, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import CommandReport, Foot, Head, Line, Lines, Points, Section, Table
 from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import SIGNS, Cell, Column, Drawn, Title
+from kubectl_eksdoc.render.tables import (
+    SIGNS,
+    Cell,
+    Column,
+    Drawn,
+    Title,
+    columns_of,
+    name_column,
+    number_column,
+    text_column,
+)
 from kubectl_eksdoc.render.tables import Row as Cells
 from kubectl_eksdoc.render.text import Tone, counted
 
@@ -69,20 +78,19 @@ _LONGEST_NAME, _LEAST_SAID = 24, 20
 def clusters(plan: FleetPlan, full: bool) -> Drawn:
     """One row a cluster, the worst first. `full`: with where each was reached, and what its command exits with."""
     figures, names = _figures(plan), _names(plan, full)
-    columns = [
-        Column(""),
-        Column("CLUSTER", floor=_LONGEST_NAME, middle=True),
+    return columns_of(
+        "",
+        name_column("CLUSTER", _LONGEST_NAME),
         Column("ACCOUNT", drop=3),
         Column("REGION", drop=4),
         Column("VERSION", drop=2),
-        Column("VERDICT"),
+        "VERDICT",
         *(Column(each.value.upper(), True, _DROPPED.get(each, 0), short=_SHORT[each]) for each in _COUNTED),
-        Column("UNKNOWN", right=True, short="UNKN"),
-        *(Column(title, drop=1, floor=16) for title in figures),
-        *((Column("EXIT", right=True), Column("CONTEXT"), Column("OBSERVED")) if full else ()),
-        Column("FIRST OBSTACLE", floor=_LEAST_SAID),
-    ]
-    return columns, [_cells(row, names[row.member.name], figures, full) for row in plan.rows]
+        number_column("UNKNOWN", short="UNKN"),
+        *(text_column(title, 16, drop=1) for title in figures),
+        *((number_column("EXIT"), "CONTEXT", "OBSERVED") if full else ()),
+        text_column("FIRST OBSTACLE", _LEAST_SAID),
+    ), [_cells(row, names[row.member.name], figures, full) for row in plan.rows]
 
 
 def _names(plan: FleetPlan, full: bool) -> dict[str, str]:
@@ -124,28 +132,28 @@ def _count(number: int) -> str:
 
 def shared(plan: FleetPlan, full: bool) -> Drawn:
     """What is mended once for many clusters."""
-    columns = [
-        Column(""),
-        Column("CLUSTERS", right=True),
-        Column("SEVERITY"),
-        Column("CODE"),
-        Column("WHAT", floor=24),
-        Column("WHERE", floor=24),
-    ]
-    return columns, [_of_shared(each, _names(plan, full)) for each in plan.shared]
+    return columns_of(
+        "",
+        number_column("CLUSTERS"),
+        "SEVERITY",
+        "CODE",
+        text_column("WHAT", 24),
+        text_column("WHERE", 24),
+    ), [_of_shared(each, _names(plan, full)) for each in plan.shared]
 
 
 def _of_shared(found: SharedFinding, names: Mapping[str, str]) -> Cells:
     sign, tone = SIGNS[found.status]
     where = _where(found.members, names)
-    return [Cell(sign, tone), str(len(found.members)), found.severity.value, found.code, found.title, where]
+    return [Cell(sign, tone), len(found.members), found.severity.value, found.code, found.title, where]
 
 
 def lacking(plan: FleetPlan, full: bool) -> Drawn:
     """What one administrator gives once."""
-    columns = [Column("CLUSTERS", right=True), Column("RIGHT"), Column("WHERE", floor=24)]
     names = _names(plan, full)
-    return columns, [[str(len(each.members)), each.right, _where(each.members, names)] for each in plan.lacking]
+    return columns_of(number_column("CLUSTERS"), "RIGHT", text_column("WHERE", 24)), [
+        [len(each.members), each.right, _where(each.members, names)] for each in plan.lacking
+    ]
 
 
 def _where(members: Sequence[str], names: Mapping[str, str]) -> str:
@@ -156,15 +164,13 @@ MOST_SHARED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class FleetReport(Report):
-    """`command`: that judged each of them; `options` as they were given."""
+class FleetReport(CommandReport):
+    """`command`: that judged each of them."""
 
-    of: ClassVar[str] = "a fleet"
+    of = "a fleet"
 
     plan: FleetPlan
     command: str
-    options: Mapping[str, object]
-    tool_version: str = __version__
 
     def sections(self, full: bool) -> Iterator[Section]:
         """Every cluster has its row, however many there are."""
@@ -180,7 +186,14 @@ class FleetReport(Report):
         yield Foot(f"One of them alone: kubectl eksdoc {self.command} {_alone(plan)}. For a program: -o json")
 
     def result(self) -> object:
-        return FleetResult.of(self)
+        plan, options = self.plan, {key: self.options[key] for key in sorted(self.options)}
+        return FleetResult.filled(
+            plan,
+            metadata=_FleetMetadata.filled(self, observed_at=plan.observed_at, options=options),
+            verdict=in_short(plan),
+            standing={each.value: plan.standing(each) for each in Standing},
+            findings=(found for row in plan.rows for found in _findings(row)),
+        )
 
     @property
     def origin(self) -> str:
@@ -229,6 +242,8 @@ class _Fails(Printed):
 
 class _Member(Printed):
     """One cluster. What is not known of it is null."""
+
+    called = {"version": "server_version", "result": "document"}
 
     schema = {
         "if": {"properties": {"standing": {"const": "not-judged"}}},
@@ -298,24 +313,17 @@ class _Member(Printed):
 
     @classmethod
     def of(cls, facts: Row) -> _Member:
-        outcome = facts.outcome
-        judged = outcome if isinstance(outcome, JudgedMember) else None
-        refused = None if isinstance(outcome, JudgedMember) else outcome
+        outcome, judged = facts.outcome, isinstance(facts.outcome, JudgedMember)
         return cls.filled(
+            outcome,
             ClusterResult.of(outcome.who),
+            None,  # of one that was not judged nothing else is known
             name=facts.member.name,
             context=outcome.who.context or facts.member.context,
-            version=outcome.who.server_version,
-            source=judged and judged.source,
-            observed_at=judged and judged.observed_at,
             standing=facts.standing,
-            exit_code=outcome.exit_code,
-            reason=refused and refused.reason,
-            hint=refused and refused.hint,
-            fail=judged and _Fails.filled(**{each.value: count for each, count in facts.fails.items()}),
-            unknown=judged and facts.unknown,
+            fail=_Fails.filled(**{each.value: count for each, count in facts.fails.items()}) if judged else None,
+            unknown=facts.unknown if judged else None,
             first=first(facts),
-            result=judged and judged.document,
         )
 
 
@@ -354,6 +362,8 @@ class _Lacking(Printed):
 class FleetResult(KindResult):
     """Many clusters judged together: kubectl eksdoc check, addon-diff or imds-probe with --fleet -o json."""
 
+    called = {"members": "rows"}
+
     kind: Literal["Fleet"]
     metadata: _FleetMetadata
     verdict: Text
@@ -373,18 +383,6 @@ class FleetResult(KindResult):
     notes: Texts
     findings: tuple[_Finding, ...]
     """Those of all members."""
-
-    @classmethod
-    def of(cls, facts: FleetReport) -> FleetResult:
-        plan, options = facts.plan, {key: facts.options[key] for key in sorted(facts.options)}
-        return cls.filled(
-            plan,
-            metadata=_FleetMetadata.filled(facts, observed_at=plan.observed_at, options=options),
-            verdict=in_short(plan),
-            standing={each.value: plan.standing(each) for each in Standing},
-            members=plan.rows,
-            findings=(found for row in plan.rows for found in _findings(row)),
-        )
 
 
 def _findings(row: Row) -> Iterator[dict[str, Any]]:

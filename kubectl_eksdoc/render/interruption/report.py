@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from kubectl_eksdoc import __version__
-from kubectl_eksdoc.interruption import installs, outage, repair, spot
+from kubectl_eksdoc.interruption import installs, outage, spot
 from kubectl_eksdoc.interruption.installs import Link, effective
 from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.interruption.rights import Handler
 from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode
 from kubectl_eksdoc.model import interruption
 from kubectl_eksdoc.model.asked import Absent, Unknown
@@ -19,11 +17,21 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Points, Report, Section, Table
+from kubectl_eksdoc.render.command_result import CommandResult
+from kubectl_eksdoc.render.report import CommandReport, Findings, Foot, Head, Points, Section, Table
 from kubectl_eksdoc.render.result import Code as CodeName
 from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, SubjectResult, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.tables import (
+    Cell,
+    Column,
+    Drawn,
+    Row,
+    Title,
+    columns_of,
+    name_column,
+    number_column,
+    text_column,
+)
 from kubectl_eksdoc.render.text import Tone, counted, joined
 
 # The handling of interruptions in sentences.
@@ -115,15 +123,10 @@ _PRINT = "This command changes nothing; it prints: --print stack | commands | ia
 
 
 @dataclass(frozen=True, slots=True)
-class InterruptionReport(Report):
-    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
-
-    of: ClassVar[str] = "an answer about interruptions"
+class InterruptionReport(CommandReport):
+    of = "an answer about interruptions"
 
     plan: InterruptionPlan
-    options: Mapping[str, object]
-    recognised: str = ""
-    tool_version: str = __version__
 
     @property
     def cluster(self) -> Cluster:
@@ -144,26 +147,38 @@ class InterruptionReport(Report):
         yield Foot(_PRINT if plan.missing is not None else _NOTHING)
 
     def result(self) -> object:
-        return InterruptionResult.of(self)
+        plan, read = self.plan, self.plan.facts
+        queue = read.queue, read.queue_arn, getattr(read.told.queue, "url", None)
+        return InterruptionResult.filled(
+            self,
+            plan,
+            verdict=in_short(plan),
+            handled=HANDLED[plan.outage.handled],
+            handled_by=plan.outage.by if plan.outage.handled else None,
+            to_queue=((kind, HANDLED[so]) for kind, so in plan.to_queue.items()),
+            to_karpenter=HANDLED[plan.to_karpenter] if plan.links else None,
+            queue=queue if plan.install else None,
+            missing=plan.missing and _Missing.filled(plan.missing, stack=plan.stack),
+        )
 
 
 def _links(links: tuple[Link, ...]) -> Drawn:
-    columns = [Column(""), Column("LINK"), Column("STATE", floor=24, lines=3)]
-    return columns, [[_SIGNS[each.status], each.name, each.what] for each in links]
+    return columns_of("", "LINK", text_column("STATE", 24, 3)), [
+        [_SIGNS[each.status], each.name, each.what] for each in links
+    ]
 
 
 def _nodes(nodes: tuple[SpotNode, ...], full: bool) -> Drawn:
-    columns = [
-        Column("NODE", floor=12, middle=True),
+    return columns_of(
+        name_column("NODE", 12),
         Column("NODEPOOL", drop=2),
         Column("TYPE", drop=3),
         Column("ZONE", drop=1),
-        Column("NOTICE"),
-        Column("PODS", right=True),
-        Column("CRITICAL", right=True, short="CRIT."),
-        Column("A DRAIN WAITS FOR", floor=20),
-    ]
-    return columns, [_node(each, full) for each in nodes]
+        "NOTICE",
+        number_column("PODS"),
+        number_column("CRITICAL", short="CRIT."),
+        text_column("A DRAIN WAITS FOR", 20),
+    ), [_node(each, full) for each in nodes]
 
 
 def _node(each: SpotNode, full: bool) -> Row:
@@ -174,7 +189,7 @@ def _node(each: SpotNode, full: bool) -> Row:
         each.node.instance_type or "-",
         each.node.zone or "-",
         Cell("NOW", Tone.BAD) if each.heard else "-",
-        str(len(each.dying)),
+        len(each.dying),
         Cell(str(len(each.critical)), Tone.WARN) if each.critical else "-",
         Cell(held, Tone.WARN) if each.holds else _grace(each),
     ]
@@ -187,14 +202,14 @@ def _grace(each: SpotNode) -> str | Cell:
 
 
 def _losers(losers: tuple[AtRisk, ...], full: bool) -> Drawn:
-    columns = [
-        Column("WORKLOAD", floor=20, middle=True),
-        Column("READY", right=True),
-        Column("ON SPOT", right=True),
-        Column("AT ONCE", right=True),
-        Column("WITH", floor=10, middle=True),
-        Column(""),
-    ]
+    columns = columns_of(
+        name_column("WORKLOAD", 20),
+        number_column("READY"),
+        number_column("ON SPOT"),
+        number_column("AT ONCE"),
+        name_column("WITH", 10),
+        "",
+    )
     kept = losers if full else losers[:_SOME]
     rows: list[Row] = [list(_loser(each)) for each in kept]
     if len(kept) < len(losers):
@@ -258,6 +273,8 @@ class _Queue(Printed):
 class _Link(Printed):
     """One link from EventBridge to Karpenter; not-judged: another one must be fixed first."""
 
+    called = {"code": "code.name"}
+
     code: CodeName
     name: Text
     subject: SubjectResult
@@ -270,11 +287,13 @@ class _Link(Printed):
 
     @classmethod
     def of(cls, facts: installs.Link) -> _Link:
-        return cls.filled(facts, code=facts.code.name, status=facts.status or "not-judged")
+        return cls.filled(facts, status=facts.status or "not-judged")
 
 
 class _Node(Printed):
     """A Spot node of Karpenter; pods without those of DaemonSets."""
+
+    called = {"node_pool": "group"}
 
     name: Text
     node_pool: Text | None
@@ -292,7 +311,6 @@ class _Node(Printed):
     def of(cls, facts: spot.SpotNode) -> _Node:
         return cls.filled(
             facts.node,
-            node_pool=facts.node.group,
             notice=facts.heard,
             pods=sorted(pod.key for pod in facts.dying),
             critical=sorted(pod.key for pod in facts.critical),
@@ -302,6 +320,8 @@ class _Node(Printed):
 
 
 class _Workload(Printed):
+    called = {"workload": "subject"}
+
     workload: SubjectResult
     ready: Count
     on_spot: Count
@@ -311,40 +331,34 @@ class _Workload(Printed):
     critical: bool
     dns: bool
 
-    @classmethod
-    def of(cls, facts: spot.AtRisk) -> _Workload:
-        return cls.filled(facts, workload=facts.subject)
-
 
 class _Outage(Printed):
+    called = {"workloads": "losers"}
+
     nodes: tuple[_Node, ...]
     workloads: tuple[_Workload, ...]
     sentences: Texts
 
     @classmethod
     def of(cls, facts: outage.InterruptionOutage) -> _Outage:
-        return cls.filled(facts, workloads=facts.losers, sentences=outage.sentences(facts))
+        return cls.filled(facts, sentences=outage.sentences(facts))
 
 
 class _Handler(Printed):
+    called = {"on_spot_nodes_of_karpenter": "on"}
+
     kind: Literal["DaemonSet", "Deployment"]
     namespace: Text
     name: Text
     on_spot_nodes_of_karpenter: Texts
 
-    @classmethod
-    def of(cls, facts: Handler) -> _Handler:
-        return cls.filled(facts, on_spot_nodes_of_karpenter=facts.on)
-
 
 class _Rule(Printed):
+    called = {"kind": "kind.name", "detail_type": "kind.detail_type", "mend": "there.name"}
+
     kind: Text
     detail_type: Text
     mend: Text | None
-
-    @classmethod
-    def of(cls, facts: repair.MissingRule) -> _Rule:
-        return cls.filled(facts.kind, kind=facts.kind.name, mend=getattr(facts.there, "name", None))
 
 
 class _Missing(Printed):
@@ -365,6 +379,8 @@ class _Missing(Printed):
 class InterruptionResult(CommandResult):
     """Whether Karpenter receives interruption events: kubectl eksdoc interruption -o json."""
 
+    called = {"karpenter": "install", "node_termination_handlers": "handlers"}
+
     kind: Literal["Interruption"]
     recognised: Text | None
     """How it is known that AWS describes the cluster that was read; null: nothing of AWS is known."""
@@ -383,22 +399,3 @@ class InterruptionResult(CommandResult):
     node_termination_handlers: tuple[_Handler, ...]
     missing: _Missing | None
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: InterruptionReport) -> InterruptionResult:
-        plan, read = facts.plan, facts.plan.facts
-        queue = _Queue.filled(name=read.queue, arn=read.queue_arn, url=getattr(read.told.queue, "url", None))
-        return cls.filled(
-            plan,
-            metadata=metadata(read.cluster, facts),
-            recognised=facts.recognised,
-            verdict=in_short(plan),
-            handled=HANDLED[plan.outage.handled],
-            handled_by=plan.outage.by if plan.outage.handled else None,
-            to_queue=(_Delivery.filled(kind=kind, delivered=HANDLED[so]) for kind, so in plan.to_queue.items()),
-            to_karpenter=HANDLED[plan.to_karpenter] if plan.links else None,
-            karpenter=plan.install,
-            queue=queue if plan.install else None,
-            node_termination_handlers=plan.handlers,
-            missing=plan.missing and _Missing.filled(plan.missing, stack=plan.stack),
-        )

@@ -13,8 +13,8 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.render.metadata_fix.report import reach as moved
-from kubectl_eksdoc.render.report import Foot, Line, Lines, Section, Table
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.report import Foot, Line, Lines, Section, Table, as_it_is
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Tone, counted
 
 _TONES = {
@@ -26,18 +26,18 @@ _TONES = {
 
 
 def causes(groups: Sequence[GroupPlan], intent: IntendedOptions | None) -> Drawn:
-    columns = [
-        Column("GROUP", floor=12, middle=True),
+    columns = columns_of(
+        name_column("GROUP", 12),
         Column("MADE BY", drop=3),
-        Column("NODES", right=True),
-        Column("NOW"),
-        Column("NEXT NODE"),
+        number_column("NODES"),
+        "NOW",
+        "NEXT NODE",
         Column("TOKENS", drop=2),
-        Column("HOPS", right=True, drop=1),
-        Column("BROKEN", right=True),
-        Column("WILL BREAK", right=True, short="WILL"),
-        Column("POSSIBLE", right=True, short="POSS."),
-    ]
+        number_column("HOPS", 1),
+        number_column("BROKEN"),
+        number_column("WILL BREAK", short="WILL"),
+        number_column("POSSIBLE", short="POSS."),
+    )
     rows: list[Row] = []
     for group in groups:
         alike = group.alike
@@ -46,7 +46,7 @@ def causes(groups: Sequence[GroupPlan], intent: IntendedOptions | None) -> Drawn
             [
                 alike.label,
                 alike.owner.value,
-                str(len(alike.nodes)),
+                len(alike.nodes),
                 _meant(alike.now, alike.here, intent),
                 _meant(alike.next, alike.later, intent),
                 *_options(alike),
@@ -112,7 +112,7 @@ def causes_title(plan: MetadataPlan, groups: Sequence[GroupPlan]) -> Title:
 
 
 def nodes_table(plan: MetadataPlan) -> Drawn:
-    columns = [Column(name) for name in ("NODE", "GROUP", "INSTANCE", "TOKENS", "HOPS", "STATE", "NOW", "NEXT NODE")]
+    columns = columns_of("NODE", "GROUP", "INSTANCE", "TOKENS", "HOPS", "STATE", "NOW", "NEXT NODE")
     group_of = {node: group.alike for group in plan.groups for node in group.alike.nodes}
     rows: list[Row] = []
     for node in plan.facts.cluster.nodes:
@@ -158,26 +158,24 @@ def to_choose(offered: Offered, full: bool, live: bool, pods_first: bool) -> Ite
 
 
 def _fixes(shown: Sequence[tuple[NodesAlike, Fix]]) -> Drawn:
-    columns = [
-        Column("GROUP", floor=8, middle=True),
-        Column("FIX"),
-        Column("WHEN"),
-        Column("NODES", right=True),
-        Column("PODS", right=True),
-        Column("INSTANCES", right=True, short="INST."),
+    return columns_of(
+        name_column("GROUP", 8),
+        "FIX",
+        "WHEN",
+        number_column("NODES"),
+        number_column("PODS"),
+        number_column("INSTANCES", short="INST."),
         Column("BY", drop=1),
-    ]
-    rows: list[Row] = [
+    ), [
         [
             alike.label,
             Cell(each.name, Tone.TITLE),
             Cell(each.when.value, Tone.GOOD if each.when is When.NOW else None),
-            *(str(count or "-") for count in (each.blast.nodes, each.blast.pods, each.blast.instances)),
+            *(count or "-" for count in (each.blast.nodes, each.blast.pods, each.blast.instances)),
             "--apply" if each.act is not None else "you",
         ]
         for alike, each in shown
     ]
-    return columns, rows
 
 
 def _in_full(shown: Sequence[tuple[NodesAlike, Fix]]) -> Iterator[Section]:
@@ -186,9 +184,9 @@ def _in_full(shown: Sequence[tuple[NodesAlike, Fix]]) -> Iterator[Section]:
     for alike, each in shown:
         how = each.blast.how
         lines: list[Line | str] = [f"{each.does}.", f"{how[:1].upper()}{how[1:]}; {each.lasts}."]
-        lines += (Line(command, 4, whole=True) for command in each.commands)
+        lines += (as_it_is(command, 4) for command in each.commands)
         if each.back:
-            lines += ["Rollback:", *(Line(command, 4, whole=True) for command in each.back)]
+            lines += ["Rollback:", *(as_it_is(command, 4) for command in each.back)]
         lines += (f"- {caution}" for caution in each.cautions if caution not in said)
         said |= {*each.cautions}
         yield Lines(Title(each.name, f" for {alike.label}: {each.when.value}, {moved(each.blast)}"), lines)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import ImdsVerdict, Reach
 from kubectl_eksdoc.baseline.changes import ResultComparison
 from kubectl_eksdoc.imds_probe import affected
@@ -19,13 +18,13 @@ from kubectl_eksdoc.imds_probe.sources import MetadataService, NodesAlike
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.model.findings import Severity
+from kubectl_eksdoc.model.findings import Severity, Subject
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.probes import owner_of
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import causes, causes_title, matters, nodes_table, to_choose
 from kubectl_eksdoc.render.metadata_fix.report import FixChoice
-from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.report import CommandReport, Findings, Foot, Head, Lines, Section, Table, flush
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, SubjectResult, Text, Texts, UnsetType
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.result import SinceResult
@@ -131,19 +130,15 @@ def _next(alike: NodesAlike) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ImdsReport(Report):
-    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read. `pod`:
-    the one that was asked about. `offered`: what can be done, for each group of the plan; () where nobody looked.
-    `since`: beside an earlier answer, None where none was given."""
+class ImdsReport(CommandReport):
+    """`pod`: the one that was asked about. `offered`: what can be done, for each group of the plan; () where nobody
+    looked. `since`: beside an earlier answer, None where none was given."""
 
-    of: ClassVar[str] = "a probe"
+    of = "a probe"
 
     plan: MetadataPlan
-    options: Mapping[str, object]
-    recognised: str = ""
     pod: OnePod | None = None
     offered: tuple[tuple[NodesAlike, FixOptions], ...] = ()
-    tool_version: str = __version__
     since: ResultComparison | None = None
 
     @property
@@ -155,7 +150,7 @@ class ImdsReport(Report):
         plan, facts, found = self.plan, self.plan.facts, self.plan.findings
         since = screen.section(self.since, self.cluster.observed_at, full, self.tool_version)
         if self.pod is not None and not full:
-            yield Lines(None, [Line(self.pod.sentence, 0, 0)])
+            yield Lines(None, [flush(self.pod.sentence, 0)])
             yield since
             return
         groups = [each for each in plan.groups if full or matters(each, plan.facts)]
@@ -177,7 +172,13 @@ class ImdsReport(Report):
         yield Foot(f"{said}Every node, and all evidence: -o wide; for a program: -o json")
 
     def result(self) -> object:
-        return ProbeResult.of(self)
+        plan, choices = self.plan, dict(self.offered)
+        return ProbeResult.filled(
+            self,
+            plan,
+            verdict=in_short(plan),
+            groups=(_group(each, choices.get(each.alike, FixOptions())) for each in plan.groups),
+        )
 
 
 # The same as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it.
@@ -236,8 +237,7 @@ class _Affected(Printed):
 
     @classmethod
     def of(cls, facts: affected.AffectedPod) -> _Affected:
-        pod = facts.pod
-        return cls.filled(facts, namespace=pod.namespace, name=pod.name, why=f"{facts.why}; {facts.where}")
+        return cls.filled(facts, facts.pod, why=f"{facts.why}; {facts.where}")
 
 
 class _Counted(Printed):
@@ -294,15 +294,24 @@ def _group(group: GroupPlan, choice: FixOptions) -> _Group:
     )
 
 
-def _counted(found: Sequence[affected.AffectedPod]) -> Iterator[_Counted]:
+def _counted(found: Sequence[affected.AffectedPod]) -> list[tuple[Subject, int]]:
     """By whose they are: nine hundred pods are not a list."""
     owners = Counter(owner_of(each.pod) for each in found)
-    for owner, count in sorted(owners.items(), key=lambda item: (item[0].namespace, item[0].kind, item[0].name)):
-        yield _Counted.filled(owner=owner, pods=count)
+    return sorted(owners.items(), key=lambda item: (item[0].namespace, item[0].kind, item[0].name))
 
 
 class _Pod(Printed):
     """The one that was asked about."""
+
+    called = {
+        "namespace": "pod.namespace",
+        "name": "pod.name",
+        "node": "pod.node",
+        "verdict": "here.reach",
+        "why": "here.why",
+        "suffering": "affected_pod.effect",
+        "way_out": "affected_pod.way_out",
+    }
 
     namespace: Text
     name: Text
@@ -313,18 +322,6 @@ class _Pod(Printed):
     suffering: Effect | None
     way_out: Text | None
     sentence: Text
-
-    @classmethod
-    def of(cls, facts: OnePod) -> _Pod:
-        return cls.filled(
-            facts.pod,
-            hops=facts.hops,
-            verdict=facts.here.reach,
-            why=facts.here.why,
-            suffering=facts.affected_pod and facts.affected_pod.effect,
-            way_out=facts.affected_pod and facts.affected_pod.way_out,
-            sentence=facts.sentence,
-        )
 
 
 class ProbeResult(CommandResult):
@@ -339,14 +336,3 @@ class ProbeResult(CommandResult):
     pod: _Pod | None
     since: SinceResult | UnsetType
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: ImdsReport) -> ProbeResult:
-        plan, choices = facts.plan, dict(facts.offered)
-        return cls.filled(
-            facts,
-            hops=plan.hops,
-            verdict=in_short(plan),
-            groups=(_group(each, choices.get(each.alike, FixOptions())) for each in plan.groups),
-            findings=plan.findings,
-        )

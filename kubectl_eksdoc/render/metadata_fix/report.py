@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.imds_probe.fixes import fix
 from kubectl_eksdoc.imds_probe.fixes.fix import Fix
@@ -15,10 +14,10 @@ from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
-from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.command_result import CommandResult
+from kubectl_eksdoc.render.report import CommandReport, Head, Line, Lines, Section, Table, as_it_is, flush
+from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts, WholeSeconds
+from kubectl_eksdoc.render.tables import Cell, Drawn, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
 # A fix to choose, as ``-o json`` and ``-o yaml`` print it.
@@ -129,18 +128,17 @@ _MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class FixReport(Report):
+class FixReport(CommandReport):
     """`fixes`: () where one is looked at later. `back`: the commands of the rollback. `tried`: what a dry run said;
     `forbidden`: why it is not begun. `done` None: nothing was asked for. `journal`: where it is written down on this
     machine, "" if nowhere. `from_pod`: how it is tried from a pod, a command. `undoes`: the id of the fix that it
     reverts."""
 
-    of: ClassVar[str] = "a fix"
+    of = "a fix"
 
     name: str
     act: Act
     cluster: Cluster
-    options: Mapping[str, object]
     fixes: tuple[Fix, ...] = ()
     back: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()
@@ -148,17 +146,19 @@ class FixReport(Report):
     done: FixDone | None = None
     run: str = ""
     journal: str = ""
-    recognised: str = ""
     from_pod: str = ""
     undoes: str = ""
-    tool_version: str = __version__
 
     def sections(self, full: bool) -> Iterable[Section | None]:
         yield Head(f"{verdict(self)}.")
         yield from _before(self, full) if self.done is None else _after(self, self.done, full)
 
     def result(self) -> object:
-        return FixResult.of(self)
+        return FixResult.filled(
+            self,
+            verdict=verdict(self),
+            findings=(),
+        )
 
 
 def _before(report: FixReport, full: bool) -> Iterator[Section]:
@@ -167,49 +167,49 @@ def _before(report: FixReport, full: bool) -> Iterator[Section]:
         lines = [str(one) for one in report.act.each]
     else:
         lines = [f"{each.does}." for each in report.fixes]
-    yield Lines(Title("What is done"), _few([Line(line) for line in lines], most * 3, 2))
+    yield Lines("What is done", _few([Line(line) for line in lines], most * 3, 2))
     moves = dict.fromkeys(f"{reach(each.blast)}: {each.blast.how}; {each.lasts}." for each in report.fixes)
-    yield Lines(Title("What it moves"), [text[:1].upper() + text[1:] for text in moves])
+    yield Lines("What it moves", [text[:1].upper() + text[1:] for text in moves])
     yield _commands("The same by hand", [line for each in report.fixes for line in each.commands], most)
     yield _commands("Rollback", report.back, most)
     cautions = dict.fromkeys(caution for each in report.fixes for caution in each.cautions)
-    yield Lines(Title("Mind"), [f"- {each}" for each in cautions])
-    yield Lines(Title("The dry run"), [f"- {each}" for each in report.tried])
-    yield Lines(Title("Nothing is done"), [report.forbidden] if report.forbidden else [])
+    yield Lines("Mind", [f"- {each}" for each in cautions])
+    yield Lines("The dry run", [f"- {each}" for each in report.tried])
+    yield Lines("Nothing is done", [report.forbidden] if report.forbidden else [])
 
 
 def _commands(title: str, lines: Sequence[str], most: int) -> Section:
-    return Lines(Title(title), _few([Line(line, indent=4, whole=True) for line in lines], most, 4))
+    return Lines(title, _few([as_it_is(line, 4) for line in lines], most, 4))
 
 
 def _few(lines: list[Line], most: int, indent: int) -> list[Line]:
     if not most or len(lines) <= most + 1:
         return lines
-    return [*lines[:most], Line(f"… and {len(lines) - most} more (-o wide)", indent, whole=True)]
+    return [*lines[:most], as_it_is(f"… and {len(lines) - most} more (-o wide)", indent)]
 
 
 def _after(report: FixReport, done: FixDone, full: bool) -> Iterator[Section]:
-    yield Table(Title("Result"), _parts(done.parts), "parts")
+    yield Table("Result", _parts(done.parts), "parts")
     said = [f"{error.code}: {error.message}" for error in done.errors]
     left = [f"It is followed no longer: {done.left}."] if done.left else []
-    yield Lines(Title("What EKS says"), [*said, *left])
+    yield Lines("What EKS says", [*said, *left])
     if done.nodes:
-        yield Table(Title("The nodes of the group now"), _parts(done.nodes), "nodes")
+        yield Table("The nodes of the group now", _parts(done.nodes), "nodes")
     if done.proofs:
-        yield Table(Title("From pods"), _parts(done.proofs), "pods")
+        yield Table("From pods", _parts(done.proofs), "pods")
     else:
-        proof = Line("That is what AWS or the API server says of it now; no pod was asked.", indent=0, hang=0)
-        yield Lines(None, [proof, *([Line(report.from_pod, whole=True)] if report.from_pod else [])])
+        proof = flush("That is what AWS or the API server says of it now; no pod was asked.", 0)
+        yield Lines(None, [proof, *([as_it_is(report.from_pod)] if report.from_pod else [])])
     yield _commands("Rollback", report.back, 0 if full else _MOST)
-    run = [Line(f"Fix {report.run}, {duration(done.seconds)}.", indent=0, hang=0)] if report.run else []
-    journal = [Line(f"Journal: {report.journal}", indent=0, whole=True)] if report.journal else []
+    run = [flush(f"Fix {report.run}, {duration(done.seconds)}.", 0)] if report.run else []
+    journal = [as_it_is(f"Journal: {report.journal}", 0)] if report.journal else []
     yield Lines(None, [*run, *journal])
 
 
 def _parts(parts: Iterable[Part]) -> Drawn:
-    columns = [Column("WHAT", floor=20, middle=True), Column("NOW"), Column("AS", floor=10)]
-    rows: list[Row] = [[each.what, Cell(each.became.value, _TONES[each.became]), each.why or "-"] for each in parts]
-    return columns, rows
+    return columns_of(name_column("WHAT", 20), "NOW", text_column("AS", 10)), [
+        [each.what, Cell(each.became.value, _TONES[each.became]), each.why or "-"] for each in parts
+    ]
 
 
 # As ``-o json`` and ``-o yaml`` print it.
@@ -229,8 +229,10 @@ class _Error(Printed):
 
 
 class _Outcome(Printed):
+    called = {"template_version": "number"}
+
     whole: bool
-    seconds: Count
+    seconds: WholeSeconds
     left: Text | None
     """Why nothing more was done though something is left."""
     parts: tuple[_Part, ...]
@@ -244,14 +246,12 @@ class _Outcome(Printed):
     proofs: tuple[_Part, ...]
     """What pods on the nodes find; empty where none was asked."""
 
-    @classmethod
-    def of(cls, facts: FixDone) -> _Outcome:
-        return cls.filled(facts, seconds=round(facts.seconds), template_version=facts.number or None)
-
 
 class FixResult(CommandResult):
     """A fix of the instance metadata service that is to be carried out, or was: kubectl eksdoc imds-probe --apply --fix
     NAME -o json."""
+
+    called = {"fix": "name", "nodes": "act.nodes", "way_back": "back", "outcome": "done"}
 
     kind: Literal["ImdsFix"]
     recognised: Text | None
@@ -272,16 +272,3 @@ class FixResult(CommandResult):
     outcome: _Outcome | None
     """null where nothing was asked for."""
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]
-
-    @classmethod
-    def of(cls, facts: FixReport) -> FixResult:
-        return cls.filled(
-            facts,
-            metadata=metadata(facts.cluster, facts),
-            fix=facts.name,
-            verdict=verdict(facts),
-            nodes=facts.act.nodes,
-            way_back=facts.back,
-            outcome=facts.done,
-            findings=(),
-        )

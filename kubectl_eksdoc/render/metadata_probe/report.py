@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import Reach
-from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, ProbeDiagnosis, diagnosis
-from kubectl_eksdoc.imds_probe.probing.result import AlikeNodes, Probed, ProbedNode, ProbePlan, findings_of
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, diagnosis
+from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan, findings_of
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
@@ -19,9 +18,9 @@ from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import reached
-from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import CommandReport, Findings, Head, Points, Section, Table
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Tone, counted
 
 # The active probe in sentences.
@@ -67,18 +66,16 @@ def about(plan: ProbePlan) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class ActiveReport(Report):
+class ActiveReport(CommandReport):
     """`probed` None: nothing was made, yet or at all. `refused`: pods that the server would refuse, by their names,
-    where it was asked. `options` as they were given."""
+    where it was asked."""
 
-    of: ClassVar[str] = "an active probe"
+    of = "an active probe"
 
     cluster: Cluster
     plan: ProbePlan
-    options: Mapping[str, object]
     probed: Probed | None = None
     refused: Mapping[str, NotMade] = field(default_factory=dict)
-    tool_version: str = __version__
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -99,34 +96,40 @@ class ActiveReport(Report):
         yield Findings(self.findings)
 
     def result(self) -> object:
-        return ActiveProbeResult.of(self)
+        plan = self.plan
+        return ActiveProbeResult.filled(
+            self,
+            verdict=in_short(self),
+            probe=_Probe.filled(plan, plan.manner, pods=(pod.name for pod in plan.pods)),
+            refused=(_Refused.filled(self.refused[name], pod=name) for name in sorted(self.refused)),
+        )
 
 
 def _choice(plan: ProbePlan) -> Drawn:
     columns = [
-        Column("GROUP", floor=12, middle=True),
+        name_column("GROUP", 12),
         Column("MADE BY", drop=1),
-        Column("NODES", right=True),
-        Column("PROBED", floor=16, middle=True),
+        number_column("NODES"),
+        name_column("PROBED", 16),
     ]
     rows: list[Row] = []
     for each in plan.likes:
         more = f" and {len(each.chosen) - 1} more" if len(each.chosen) > 1 else ""
         probed = f"{each.chosen[0]}{more}" if each.chosen else Cell(f"none: {each.why_not}", Tone.FAINT)
-        rows.append([each.group or f"({each.owner.value})", each.owner.value, str(len(each.nodes)), probed])
+        rows.append([each.group or f"({each.owner.value})", each.owner.value, len(each.nodes), probed])
     return columns, rows
 
 
 def _nodes(plan: ProbePlan, probed: Probed) -> Drawn:
-    columns = [
-        Column("GROUP", floor=8, middle=True),
-        Column("NODE", floor=20, middle=True),
-        Column("PODS"),
-        Column("CAUSE"),
+    columns = columns_of(
+        name_column("GROUP", 8),
+        name_column("NODE", 20),
+        "PODS",
+        "CAUSE",
         Column("NODE ITSELF", short="ITSELF"),
         Column("IPV6", drop=1),
-        Column("ANSWER", right=True, drop=2),
-    ]
+        number_column("ANSWER", 2),
+    )
     rows: list[Row] = []
     for node in probed.nodes:
         likes = plan.likes_of(node.node)
@@ -161,7 +164,7 @@ def _slowest(answers: Answers) -> str:
 
 
 def _requests(probed: Probed) -> Drawn:
-    columns = [Column(name) for name in ("NODE", "FROM", "ADDRESS", "REQUEST", "ANSWER", "CONNECTED", "TOTAL", "TOLD")]
+    columns = columns_of("NODE", "FROM", "ADDRESS", "REQUEST", "ANSWER", "CONNECTED", "TOTAL", "TOLD")
     rows: list[Row] = []
     for node in probed.nodes:
         for network, answers in (("pod", node.own), ("node", node.host)):
@@ -187,10 +190,12 @@ def _step(step: ProbeStep, seen: FamilyAnswer) -> list[str]:
 # An active probe as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it.
 
 
-_Milliseconds = Annotated[float, Meta(ge=0)]
+_Milliseconds = Annotated[float, Meta(ge=0, extra={"digits": 3})]
 
 
 class _Probe(Printed):
+    called = {"id": "probe", "no_host_network": "no_host"}
+
     id: Text
     namespace: Text
     image: Text
@@ -203,15 +208,13 @@ class _Probe(Printed):
 class _Group(Printed):
     """Nodes that look alike from within the cluster."""
 
+    called = {"name": "group", "probed": "chosen"}
+
     name: Text | None
     owner: NodeOwner
     nodes: Texts
     probed: Texts
     why_not: Text | None
-
-    @classmethod
-    def of(cls, facts: AlikeNodes) -> _Group:
-        return cls.filled(facts, name=facts.group, probed=facts.chosen)
 
 
 class _Refused(Printed):
@@ -225,18 +228,18 @@ class _Refused(Printed):
 class _Diagnosis(Printed):
     """Of a pod on a network of its own."""
 
+    called = {"verdict": "reach"}
+
     verdict: Reach
     cause: Cause
     why: Text
     doubt: Text | None
     """What speaks against it, or was not seen."""
 
-    @classmethod
-    def of(cls, facts: ProbeDiagnosis) -> _Diagnosis:
-        return cls.filled(facts, verdict=facts.reach)
-
 
 class _Request(Printed):
+    called = {"request": "ask", "status": "code", "curl_exit_code": "exit", "connect_ms": "stood", "total_ms": "total"}
+
     request: Ask
     """GET without a token, PUT for a token, GET with the token."""
     status: Annotated[int, Meta(ge=1, le=999)] | None
@@ -246,24 +249,12 @@ class _Request(Printed):
     """null: no connection came about."""
     total_ms: _Milliseconds
 
-    @classmethod
-    def of(cls, facts: ProbeStep) -> _Request:
-        return cls.filled(
-            request=facts.ask,
-            status=facts.code or None,
-            curl_exit_code=facts.exit,
-            connect_ms=None if facts.stood is None else round(facts.stood, 3),
-            total_ms=round(facts.total, 3),
-        )
-
 
 class _Seen(Printed):
+    called = {"requests": "steps"}
+
     requests: tuple[_Request, ...]
     instance: Text | None
-
-    @classmethod
-    def of(cls, facts: FamilyAnswer) -> _Seen:
-        return cls.filled(facts, requests=facts.steps)
 
 
 class _Answers(Printed):
@@ -274,14 +265,16 @@ class _Answers(Printed):
     v4: _Seen | UnsetType
     v6: _Seen | UnsetType
 
-
-def _answers(answers: Answers) -> _Answers:
-    if isinstance(answers, Unknown):
-        return _Answers.filled(answers, ran=False, v4=None, v6=None)
-    return _Answers.filled(answers, ran=True, why=None, missing=None)
+    @classmethod
+    def of(cls, facts: Answers) -> _Answers:
+        if isinstance(facts, Unknown):
+            return cls.filled(facts, ran=False, v4=None, v6=None)
+        return cls.filled(facts, ran=True, why=None, missing=None)
 
 
 class _Node(Printed):
+    called = {"name": "node"}
+
     name: Text
     v4: _Diagnosis
     v6: _Diagnosis
@@ -290,7 +283,7 @@ class _Node(Printed):
 
     @classmethod
     def of(cls, facts: ProbedNode) -> _Node:
-        return cls.filled(facts, name=facts.node, pod=_answers(facts.own), host=_answers(facts.host))
+        return cls.filled(facts, pod=_Answers.of(facts.own), host=_Answers.of(facts.host))
 
 
 class _Cleanup(Printed):
@@ -305,6 +298,8 @@ class _Cleanup(Printed):
 class ActiveProbeResult(CommandResult):
     """What pods measured that asked the instance metadata service: kubectl eksdoc imds-probe --active -o json."""
 
+    called = {"groups": "plan.likes", "nodes": "probed.nodes", "cleanup": "probed"}
+
     kind: Literal["ImdsActiveProbe"]
     verdict: Text
     probe: _Probe
@@ -313,22 +308,3 @@ class ActiveProbeResult(CommandResult):
     nodes: tuple[_Node, ...]
     cleanup: _Cleanup | None
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: ActiveReport) -> ActiveProbeResult:
-        plan, probed = facts.plan, facts.probed
-        return cls.filled(
-            facts,
-            verdict=in_short(facts),
-            probe=_Probe.filled(
-                plan.manner,
-                id=plan.probe,
-                deadline_seconds=plan.manner.deadline_s,
-                pods=(pod.name for pod in plan.pods),
-                no_host_network=plan.no_host,
-            ),
-            groups=plan.likes,
-            refused=(_Refused.filled(facts.refused[name], pod=name) for name in sorted(facts.refused)),
-            nodes=probed.nodes if probed else (),
-            cleanup=probed,
-        )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import IamPlace
@@ -21,10 +21,10 @@ from kubectl_eksdoc.permissions import (
     WantedPermissions,
     objects,
 )
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import (
     PLAIN,
-    Backend,
+    CommandReport,
     Foot,
     Head,
     Line,
@@ -34,10 +34,12 @@ from kubectl_eksdoc.render.report import (
     Report,
     Section,
     Table,
+    as_it_is,
+    flush,
 )
 from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, number_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, joined
 
 # The sentences that are said of rights.
@@ -134,15 +136,15 @@ _RIGHTS = (
 )
 _ACTIONS = (
     Column("ACTION"),
-    Column("CAN BE LIMITED TO", floor=14, lines=2),
-    Column("WITHOUT IT", floor=26, lines=_MANY),
+    text_column("CAN BE LIMITED TO", 14, 2),
+    text_column("WITHOUT IT", 26, _MANY),
 )
 _COMMANDS = (
     Column("COMMAND"),
     Column("CHANGES"),
-    Column("RIGHTS", right=True),
-    Column("REQUIRED", right=True),
-    Column("ACTIONS OF IAM", right=True, short="IAM"),
+    number_column("RIGHTS"),
+    number_column("REQUIRED"),
+    number_column("ACTIONS OF IAM", short="IAM"),
 )
 
 
@@ -192,16 +194,16 @@ def _command(each: WantedPermissions) -> Row:
     return [
         ", ".join(each.commands),
         Cell("yes", Tone.WARN) if each.changes else "no",
-        str(len(each.needed)),
-        str(sum(one.required for one in each.needed)),
-        str(len(each.asked)),
+        len(each.needed),
+        sum(one.required for one in each.needed),
+        len(each.asked),
     ]
 
 
 def _steps(view: PermissionsReport) -> Iterator[Line]:
     for step in steps(view):
-        yield Line(f"- {step.text}", hang=0)
-        yield Line(step.command, indent=6, whole=True)
+        yield flush(f"- {step.text}")
+        yield as_it_is(step.command, 6)
 
 
 def _notes(view: PermissionsReport) -> Iterator[str]:
@@ -222,7 +224,7 @@ class PermissionsReport(Report):
     the same is printed again; `offered`: opt-ins that are not granted, and that the commands can use. `cautions`: what
     other rights allow besides, in sentences."""
 
-    of: ClassVar[str] = "what must be allowed"
+    of = "what must be allowed"
 
     name: str
     wanted: WantedPermissions
@@ -246,7 +248,7 @@ class PermissionsReport(Report):
             Title("In AWS", " (IAM)"), (_ACTIONS, [_action(each) for each in wanted.asked]), "actions", _MANY_ROWS
         )
         for each in (*self.doubts, *self.cautions):
-            yield Lines(None, [Line(each, indent=0, hang=0)])
+            yield Lines(None, [flush(each, 0)])
         every = [_command(each) for each in self.each]
         yield Table(Title("Commands", " and what each needs"), (_COMMANDS, every), "commands", _MANY_ROWS)
         yield Lines("What to do", list(_steps(self)))
@@ -259,7 +261,7 @@ class PermissionsReport(Report):
         said = (f"kubectl eksdoc {self.tool_version}: {about(self)}", *_notes(self))
         return RoleManifests(said, (RoleStep("what rests on each:", f"{again(self)} -o wide"),), docs)
 
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+    formats = MappingProxyType(
         {
             **PLAIN,
             "json": OwnFormat(lambda report, look: report.manifests().json(look)),
@@ -275,22 +277,18 @@ _ORDER = (False, None, True)
 _SIGNS = {True: Cell("✓ yes", Tone.GOOD), False: Cell("✗ missing", Tone.BAD), None: Cell("? unknown", Tone.UNKNOWN)}
 _COLUMNS = (
     Column("YOU MAY"),
-    Column("RIGHT", floor=30, lines=2),
+    text_column("RIGHT", 30, 2),
     Column("REQUIRED"),
-    Column("WITHOUT IT", floor=30, lines=9),
+    text_column("WITHOUT IT", 30, 9),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class HeldReport(Report):
-    """`options` as they were given."""
-
-    of: ClassVar[str] = "what you may"
+class HeldReport(CommandReport):
+    of = "what you may"
 
     held: tuple[HeldRight, ...]
     cluster: Cluster
-    options: Mapping[str, object]
-    tool_version: str
 
     def sections(self, full: bool) -> Iterator[Section]:
         """What you have is counted, not listed."""
@@ -299,7 +297,12 @@ class HeldReport(Report):
         yield Table("Rights", (list(_COLUMNS), rows), "rights", _MANY_ROWS)
 
     def result(self) -> object:
-        return PermissionResult.of(self)
+        return PermissionResult.filled(
+            self,
+            verdict=verdict(self),
+            missing=(each.needed.permission.said for each in self.held if each.held is False),
+            findings=(),
+        )
 
 
 def _sorted(view: HeldReport) -> list[HeldRight]:
@@ -329,6 +332,8 @@ _SomeTexts = Annotated[Texts, Meta(min_length=1)]
 
 
 class _Right(Printed):
+    called = {"group": "resource.group", "resource": "resource.plural", "without": "lost"}
+
     verb: Text
     group: str
     """Empty for the core group."""
@@ -346,21 +351,13 @@ class _Right(Printed):
 
     @classmethod
     def of(cls, facts: HeldRight) -> _Right:
-        permission = facts.needed.permission
-        return cls.filled(
-            permission,
-            group=permission.resource.group,
-            resource=permission.resource.plural,
-            required=facts.needed.required,
-            state=_STATES[facts.held],
-            without=facts.needed.lost,
-            commands=facts.needed.commands,
-            why=facts.why,
-        )
+        return cls.filled(facts, facts.needed, facts.needed.permission, state=_STATES[facts.held])
 
 
 class PermissionResult(CommandResult):
     """Which rights of commands a user has: kubectl eksdoc permissions COMMAND --check -o json."""
+
+    called = {"rights": "held"}
 
     kind: Literal["PermissionCheck"]
     verdict: Text
@@ -369,13 +366,3 @@ class PermissionResult(CommandResult):
     missing: Texts
     """As RBAC names them: create pods/eviction."""
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]
-
-    @classmethod
-    def of(cls, facts: HeldReport) -> PermissionResult:
-        return cls.filled(
-            metadata=metadata(facts.cluster, facts),
-            verdict=verdict(facts),
-            rights=facts.held,
-            missing=(each.needed.permission.said for each in facts.held if each.held is False),
-            findings=(),
-        )

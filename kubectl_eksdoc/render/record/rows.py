@@ -12,7 +12,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.outcome import DrainTarget
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.account import NodePlacements, Record
+from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.chronicle import RunHistory, aimed_by
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.drain.run.patience import Soak
@@ -26,7 +26,16 @@ from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD
 from kubectl_eksdoc.render.report import ReportFigure, Table
 from kubectl_eksdoc.render.result import Count, Difference, Positive, Printed, Seconds, Text, Texts
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Title
+from kubectl_eksdoc.render.tables import (
+    MARGIN,
+    Cell,
+    Row,
+    Title,
+    columns_of,
+    name_column,
+    number_column,
+    text_column,
+)
 from kubectl_eksdoc.render.text import Look, counted, duration, joined, listing
 
 
@@ -187,51 +196,51 @@ MOST_NAMES = 20
 def nodes(view: RecordView) -> Table:
     """Those that the plan drains, in its order; times from the start."""
     generations = view.plan.in_generations
-    columns = [
-        Column("#", right=True, drop=2),
-        Column("NODE", middle=True),
-        Column("GENERATION" if generations else "WAVE", right=True, drop=1, short="GEN" if generations else ""),
-        *(Column(title, right=True) for title in ("BEGUN", "EMPTY", "DONE", "EVICTIONS", "REFUSALS")),
-        Column("OUTCOME"),
-    ]
+    columns = columns_of(
+        number_column("#", 2),
+        name_column("NODE"),
+        number_column("GENERATION" if generations else "WAVE", 1, short="GEN" if generations else ""),
+        *(number_column(title) for title in ("BEGUN", "EMPTY", "DONE", "EVICTIONS", "REFUSALS")),
+        "OUTCOME",
+    )
     title = Title("Nodes", ", in the order of the plan; times from the start")
     return Table(title, (columns, [_node(node) for node in view.nodes]), "nodes")
 
 
-def _node(node: NodeRun) -> list[str | Cell]:
+def _node(node: NodeRun) -> Row:
     sign, tone = GOOD if node.emptied else BAD
     return [
-        str(node.target.order),
+        node.target.order,
         node.name,
-        str(node.target.wave or NONE),
+        node.target.wave or NONE,
         *(NONE if each is None else duration(each) for each in (node.begun_s, node.empty_s, node.done_s)),
-        str(node.evictions),
-        str(node.refusals),
+        node.evictions,
+        node.refusals,
         Cell(f"{sign} {'emptied' if node.emptied else 'not emptied'}", tone),
     ]
 
 
 def refusals(view: RecordView) -> Table:
-    columns = [Column("COUNT", right=True), Column("CAUSE", floor=20, lines=4)]
+    columns = [number_column("COUNT"), text_column("CAUSE", 20, 4)]
     rows = [[str(times), cause or UNSAID] for cause, times in view.refusals]
     return Table(Title("Refused", ", by cause"), (columns, rows), "causes")
 
 
 def pending(view: RecordView) -> Table:
     """BEFORE: whether it waited before the drain began."""
-    columns = [Column("POD", middle=True), Column("BEFORE"), Column("THE SCHEDULER SAYS", floor=24, lines=4)]
+    columns = columns_of(name_column("POD"), "BEFORE", text_column("THE SCHEDULER SAYS", 24, 4))
     rows = [[each.pod, "yes" if each.before else "no", each.why or UNSAID] for each in view.pending]
     return Table(Title("Pending", " at the end: pods without a node"), (columns, rows), "pods")
 
 
 def re_evicted(view: RecordView) -> Table:
-    table = [Column("POD", middle=True)], [[pod] for pod in view.record.re_evicted]
-    return Table(Title("Evicted more than once"), table, "pods")
+    table = [name_column("POD")], [[pod] for pod in view.record.re_evicted]
+    return Table("Evicted more than once", table, "pods")
 
 
 def not_emptied(view: RecordView, most: int | None = None) -> Table:
     """At most `most` pods of each node are named."""
-    columns = [Column("NODE", middle=True), Column("LEFT", right=True), Column("PODS", floor=30, lines=6)]
+    columns = [name_column("NODE"), number_column("LEFT"), text_column("PODS", 30, 6)]
     rows = [[node.name, str(len(node.left)), _left(node, most)] for node in view.not_emptied]
     return Table(Title("Not emptied", ", and the pods that are left"), (columns, rows), "nodes")
 
@@ -246,25 +255,22 @@ def _left(node: NodeRun, most: int | None) -> str:
 
 
 def placements(view: RecordView) -> Table:
-    columns = [Column("NODE", middle=True), Column("PLANNED", right=True), Column("SCHEDULED", right=True), Column("")]
+    columns = columns_of(name_column("NODE"), number_column("PLANNED"), number_column("SCHEDULED"), "")
     seen = view.record.placements if view.record.placed is not None else ()
-    rows = [
-        [each.node, str(each.planned), str(each.placed), Cell("✗ a target", BAD[1]) if each.target else ""]
-        for each in seen
-    ]
+    rows = [[each.node, each.planned, each.placed, Cell("✗ a target", BAD[1]) if each.target else ""] for each in seen]
     title = Title("Placements", " of the replacements, by node; planned and what happened")
     return Table(title, (columns, rows), "nodes")
 
 
 def faults(view: RecordView) -> Table:
-    columns = [Column("TIME", right=True), Column("SUBJECT", middle=True), Column("WHAT", floor=24, lines=4)]
+    columns = [number_column("TIME"), name_column("SUBJECT"), text_column("WHAT", 24, 4)]
     rows = [[duration(m.at_s), m.subject, m.why] for m in view.happened(Happened.BEFALLEN)]
     return Table(Title("Faults", ": what went wrong because it was asked for"), (columns, rows), "faults")
 
 
 def moments(view: RecordView) -> Table:
     """All that happened; in a ticket folded."""
-    columns = [Column("TIME", right=True), Column("WHAT"), Column("SUBJECT"), Column("NODE"), Column("WHY")]
+    columns = columns_of(number_column("TIME"), "WHAT", "SUBJECT", "NODE", "WHY")
     rows = [[duration(m.at_s), m.what.value, m.subject, m.node or NONE, m.why or NONE] for m in view.moments]
     fold = f"{counted(len(rows), 'moment')}: all that happened"
     return Table(Title("Moments", ": all that happened"), (columns, rows), "moments", fold=fold)
@@ -366,10 +372,6 @@ class RecordCause(Printed):
     cause: Cause
     seconds: Difference
 
-    @classmethod
-    def of(cls, facts: tuple[Cause, float]) -> RecordCause:
-        return cls.filled(cause=facts[0], seconds=facts[1])
-
 
 class RecordEstimate(Printed):
     """Seconds, as in DrainPlan: in half of all cases, and in 19 of 20."""
@@ -404,6 +406,8 @@ class RecordPlan(Printed):
 class RecordNode(Printed):
     """A node of the plan, and when it was begun, empty, and done (empty since some seconds)."""
 
+    called = {"wave": "target.wave"}
+
     name: Text
     wave: Positive | None
     """The plan's wave or generation."""
@@ -418,20 +422,14 @@ class RecordNode(Printed):
     left: Texts
     """Pods (namespace/name) that should have been evicted and were not, without those that the plan leaves."""
 
-    @classmethod
-    def of(cls, facts: NodeRun) -> RecordNode:
-        return cls.filled(facts, wave=facts.target.wave)
-
 
 class RecordPlacement(Printed):
+    called = {"scheduled": "placed"}
+
     node: Text
     planned: Count
     scheduled: Count
     target: bool
-
-    @classmethod
-    def of(cls, facts: NodePlacements) -> RecordPlacement:
-        return cls.filled(facts, scheduled=facts.placed)
 
 
 class RecordRefusal(Printed):
@@ -440,10 +438,6 @@ class RecordRefusal(Printed):
     cause: Text | None
     """null: it gave none."""
     count: Positive
-
-    @classmethod
-    def of(cls, facts: tuple[str, int]) -> RecordRefusal:
-        return cls.filled(cause=facts[0], count=facts[1])
 
 
 class RecordPending(Printed):

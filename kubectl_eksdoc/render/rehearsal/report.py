@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened
 from kubectl_eksdoc.model.kinds import ReadState
@@ -170,7 +170,7 @@ def _words(seconds: float) -> str:
 class RehearsalReport(RecordView, Report):
     """Not slotted: as its base."""
 
-    of: ClassVar[str] = "a rehearsal"
+    of = "a rehearsal"
 
     def sections(self, full: bool) -> Iterator[Section | None]:
         yield Head(verdict(self), _below(self))
@@ -204,8 +204,8 @@ class RehearsalReport(RecordView, Report):
         absent = [] if full else [read.resource.full_name for read in missing if read.state is ReadState.NOT_HELD]
         table = unread(read for read in missing if read.resource.full_name not in absent)
         below = [f"not in the dump: {', '.join(absent)}"] if absent else ()
-        yield Table(Title("Not read"), table, "kinds", below=below)
-        yield Points(Title("Notes"), self.cluster.notes)
+        yield Table("Not read", table, "kinds", below=below)
+        yield Points("Notes", self.cluster.notes)
 
     def result(self) -> object:
         return RehearsalResult.of(self)

@@ -18,7 +18,7 @@ from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.timeline import axis, colour, grid, rect, ticks
 from kubectl_eksdoc.render.pages import STYLE, Html, Section, el, folded, framed, lines, more, put, table
 from kubectl_eksdoc.render.record.rows import requests
-from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.render.tables import Cell, Row, columns_of, number_column
 from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing, rfc3339
 
 _MOST = 5
@@ -130,15 +130,15 @@ _NODE_TONE = {NodeState.DONE: Tone.GOOD, NodeState.ALONE: Tone.BAD, NodeState.GO
 
 
 def _nodes(nodes: tuple[NodeCourse, ...]) -> Html:
-    columns = [Column("NODE"), Column("WAVE", right=True), Column("RESULT"), Column("PODS", right=True)]
-    columns += [Column("REFUSALS", right=True), Column("TOOK", right=True), Column("WHY")]
-    rows: list[list[str | Cell]] = [
+    columns = columns_of("NODE", number_column("WAVE"), "RESULT", number_column("PODS"))
+    columns += columns_of(number_column("REFUSALS"), number_column("TOOK"), "WHY")
+    rows: list[Row] = [
         [
             node.node,
-            str(node.wave or NONE),
+            node.wave or NONE,
             Cell(node.state.value, _NODE_TONE.get(node.state)),
-            str(len(node.pods)),
-            str(sum(pod.refused for pod in node.pods.values())),
+            len(node.pods),
+            sum(pod.refused for pod in node.pods.values()),
             duration(_lasted(node)) if node.ended_s is not None and node.begun_s is not None else NONE,
             node.why,
         ]
@@ -161,7 +161,7 @@ def _waits(recording: RunReplay) -> Html:
     if not kept:
         unknown = recording.source is ReplaySource.JOURNAL
         return el("p", "Unknown: a journal does not have it." if unknown else "Nothing that was written down.")
-    columns = [Column("WHAT"), Column("WAITED", right=True), Column("WHY"), Column("USUAL"), Column("COMMAND")]
+    columns = columns_of("WHAT", number_column("WAITED"), "WHY", "USUAL", "COMMAND")
     rows = [
         [of or "the run", duration(for_s) if for_s else NONE, why, usual or NONE, remedy]
         for (of, _), (for_s, why, usual, remedy) in kept[:MOST_ROWS]
@@ -172,15 +172,15 @@ def _waits(recording: RunReplay) -> Html:
 def _refused(nodes: tuple[NodeCourse, ...]) -> Html:
     found = [(pod, node.node) for node in nodes for pod in node.pods.values() if pod.refused]
     found.sort(key=lambda each: -each[0].refused)
-    columns = [Column("POD"), Column("NODE"), Column("TIMES", right=True), Column("AT THE END"), Column("WHY")]
-    rows = [[pod.pod, node, str(pod.refused), pod.state.value, pod.why or NONE] for pod, node in found[:MOST_ROWS]]
+    columns = columns_of("POD", "NODE", number_column("TIMES"), "AT THE END", "WHY")
+    rows = [[pod.pod, node, pod.refused, pod.state.value, pod.why or NONE] for pod, node in found[:MOST_ROWS]]
     kept = put(table(columns, rows, frozenset({"POD", "NODE"})), more(len(found) - MOST_ROWS, "pods"))
     return kept if rows else Html("")
 
 
 def _log(recording: RunReplay) -> Html:
-    columns = [Column("TIME"), Column("AFTER", right=True), Column("WHAT"), Column("OF"), Column("NODE"), Column("WHY")]
-    rows: list[list[str | Cell]] = [
+    columns = columns_of("TIME", number_column("AFTER"), "WHAT", "OF", "NODE", "WHY")
+    rows: list[Row] = [
         [
             f"{recording.began_at + timedelta(seconds=each.at_s):%H:%M:%S}Z",
             duration(each.at_s),

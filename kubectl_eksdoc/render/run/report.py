@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import Literal
 
 from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.run.account import WAITED_S
@@ -38,7 +38,7 @@ from kubectl_eksdoc.render.record.rows import (
     requests,
     skipped_targets,
 )
-from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section
+from kubectl_eksdoc.render.report import PLAIN, Head, Lines, OwnFormat, Points, Report, Section, flush
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
@@ -58,8 +58,8 @@ class RunReport(Report):
     "" if it was not. `resumed`: somebody had begun it before. `reached_by`: the words that lead to the same cluster
     again, and to the namespace of the journal."""
 
-    of: ClassVar[str] = "a run"
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+    of = "a run"
+    formats = MappingProxyType(
         {
             "table": PLAIN["table"],
             "wide": PLAIN["wide"],
@@ -113,7 +113,7 @@ class RunReport(Report):
         yield Head(verdict(self))
         yield rows.nodes(record)
         yield rows.not_emptied(record)
-        yield Lines(None, [Line(text, 0, 0) for text in (placed(record), skipped_targets(record)) if text])
+        yield Lines(None, [flush(text, 0) for text in (placed(record), skipped_targets(record)) if text])
         yield rows.placements(record) if full else None
         yield rows.refusals(record)
         yield rows.pending(record)
@@ -131,7 +131,7 @@ class RunReport(Report):
         yield rows.chart(record)
         yield rows.not_emptied(record, most)
         said = [text for text in (placed(record), skipped_targets(record)) if text]
-        yield Points(Title("Placements"), said)
+        yield Points("Placements", said)
         yield replace(rows.placements(record), title=Title("" if said else "Placements"))
         yield rows.refusals(record)
         yield rows.pending(record)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 from types import MappingProxyType
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
@@ -18,7 +18,18 @@ from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunNote, R
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.record.rows import RecordCause, against_times, because, requests
-from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, OwnFormat, Points, Report, Section, Table
+from kubectl_eksdoc.render.report import (
+    PLAIN,
+    Head,
+    Lines,
+    OwnFormat,
+    Points,
+    Report,
+    Section,
+    Table,
+    as_it_is,
+    flush,
+)
 from kubectl_eksdoc.render.result import (
     Count,
     Difference,
@@ -32,7 +43,7 @@ from kubectl_eksdoc.render.result import (
     Texts,
 )
 from kubectl_eksdoc.render.run.events import json_line
-from kubectl_eksdoc.render.tables import Column, Title
+from kubectl_eksdoc.render.tables import Column, Title, columns_of, name_column, number_column, text_column
 from kubectl_eksdoc.render.text import Look, age, between, counted, duration, listing, rfc3339
 
 # Predicted against actual: what the plans of past runs said, and what happened.
@@ -91,10 +102,8 @@ class StatusReport(Report):
     known by nodes alone; `notes`: what could not be checked; `history`: the runs against their plans, None where that
     was not asked for."""
 
-    of: ClassVar[str] = "the status of runs"
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
-        {name: PLAIN[name] for name in ("table", "wide", "json", "yaml")}
-    )
+    of = "the status of runs"
+    formats = MappingProxyType({name: PLAIN[name] for name in ("table", "wide", "json", "yaml")})
 
     namespace: str
     now: datetime
@@ -115,9 +124,9 @@ class StatusReport(Report):
         elif self.runs:
             yield _list(self)
         else:
-            yield Lines(None, [Line(f"No run is kept in namespace {self.namespace}.", 0, whole=True)])
+            yield Lines(None, [as_it_is(f"No run is kept in namespace {self.namespace}.", 0)])
         yield to_do(Title("By the notes on nodes"), ((each.said, each.command) for each in self.without))
-        yield Lines(None, [Line(f"note: {note}", 0, 0) for note in self.notes])
+        yield Lines(None, [flush(f"note: {note}", 0) for note in self.notes])
 
     def result(self) -> object:
         return StatusResult.of(self)
@@ -127,10 +136,10 @@ class StatusReport(Report):
 
 
 def _history(history: Sequence[Past]) -> Iterator[Section]:
-    columns = [Column("RUN"), *(Column(each, right=True) for each in ("BOUND", "P50", "P95", "TOOK", "ERROR"))]
-    columns += [Column("OUTCOME", drop=2), Column("THE DIFFERENCE", floor=24, lines=2, drop=1)]
-    yield Table(Title(""), (columns, [_past(past) for past in history]))
-    yield Lines(None, [Line(_accuracy(history), 0, 0)])
+    columns = columns_of("RUN", *(number_column(each) for each in ("BOUND", "P50", "P95", "TOOK", "ERROR")))
+    columns += [Column("OUTCOME", drop=2), text_column("THE DIFFERENCE", 24, 2, drop=1)]
+    yield Table("", (columns, [_past(past) for past in history]))
+    yield Lines(None, [flush(_accuracy(history), 0)])
 
 
 def _past(past: Past) -> list[str]:
@@ -164,13 +173,13 @@ def _list(view: StatusReport) -> Table:
         unled = run.phase != RunPhase.ENDED.value and not _is_led(run, view.held)
         return f"{run.phase}, unled" if unled else run.phase
 
-    columns = [Column("RUN"), Column("PHASE"), Column("AGE", right=True), Column("UPDATED", right=True, drop=1)]
-    columns += [Column("LEADER", floor=16, drop=2), Column("SAID", floor=30, lines=2)]
+    columns = columns_of("RUN", "PHASE", number_column("AGE"), number_column("UPDATED", 1))
+    columns += [text_column("LEADER", 16, drop=2), text_column("SAID", 30, 2)]
     rows = [
         [run.run, phase(run), view.ago(run.begun), view.ago(run.updated), run.leader, run.said or NONE]
         for run in view.runs
     ]
-    return Table(Title(""), (columns, rows))
+    return Table("", (columns, rows))
 
 
 def _is_led(run: RunSummary, held: HeldLock | None) -> bool:
@@ -192,14 +201,12 @@ def _one(view: StatusReport, run: RunSummary, journaled: Journaled) -> Iterator[
     below.append(f"{drained} of {counted(len(nodes), 'node')} drained; {counts}")
     below += [_took(past.timed, past.resumed) for past in (Past(run, journaled),) if past.timed is not None]
     yield Head(f"Run {run.run}: {phase_words(journaled, led)}", below)
-    columns = [Column("NODE", middle=True), Column("WAVE", right=True, drop=1), Column("STATE")]
-    columns += [Column(each, right=True) for each in ("GRANTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
-    rows = [
-        [n.node, str(n.wave or NONE), n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))] for n in nodes
-    ]
-    yield Table(Title("Nodes"), (columns, rows))
-    yield Points(Title("Not taken into account"), journaled.dropped)
-    yield Points(Title("Next"), _next(run.run, journaled, led))
+    columns = columns_of(name_column("NODE"), number_column("WAVE", 1), "STATE")
+    columns += [number_column(each) for each in ("GRANTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
+    rows = [[n.node, n.wave or NONE, n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))] for n in nodes]
+    yield Table("Nodes", (columns, rows))
+    yield Points("Not taken into account", journaled.dropped)
+    yield Points("Next", _next(run.run, journaled, led))
 
 
 def _took(timed: Timed, resumed: bool) -> str:
@@ -226,6 +233,8 @@ def _next(run: str, journaled: Journaled, led: bool) -> Iterator[str]:
 class _Summary(Printed):
     """A run in the list."""
 
+    called = {"begun_at": "begun", "updated_at": "updated"}
+
     run: Text
     phase: Text
     """running, paused, aborted or ended, or a word of a newer version."""
@@ -234,10 +243,6 @@ class _Summary(Printed):
     leader: Text | None
     said: Text | None
     """The progress that its leader reported last."""
-
-    @classmethod
-    def of(cls, facts: RunSummary) -> _Summary:
-        return cls.filled(facts, begun_at=facts.begun, updated_at=facts.updated)
 
 
 class _Node(Printed):
@@ -283,8 +288,6 @@ def _run(view: StatusReport) -> _RunResult | None:
         run,
         journaled,
         begun,
-        begun_at=run.begun,
-        updated_at=run.updated,
         led=(view.held is None or view.held.led) and journaled.phase is not RunPhase.ENDED,
         nodes=nodes_of(journaled),
         cordoned=(each.node for each in journaled.cordoned),
@@ -314,6 +317,8 @@ class _Past(Printed):
     """A run against its plan, in seconds without pauses. Of a resumed run the figures are of its last part. null: not
     known, as in journals of older versions or of runs that did not come to their end."""
 
+    called = {"run": "run.run", "begun_at": "run.begun", "outcome": "journaled.ended"}
+
     run: Text
     begun_at: Moment | None
     outcome: Text | None
@@ -334,9 +339,6 @@ class _Past(Printed):
         return cls.filled(
             facts,
             timed,
-            run=facts.run.run,
-            begun_at=facts.run.begun,
-            outcome=facts.journaled.ended,
             p50=p50_s,
             p95=p95_s,
             lower_bound=bound_s,
@@ -391,8 +393,8 @@ _GROUPS_OWN = (
 class OthersReport(Report):
     """`command` shows a run of this tool, to be copied into a shell."""
 
-    of: ClassVar[str] = "a drain of others"
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+    of = "a drain of others"
+    formats = MappingProxyType(
         {
             "table": PLAIN["table"],
             "wide": PLAIN["wide"],
@@ -407,18 +409,18 @@ class OthersReport(Report):
     def sections(self, full: bool) -> Iterator[Section]:
         nodes = self.nodes
         if not nodes:
-            yield Lines(None, [Line("No node is cordoned or tainted by a client that drains it.", 0, whole=True)])
+            yield Lines(None, [as_it_is("No node is cordoned or tainted by a client that drains it.", 0)])
             return
         waiting = [node for node in nodes if not node.empty]
         yield Head(f"{rfc3339(self.at)}: {len(nodes) - len(waiting)} of {counted(len(nodes), 'node')} empty")
-        columns = [Column("NODE", middle=True), Column("DRAINED BY", floor=16)]
-        columns += [Column(each, right=True) for each in ("PODS LEFT", "LEAVING", "ABOUT")]
+        columns = [name_column("NODE"), text_column("DRAINED BY", 16)]
+        columns += [number_column(each) for each in ("PODS LEFT", "LEAVING", "ABOUT")]
         rows = [[n.node, n.who, str(len(n.pods)), str(sum(p.leaving for p in n.pods)), _left(n)] for n in nodes]
-        yield Table(Title("Nodes"), (columns, rows))
-        columns = [Column("POD", middle=True), Column("NODE", middle=True)]
-        columns += [Column("WHY IT IS STILL THERE", floor=30, lines=3)]
+        yield Table("Nodes", (columns, rows))
+        columns = [name_column("POD"), name_column("NODE")]
+        columns += [text_column("WHY IT IS STILL THERE", 30, 3)]
         why = [[pod.pod, node.node, pod.why] for node in waiting for pod in node.pods]
-        yield Table(Title("Pods"), (columns, why))
+        yield Table("Pods", (columns, why))
         notes = dict.fromkeys(node.run for node in nodes if node.run is not None)
         runs = (
             (f"run {note.run} of eksdoc" + (f", journal in {note.journal}" if note.journal else ""), self.command(note))
@@ -426,7 +428,7 @@ class OthersReport(Report):
         )
         yield to_do(Title("Runs of eksdoc"), runs)
         if any(node.run is None for node in waiting):
-            yield Lines(None, [Line(_GROUPS_OWN, 0, 0)])
+            yield Lines(None, [flush(_GROUPS_OWN, 0)])
 
     def result(self) -> WatchResult:
         return WatchResult.filled(at=self.at, nodes=(_watched(each, self.command) for each in self.nodes))
@@ -454,6 +456,8 @@ class _Pod(Printed):
 class _WatchedRun(Printed):
     """A run of kubectl eksdoc, as the node's annotations name it."""
 
+    called = {"journal_namespace": "journal"}
+
     run: Text
     journal_namespace: Text | None
     """The namespace of its journal; null where the annotations do not say."""
@@ -463,6 +467,8 @@ class _WatchedRun(Printed):
 
 class _WatchedNode(Printed):
     """A node that is drained."""
+
+    called = {"drained_by": "who"}
 
     node: Text
     drained_by: Text
@@ -484,5 +490,5 @@ class WatchResult(KindResult):
 
 def _watched(node: OthersNode, command: Callable[[RunNote], str]) -> _WatchedNode:
     note = node.run
-    run = note and _WatchedRun.filled(note, journal_namespace=note.journal, command=command(note))
-    return _WatchedNode.filled(node, drained_by=node.who, run=run)
+    run = note and _WatchedRun.filled(note, command=command(note))
+    return _WatchedNode.filled(node, run=run)

@@ -35,6 +35,8 @@ class SinceSaid(Printed):
 class SinceFinding(Printed):
     """What became of a finding. null: that answer does not say it."""
 
+    called = {"code": "either.code", "subject": "either.subject"}
+
     code: Text
     subject: SubjectResult
     earlier: SinceSaid | None
@@ -48,8 +50,6 @@ class SinceFinding(Printed):
     def of(cls, facts: FindingSince) -> SinceFinding:
         return cls.filled(
             facts,
-            code=facts.either.code,
-            subject=facts.either.subject,
             earlier=_said(facts.before, facts.hidden_before),
             now=_said(facts.now, facts.hidden_now),
         )
@@ -60,6 +60,8 @@ def _said(finding: FindingOutline | None, hidden: bool) -> SinceSaid | None:
 
 
 class SinceOption(Printed):
+    called = {"earlier": "before"}
+
     option: Text
     earlier: Any
     now: Any
@@ -104,7 +106,7 @@ class SinceResult(Printed):
             facts.earlier,
             cluster=facts.earlier.identity,
             same_cluster=None if facts.doubt else True,
-            asked=(SinceOption.filled(each, earlier=each.before) for each in facts.asked),
+            asked=facts.asked,
             notes=facts.notes,
             unchanged=facts.unchanged,
             **{key: facts.of(became) for key, became in _KEYS.items()},

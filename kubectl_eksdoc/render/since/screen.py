@@ -10,9 +10,9 @@ from kubectl_eksdoc.baseline.changes import FindingChangeKind, FindingSince, Res
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.markdown import escape, folded
-from kubectl_eksdoc.render.report import Line, Lines
+from kubectl_eksdoc.render.report import Line, Lines, flush
 from kubectl_eksdoc.render.tables import SIGNS, Mark, Title, unmarked
-from kubectl_eksdoc.render.text import Tone, age, between, joined, rfc3339
+from kubectl_eksdoc.render.text import Tone, age, between, few, joined, rfc3339
 
 # The words for what became of findings: the line of counts, the remarks, and how one is told or marked.
 
@@ -121,11 +121,11 @@ def section(
     """None without an earlier answer. `observed`: when this one was made of the cluster."""
     if since is None:
         return None
-    lines: list[Line | str] = [Line(text, 2, 0) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
+    lines: list[Line | str] = [flush(text, 2) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
     left_out = 0
     for became in FindingChangeKind:
         found = since.of(became)
-        kept = found if full or len(found) <= MOST + 1 else found[:MOST]
+        kept = found if full else few(found, MOST)
         lines += map(_change, kept)
         left_out += len(found) - len(kept)
     head, _, rest = title(since, observed).partition(" ")

@@ -42,7 +42,13 @@ def planned(name: str, to: str, mode: Mode) -> AddonPlan:
 
 def view(name: str = "vpc-cni", to: str = TO, mode: Mode = Mode.OVERWRITE) -> AddonReport:
     options = {"addon": name, "to": to, "resolve-conflicts": mode.value}
-    return AddonReport((planned(name, to, mode),), world().cluster, options, world().recognised, "0.0.0")
+    return AddonReport(
+        (planned(name, to, mode),),
+        world().cluster,
+        options=options,
+        recognised=world().recognised,
+        tool_version="0.0.0",
+    )
 
 
 @pytest.mark.parametrize(

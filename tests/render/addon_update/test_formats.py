@@ -43,12 +43,12 @@ def view(case: Case) -> UpdateReport:
     return UpdateReport(
         sent,
         a_cluster(nodes=[a_node()]),
-        {"addon": "vpc-cni", "apply": True},
         ready.plan,
         len(changing(ready.plan)),
         ready.guards,
         to_acknowledge(ready.plan),
         way_back_text(ready.back, "shop", "eu-west-1", "/home/ann/back.json", ("--context", "shop")),
+        options={"addon": "vpc-cni", "apply": True},
         run="20261120-093000-4f2a",
         recognised="by its endpoint",
         tool_version="0.0.0",

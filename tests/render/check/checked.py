@@ -73,7 +73,7 @@ def view(
     checks: Sequence[UpgradeCheck] = (), wish: CheckWish = CheckWish(), facts: CheckFacts | None = None
 ) -> CheckReport:
     plan = plan_check(facts or healthy(), checks or usual(), wish)
-    return replace(CheckReport(plan, {}), tool_version="0.0.0")
+    return replace(CheckReport(plan, options={}), tool_version="0.0.0")
 
 
 def stuck(*found: Finding) -> CheckReport:

@@ -59,7 +59,7 @@ MADE = {
 
 
 def view(name: str) -> LameduckReport:
-    return LameduckReport(plan_dns(MADE[name]()), {}, "by its endpoint", "0.0.0")
+    return LameduckReport(plan_dns(MADE[name]()), options={}, recognised="by its endpoint", tool_version="0.0.0")
 
 
 @pytest.mark.parametrize(

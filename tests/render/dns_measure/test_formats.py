@@ -49,9 +49,13 @@ def view(of: str = "lost", how: Happening = Happening.ROLLOUT, made: bool = True
     plan = prepared(nodes, Ground(world), world, "cafe", MeasurementSettings(how, for_s=60))
     if not made:
         refused = {plan.pods[0].name: NotMade("to create pods, the server answered 403: a webhook said no")}
-        return MeasureReport(a_cluster(nodes=nodes), plan, given, None, refused, b"program", "{}", "0.0.0")
+        return MeasureReport(
+            a_cluster(nodes=nodes), plan, None, refused, b"program", "{}", options=given, tool_version="0.0.0"
+        )
     done = measured(plan, b"program", MeasurementEdges(Ground(world), world, world, lambda: 0, str))
-    return MeasureReport(a_cluster(nodes=nodes), plan, given, replace(done, **more), {}, b"program", "{}", "0.0.0")
+    return MeasureReport(
+        a_cluster(nodes=nodes), plan, replace(done, **more), {}, b"program", "{}", options=given, tool_version="0.0.0"
+    )
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ OUTCOMES: dict[str, Outcome] = {
 
 def view(outcomes: dict[str, Outcome] | None = None, command: str = "check") -> FleetReport:
     plan = summed((a_member(name), outcome) for name, outcome in (outcomes or OUTCOMES).items())
-    return FleetReport(plan, command, {"fleet": "prod-*", "target": "1.34"}, "0.0.0")
+    return FleetReport(plan, command, options={"fleet": "prod-*", "target": "1.34"}, tool_version="0.0.0")
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_symptom_without_a_failing_finding_is_told_by_its_verdict() -> None:
 def test_how_one_of_them_is_asked_alone(members: str, flag: str) -> None:
     """Of files there is no context; of both there is."""
     plan = summed((Member(n, n, snapshot=f"{n}.snap" if n in members else ""), answered()) for n in "ab")
-    assert f"kubectl eksdoc check {flag}" in FleetReport(plan, "check", {}).render("table", Look(120))
+    assert f"kubectl eksdoc check {flag}" in FleetReport(plan, "check", options={}).render("table", Look(120))
 
 
 def test_other_formats_are_refused() -> None:
@@ -190,7 +190,7 @@ def test_other_formats_are_refused() -> None:
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_nothing_steers_a_terminal(name: str, reason: str) -> None:
     plan = summed([(Member(name), refused(3, reason or "x")), (Member(f"{name}b", "c"), answered(a_finding()))])
-    made = FleetReport(plan, "check", {"fleet": name})
+    made = FleetReport(plan, "check", options={"fleet": name})
     for output in ("table", "wide", "json", "yaml", "markdown"):
         text = made.render(output, Look())
         assert not any(unsafe(char) for char in text if char != "\n")

@@ -64,7 +64,9 @@ PLANS: dict[str, Callable[[], InterruptionPlan]] = {
 
 
 def view(name: str = "incident") -> InterruptionReport:
-    return InterruptionReport(PLANS[name](), {"queue": "prod"}, "by its endpoint", "0.0.0")
+    return InterruptionReport(
+        PLANS[name](), options={"queue": "prod"}, recognised="by its endpoint", tool_version="0.0.0"
+    )
 
 
 @pytest.mark.parametrize(

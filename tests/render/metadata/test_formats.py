@@ -28,7 +28,9 @@ def view(pod: str = "", hops: int = 2) -> ImdsReport:
     one = next((each for each in made.facts.cluster.pods if each.name == pod), None)
     pod_said = of_pod(made, one) if one else None
     choices = offered(made, made.facts.cluster, "vpc-1")
-    return ImdsReport(made, {"hops": hops}, "by its endpoint", pod_said, choices, "0.0.0")
+    return ImdsReport(
+        made, pod_said, choices, options={"hops": hops}, recognised="by its endpoint", tool_version="0.0.0"
+    )
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def view(made: bool = True, level: str = "", **of: Any) -> ActiveReport:
     plan = _plan(level)
     refused = {} if made else {plan.pods[0].name: NotMade("to create pods, the server answered 403: a webhook said no")}
     probed = _probed(plan, **of) if made else None
-    return ActiveReport(CLUSTER, plan, {"active": True}, probed, refused, "0.0.0")
+    return ActiveReport(CLUSTER, plan, probed, refused, options={"active": True}, tool_version="0.0.0")
 
 
 LEFT = {"left": ("eksdoc-imds-probe-cafe-0-own",)}
@@ -159,7 +159,7 @@ def test_nodes_that_answer_otherwise_than_their_group_are_named() -> None:
     plan = plan_probe(NODES[:2], "", (), "cafe", ProbeSettings(), every=True)
     heard: dict[str, Answers] = {pod.name: REACHED for pod in plan.pods}
     heard[plan.pods[2].name] = ProbeReport(_seen(401, 0), OFF)
-    made = ActiveReport(CLUSTER, plan, {}, Probed(probed_nodes(plan, heard, {}), "owner"))
+    made = ActiveReport(CLUSTER, plan, Probed(probed_nodes(plan, heard, {}), "owner"), options={})
     assert [(each.subject.kind, each.subject.name) for each in made.findings] == [
         ("Node", NODES[1].name),
         ("Node", NODES[0].name),

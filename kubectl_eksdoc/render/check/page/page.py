@@ -47,7 +47,7 @@ from kubectl_eksdoc.render.pages import (
     table,
 )
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import Cell, Column, Row
+from kubectl_eksdoc.render.tables import Cell, Column, Row, columns_of, number_column
 from kubectl_eksdoc.render.text import Look, Tone, counted, rfc3339
 
 
@@ -198,7 +198,7 @@ def changes(plan: CheckPlan) -> Html:
     found = plan.changes
     if found is None:
         return Html("")
-    columns = [Column("AT"), Column("SUBJECT"), Column("WHAT")]
+    columns = columns_of("AT", "SUBJECT", "WHAT")
     rows: list[Row] = [[rfc3339(e.at), f"{e.subject.kind} {e.subject}", e.what] for e in found.changes[:_MOST_SHOWN]]
     left = more(len(found.changes) - len(rows))
     unread = bullets(f"? not known: {each}" for each in found.unread)
@@ -266,7 +266,7 @@ _MOST_SUPPRESSED = MOST_ALIKE * 10
 
 def accepted(plan: CheckPlan) -> Html:
     """Nothing where nothing is suppressed and no decision is out of date."""
-    columns = [Column("FINDING"), Column("REASON"), Column("UNTIL"), Column("WHERE", drop=1)]
+    columns = columns_of("FINDING", "REASON", "UNTIL", Column("WHERE", drop=1))
     rows: list[Row] = [
         [
             put(
@@ -312,7 +312,7 @@ def judged(shown: CheckPage) -> Html:
 
 
 def _checks(shown: CheckPage) -> Html:
-    columns = [Column("RESULT"), Column("AREA"), Column("CODES"), Column("HAS TO BE SO", drop=1)]
+    columns = columns_of("RESULT", "AREA", "CODES", Column("HAS TO BE SO", drop=1))
     rows: list[Row] = [
         [
             _ENDS[each.status],
@@ -327,7 +327,7 @@ def _checks(shown: CheckPage) -> Html:
 
 
 def _reads(shown: CheckPage) -> Html:
-    columns = [Column("KIND"), Column("STATE"), Column("OBJECTS", right=True)]
+    columns = columns_of("KIND", "STATE", number_column("OBJECTS"))
     reads = shown.plan.facts.cluster.reads
     rows: list[Row] = [
         [each.resource.full_name, each.state.value, str(each.count) if each.known else "unknown"] for each in reads

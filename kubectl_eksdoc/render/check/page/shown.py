@@ -28,7 +28,7 @@ from kubectl_eksdoc.render.drain.signs import WARN
 from kubectl_eksdoc.render.drain.timeline import NO_GROUP, over_the_drain
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.pages import TONES, Html, advice, bullets, command_list, el, folded, lines, more, put, table
-from kubectl_eksdoc.render.tables import SIGNS, Cell, Column, Row
+from kubectl_eksdoc.render.tables import SIGNS, Cell, Column, Row, columns_of, number_column
 from kubectl_eksdoc.render.text import Look, counted, cut, duration, listing
 
 MOST_ALIKE = 12
@@ -241,15 +241,15 @@ def drain(shown: CheckPage) -> Html:
 
 
 def _groups(shown: CheckPage, view: DrainView) -> Html:
-    columns = [
-        Column("NODE GROUP"),
-        Column("NODES", right=True),
-        Column("CAN GO", right=True),
-        Column("EVICTIONS", right=True, drop=1),
-        Column("DONE AFTER", right=True),
-        Column("VERDICT"),
-        Column("NOT EMPTIED"),
-    ]
+    columns = columns_of(
+        "NODE GROUP",
+        number_column("NODES"),
+        number_column("CAN GO"),
+        number_column("EVICTIONS", 1),
+        number_column("DONE AFTER"),
+        "VERDICT",
+        "NOT EMPTIED",
+    )
     rows = [_group(view, name, anchor) for name, anchor in shown.group_anchors.items()]
     return table(columns, rows)
 
@@ -261,9 +261,9 @@ def _group(view: DrainView, name: str, anchor: str) -> Row:
     names = [target.node.name for target in targets if not target.order]
     return [
         el("b", name or NO_GROUP, id=anchor),
-        str(len(targets)),
-        str(len(drained)),
-        str(sum(target.evictions for target in drained)),
+        len(targets),
+        len(drained),
+        sum(target.evictions for target in drained),
         duration(max(done)) if done else NONE,
         _standing(targets),
         listing(names, _MOST_NAMES, Look()) or NONE,
@@ -404,7 +404,7 @@ def unknown(shown: CheckPage) -> Html:
     by_aws = of_aws(shown.plan)
     seen = frozenset(by_aws)
     groups = _alike(found for part in shown.worst_first for found in part.unknown if found not in seen)
-    columns = [Column("MISSING"), Column("WHAT AND WHY"), Column("OF"), Column("CODE", drop=1)]
+    columns = columns_of("MISSING", "WHAT AND WHY", "OF", Column("CODE", drop=1))
     answers = table(columns, [_row(shown, some) for some in groups[:_MOST_ROWS]])
     unread = [read for read in shown.plan.facts.cluster.reads if not read.known]
     lists = folded(f"{counted(len(unread), 'kind')} not read completely", table(*rows.unread(unread)))

@@ -68,7 +68,13 @@ def found(name: str = "vpc-cni", at_night: bool = False) -> UpdateReview:
 
 
 def view(*each: UpdateReview) -> AfterReport:
-    return AfterReport(each, world().cluster, {"addon": "vpc-cni", "after": True}, world().recognised, "0.0.0")
+    return AfterReport(
+        each,
+        world().cluster,
+        options={"addon": "vpc-cni", "after": True},
+        recognised=world().recognised,
+        tool_version="0.0.0",
+    )
 
 
 @pytest.mark.parametrize(

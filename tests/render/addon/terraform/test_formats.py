@@ -39,7 +39,12 @@ def view(document: Any, folder: Path) -> TerraformReport:
     plan = replace(read_terraform_plan(written(folder, document)), file="plan.json")
     judgement = judge_terraform(plan, world())
     return TerraformReport(
-        judgement, world().believed.cluster.name, world().cluster, {"tf-plan": "plan.json"}, world().recognised, "0.0.0"
+        judgement,
+        world().believed.cluster.name,
+        world().cluster,
+        options={"tf-plan": "plan.json"},
+        recognised=world().recognised,
+        tool_version="0.0.0",
     )
 
 
