@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli.parser import Parser, ShowText, spelled_out, until_dashes
+from kubectl_eksdoc.cli.parser import Parser, ShowText, add_flag, spelled_out, until_dashes
 from kubectl_eksdoc.errors import UsageError
 
 REPLAY = "--replay"
@@ -59,13 +59,14 @@ def _add_shared(parser: Parser, level: int) -> None:
 
 
 def _add_replay(parser: Parser) -> None:
-    parser.add_argument(
+    add_flag(
+        parser,
         REPLAY,
-        dest=_REPLAYED,
-        metavar="FILE",
-        default=argparse.SUPPRESS,
-        help="replay a run in the interactive UI from its journal, or from the output of 'drain run -o "
+        "FILE",
+        "replay a run in the interactive UI from its journal, or from the output of 'drain run -o "
         "json'; needs no cluster",
+        dest=_REPLAYED,
+        default=argparse.SUPPRESS,
     )
 
 

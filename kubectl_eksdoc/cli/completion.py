@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kubectl_eksdoc.cli import exits, values
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, dry_from
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.completers import (
@@ -206,13 +206,14 @@ def add_command(
     parser = under.add_parser(name, help=about, description=description, usage="%(prog)s [flags]")
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     if dry:
-        parser.add_argument(
+        add_flag(
+            parser,
             "--dry-run",
+            "[client]",
+            "show what would be done",
+            values.NO_SERVER_DRY_RUN,
             dest="dry",
-            type=values.NO_SERVER_DRY_RUN,
             default="none",
-            metavar="[client]",
-            help="show what would be done",
         )
     parser.set_defaults(leaf=parser, command=command)
 

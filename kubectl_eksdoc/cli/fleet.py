@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, values
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import add_flag
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -66,27 +67,21 @@ class FleetChoice:
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Several clusters")
-    group.add_argument(
+    add_flag(
+        group,
         "--fleet",
-        metavar="CONTEXTS|GLOB|FILE",
-        default=None,
-        help="comma-separated contexts, a pattern such as 'prod-*', or a file that lists them (also "
+        "CONTEXTS|GLOB|FILE",
+        "comma-separated contexts, a pattern such as 'prod-*', or a file that lists them (also "
         "@FILE): names, or entries with name, context, kubeconfig, cluster-name, region, profile, "
         "snapshot. The worst result sets the exit code",
     )
-    group.add_argument(
-        "--parallel",
-        type=_at_once,
-        default=None,
-        metavar="N",
-        help=f"clusters to check in parallel; default: {AT_ONCE}",
-    )
-    group.add_argument(
+    add_flag(group, "--parallel", "N", f"clusters to check in parallel; default: {AT_ONCE}", _at_once)
+    add_flag(
+        group,
         "--fleet-timeout",
-        type=values.some_seconds,
-        default=None,
-        metavar="TIME",
-        help=f"timeout for one cluster; default: {values.duration_text(TIMEOUT_S)}",
+        "TIME",
+        f"timeout for one cluster; default: {values.duration_text(TIMEOUT_S)}",
+        values.some_seconds,
     )
 
 

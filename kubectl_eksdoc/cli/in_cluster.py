@@ -19,6 +19,7 @@ from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing, typed_back
 from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, LocalJournalError, UsageError
 from kubectl_eksdoc.model.change_journal import PLACEMENT
@@ -68,17 +69,10 @@ class InClusterOptions:
 
 def add_to(group: argparse._ArgumentGroup, what: str) -> None:
     """`what` runs it, with its article: ``a Job``."""
-    group.add_argument(
-        IN_CLUSTER,
-        action="switch",
-        default=False,
-        help=f"print the Kubernetes objects of {what} that runs this inside the cluster",
-    )
-    group.add_argument(APPLY, action="switch", default=False, help=f"with {IN_CLUSTER}: create them, once confirmed")
-    group.add_argument(IMAGE, default=None, metavar="IMAGE", help=f"the image of this tool (default: {DEFAULT_IMAGE})")
-    group.add_argument(
-        ROLE, default=None, metavar="ARN", help="IAM role of the ServiceAccount (IRSA), for its AWS requests"
-    )
+    add_switch(group, IN_CLUSTER, f"print the Kubernetes objects of {what} that runs this inside the cluster")
+    add_switch(group, APPLY, f"with {IN_CLUSTER}: create them, once confirmed")
+    add_flag(group, IMAGE, "IMAGE", f"the image of this tool (default: {DEFAULT_IMAGE})")
+    add_flag(group, ROLE, "ARN", "IAM role of the ServiceAccount (IRSA), for its AWS requests")
 
 
 def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> InClusterOptions | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import exits, opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, non_empty, without_from
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
@@ -157,31 +157,31 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("Scope")
-    group.add_argument(
+    add_flag(
+        group,
         "--queue",
-        type=queue_name,
-        default=None,
-        metavar="NAME",
-        help="interruption queue; default: the queue that Karpenter is configured with, else the cluster's name",
+        "NAME",
+        "interruption queue; default: the queue that Karpenter is configured with, else the cluster's name",
+        queue_name,
     )
     shared_options.add_accepted(group, _codes, "interruptions")
     shared_options.add_without(group, permissions.PROXY.name)
     group = parser.add_argument_group("Print what is missing (changes nothing)")
-    group.add_argument(
+    add_flag(
+        group,
         "--print",
-        type=values.one_of(PRINTED, "document"),
-        default=None,
-        metavar="WHAT",
-        help="stack: a CloudFormation template with only the missing resources, for a separate stack; "
+        "WHAT",
+        "stack: a CloudFormation template with only the missing resources, for a separate stack; "
         "commands: the same as AWS CLI and Helm commands; iam: the policy that the controller needs; "
         "helm-values: the setting to merge into your values",
+        values.one_of(PRINTED, "document"),
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--stack-name",
-        type=stack_name,
-        default=None,
-        metavar="NAME",
-        help="name of the stack; never the name of Karpenter's own stack, whose other resources an update would delete",
+        "NAME",
+        "name of the stack; never the name of Karpenter's own stack, whose other resources an update would delete",
+        stack_name,
     )
     parser.set_defaults(leaf=parser, command=run)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing
 from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, FlagValueKind
-from kubectl_eksdoc.cli.parser import RefusedFlag
+from kubectl_eksdoc.cli.parser import RefusedFlag, add_flag, add_switch
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
@@ -119,13 +119,14 @@ class SourceOptions:
     @staticmethod
     def add_to(parser: argparse.ArgumentParser) -> None:
         group = parser.add_argument_group("Read from (default: the live cluster of your kubeconfig)")
-        group.add_argument(
+        add_flag(
+            group,
             "--snapshot",
-            metavar="PATH",
+            "PATH",
+            "a folder, archive or file of 'kubectl get … -A -o json' ('-': standard input)",
             default=argparse.SUPPRESS,
-            help="a folder, archive or file of 'kubectl get … -A -o json' ('-': standard input)",
         )
-        group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
+        add_switch(group, "--demo", "the built-in cluster", default=argparse.SUPPRESS)
 
     @staticmethod
     def add_early(parser: argparse.ArgumentParser) -> None:
@@ -186,7 +187,7 @@ def _opt_in_options_add(
     group: argparse._ArgumentGroup, flag: str, dest: str, names: tuple[str, ...], about: str
 ) -> None:
     type_ = values.Codes(lambda: names, none="names no opt-in", listed=True, what="opt-in")
-    group.add_argument(flag, dest=dest, type=type_, action="append", default=[], metavar="OPT-IN,…", help=about)
+    add_flag(group, flag, "OPT-IN,…", about, type_, dest=dest, action="append", default=[])
 
 
 def opted_from(args: argparse.Namespace) -> tuple[str, ...]:
@@ -218,12 +219,13 @@ def add_accepted(
     """Add it for `codes`, which are asked for only where the flag is given; `of` says which they are, for the error of
     another one. `otherwise`: what follows where something unknown is not accepted."""
 
-    group.add_argument(
+    add_flag(
+        group,
         "--accept-unknown",
-        type=values.Codes(lambda: (code.name for code in codes()), of),
+        "CODE,…",
+        f"accept these finding codes as unknown, without {otherwise}",
+        values.Codes(lambda: (code.name for code in codes()), of),
         default=(),
-        metavar="CODE,…",
-        help=f"accept these finding codes as unknown, without {otherwise}",
     )
 
 
@@ -232,32 +234,21 @@ def add_accepted(
 
 def add_confirmation(group: argparse._ArgumentGroup, of: CountedThing, unless: str) -> None:
     """``--yes``, and the expectation without which it is refused; `unless` exactly N …, nothing is done."""
-    group.add_argument(
-        "--yes",
-        "-y",
-        action="switch",
-        default=False,
-        help=f"do not ask for confirmation; requires the expected number of {of.expected}",
-    )
-    group.add_argument(
-        of.flag,
-        type=values.count,
-        default=None,
-        metavar="N",
-        help=f"do nothing (exit code 7) unless {unless}",
-    )
+    add_switch(group, "--yes -y", f"do not ask for confirmation; requires the expected number of {of.expected}")
+    add_flag(group, of.flag, "N", f"do nothing (exit code 7) unless {unless}", values.count)
 
 
 def add_dry_run(group: argparse._ActionsContainer, shows: str, server: str = "") -> None:
     """`shows`: what a dry run does; `server`: what one of the server does, "" where there is none (it is refused with
     the reason by whoever has the flag)."""
-    group.add_argument(
+    add_flag(
+        group,
         "--dry-run",
+        "[client|server]" if server else "[client]",
+        f"{shows}; server: {server}" if server else shows,
+        values.DRY_RUN if server else values.NO_SERVER_DRY_RUN,
         dest="dry",
-        type=values.DRY_RUN if server else values.NO_SERVER_DRY_RUN,
         default="none",
-        metavar="[client|server]" if server else "[client]",
-        help=f"{shows}; server: {server}" if server else shows,
     )
 
 
@@ -280,20 +271,17 @@ LIST = "list"
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Fault injection")
-    group.add_argument(
+    add_flag(
+        group,
         "--fault",
-        type=_fault,
+        "NAME[=VALUE][@SHARE]",
+        f"inject a fault, such as slow=2s@5%%; may be repeated; {LIST}: list all faults",
+        _fault,
         action="append",
         default=[],
-        metavar="NAME[=VALUE][@SHARE]",
-        help=f"inject a fault, such as slow=2s@5%%; may be repeated; {LIST}: list all faults",
     )
-    group.add_argument(
-        "--fault-seed",
-        type=_seed,
-        default=0,
-        metavar="N",
-        help="random seed; the same seed gives the same faults (default: 0)",
+    add_flag(
+        group, "--fault-seed", "N", "random seed; the same seed gives the same faults (default: 0)", _seed, default=0
     )
 
 
@@ -379,12 +367,11 @@ class Compared(Protocol):
 
 def add_since_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Compare with a previous result")
-    group.add_argument(
+    add_flag(
+        group,
         "--since",
-        metavar="FILE",
-        default=None,
-        help="show what is new, fixed and unchanged since a result saved with -o json > FILE, or since a "
-        "snapshot or dump",
+        "FILE",
+        "show what is new, fixed and unchanged since a result saved with -o json > FILE, or since a snapshot or dump",
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from kubectl_eksdoc.cli.called import VERSION
@@ -158,6 +158,23 @@ class Switch(argparse.Action):
 
     def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option: object = None) -> None:
         setattr(namespace, self.dest, values)
+
+
+def add_flag(
+    to: argparse._ActionsContainer,
+    names: str,
+    metavar: str,
+    about: str,
+    kind: Callable[[str], object] | None = None,
+    **settings: Any,
+) -> None:
+    """Add a flag that takes a value. `names`: with a space between them; `kind`: what reads the value, None for a text
+    as it is."""
+    to.add_argument(*names.split(), metavar=metavar, help=about, type=kind, **settings)
+
+
+def add_switch(to: argparse._ActionsContainer, names: str, about: str, default: object = False) -> None:
+    to.add_argument(*names.split(), action="switch", default=default, help=about)
 
 
 class RefusedFlag(argparse.Action):

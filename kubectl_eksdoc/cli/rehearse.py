@@ -9,7 +9,7 @@ from kubectl_eksdoc.cli import drain, exits, opening, values
 from kubectl_eksdoc.cli import options as fault_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_flag, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -56,20 +56,9 @@ def add_to(commands: argparse._SubParsersAction[Parser], level: int = LEVELS - 1
 
 def _add_serving(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Serve the simulated cluster")
-    group.add_argument(
-        "--serve",
-        action="switch",
-        default=False,
-        help="serve the simulated cluster until Ctrl-C and print the path of its kubeconfig",
-    )
-    group.add_argument(
-        "--speed",
-        type=values.speed,
-        default=None,
-        metavar="N",
-        help=f"virtual seconds per second while serving (default: {SPEED:g})",
-    )
-    group.add_argument("--kubeconfig-out", default=None, metavar="FILE", help="write the kubeconfig to this path")
+    add_switch(group, "--serve", "serve the simulated cluster until Ctrl-C and print the path of its kubeconfig")
+    add_flag(group, "--speed", "N", f"virtual seconds per second while serving (default: {SPEED:g})", values.speed)
+    add_flag(group, "--kubeconfig-out", "FILE", "write the kubeconfig to this path")
 
 
 def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli import options as opt_in_options
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
@@ -62,9 +62,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     group = parser.add_argument_group("Read from (default: the live cluster of your kubeconfig)")
-    group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
+    add_switch(group, "--demo", "the built-in cluster", default=argparse.SUPPRESS)
     group = parser.add_argument_group("Output file")
-    group.add_argument("--overwrite", action="switch", default=False, help="overwrite FILE if it exists")
+    add_switch(group, "--overwrite", "overwrite FILE if it exists")
     opt_in_options.add_without(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE)
     parser.set_defaults(leaf=parser, command=run)
 

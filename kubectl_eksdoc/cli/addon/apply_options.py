@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import CHANGES
+from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
@@ -33,33 +34,28 @@ class Apply:
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Apply")
-    group.add_argument(
-        "--apply",
-        action="switch",
-        default=False,
-        help="start the update in EKS, follow it, and compare the result with the prediction",
-    )
-    group.add_argument(
+    add_switch(group, "--apply", "start the update in EKS, follow it, and compare the result with the prediction")
+    add_switch(
+        group,
         "--as-asked",
-        action="switch",
-        default=False,
-        help="send only the values that you give (default: proposed values, which keep what other clients have set)",
+        "send only the values that you give (default: proposed values, which keep what other clients have set)",
     )
     options.add_confirmation(group, CHANGES, "exactly N fields are predicted to change")
     options.add_accepted(group, _codes, "add-ons", "typed confirmation")
-    group.add_argument(
+    add_flag(
+        group,
         "--watch-for",
-        type=values.some_seconds,
+        "TIME",
+        f"stop following after this time; the update continues in EKS (default: {values.duration_text(WATCH_FOR_S)})",
+        values.some_seconds,
         default=WATCH_FOR_S,
-        metavar="TIME",
-        help="stop following after this time; the update continues in EKS "
-        f"(default: {values.duration_text(WATCH_FOR_S)})",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--resume",
-        metavar="ID",
+        "ID",
+        "follow an update that was started earlier, from its journal on this machine; changes nothing",
         default="",
-        help="follow an update that was started earlier, from its journal on this machine; changes nothing",
     )
     options.add_dry_run(group, "show the request and the rollback, and send nothing")
 

@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.model.documents import ADDON_DIFF
 
@@ -57,42 +57,41 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("The update")
-    group.add_argument(
+    add_flag(
+        group,
         "--to",
-        metavar="VERSION",
+        "VERSION",
+        "target version, or 'latest' (default: the default version that EKS has for this cluster)",
         default="",
-        help="target version, or 'latest' (default: the default version that EKS has for this cluster)",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--resolve-conflicts",
-        type=values.OneOf(MODES, "mode", upper=True),
-        default=None,
-        metavar="MODE",
-        help="conflict mode that is checked: NONE, OVERWRITE or PRESERVE; all three are shown (default: NONE, as EKS)",
+        "MODE",
+        "conflict mode that is checked: NONE, OVERWRITE or PRESERVE; all three are shown (default: NONE, as EKS)",
+        values.OneOf(MODES, "mode", upper=True),
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--configuration-values",
-        metavar="FILE",
-        default=None,
-        help="file with the configuration values of the update, JSON or YAML (default: keep the current values)",
+        "FILE",
+        "file with the configuration values of the update, JSON or YAML (default: keep the current values)",
     )
     _add_manifests(group)
-    group.add_argument(
+    add_flag(
+        group,
         "--explain-conflict",
-        metavar="TEXT|FILE",
-        default=None,
-        help="conflict message of a failed update ('-': standard input): show who owns each field, what each mode "
+        "TEXT|FILE",
+        "conflict message of a failed update ('-': standard input): show who owns each field, what each mode "
         "does, and the values that resolve the conflict",
     )
-    group.add_argument(
-        "--all", action="switch", default=False, help="check every add-on that EKS manages in this cluster"
-    )
+    add_switch(group, "--all", "check every add-on that EKS manages in this cluster")
     _add_looks(group)
-    group.add_argument(
+    add_flag(
+        group,
         "--tf-plan",
-        metavar="FILE",
-        default=None,
-        help="check the add-on changes of a Terraform plan: the output of terraform show -json ('-': "
+        "FILE",
+        "check the add-on changes of a Terraform plan: the output of terraform show -json ('-': "
         "standard input); ADDON: only that add-on",
     )
     options.add_since_to(parser)
@@ -103,40 +102,37 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _add_manifests(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    add_flag(
+        group,
         "--manifest",
-        metavar="FILE|FOLDER",
+        "FILE|FOLDER",
+        "rendered manifest of the target version (helm template), for a version without a built-in manifest",
         default="",
-        help="rendered manifest of the target version (helm template), for a version without a built-in manifest",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--chart",
-        metavar="FOLDER",
+        "FOLDER",
+        "as --manifest, from the templates of a Helm chart; a template with values to fill in is unknown",
         default="",
-        help="as --manifest, from the templates of a Helm chart; a template with values to fill in is unknown",
     )
 
 
 def _add_looks(group: argparse._ArgumentGroup) -> None:
     """What is told besides, and how strictly."""
-    group.add_argument(
+    add_switch(
+        group,
         "--each-step",
-        action="switch",
-        default=False,
-        help="for an add-on that is updated one minor version at a time: the values for each step, "
+        "for an add-on that is updated one minor version at a time: the values for each step, "
         "validated against its schema (one more AWS request per step)",
     )
-    group.add_argument(
-        "--since-when",
-        action="switch",
-        default=False,
-        help="for each field at risk: the first version whose schema has it (some more AWS requests)",
+    add_switch(
+        group, "--since-when", "for each field at risk: the first version whose schema has it (some more AWS requests)"
     )
-    group.add_argument(
+    add_switch(
+        group,
         "--strict",
-        action="switch",
-        default=False,
-        help="also exit with code 5 if the prediction for a field at risk has medium or low confidence (column SURE)",
+        "also exit with code 5 if the prediction for a field at risk has medium or low confidence (column SURE)",
     )
 
 

@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli.addon import apply_options
 from kubectl_eksdoc.cli.addon.forecast import is_unsure
 from kubectl_eksdoc.cli.addon.request import NAME, addon_named
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, refused_beside, since_from
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -56,15 +56,10 @@ _OF_THE_NEXT = (
 def add_to(parser: Parser) -> None:
     """Add its flags."""
     group = parser.add_argument_group("Analyze a past update")
-    group.add_argument(
-        "--after",
-        action="switch",
-        default=False,
-        help="show what the last update reset, the patch that restores it, and the values that keep it",
+    add_switch(
+        group, "--after", "show what the last update reset, the patch that restores it, and the values that keep it"
     )
-    group.add_argument(
-        "--update", metavar="ID", default="", help="ID of an earlier update from aws eks list-updates (with --after)"
-    )
+    add_flag(group, "--update", "ID", "ID of an earlier update from aws eks list-updates (with --after)", default="")
 
 
 def _look_back(args: argparse.Namespace, words: Sequence[str]) -> _Request:

@@ -26,7 +26,7 @@ from kubectl_eksdoc.cli.check.request import (
 )
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
@@ -110,43 +110,39 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _add_judged(parser: Parser) -> None:
     group = parser.add_argument_group("Scope")
-    group.add_argument(
+    add_flag(
+        group,
         "--target",
-        type=values.version,
-        default=None,
-        metavar="1.N",
-        help="the version to upgrade to, one minor at a time; default: the next one",
+        "1.N",
+        "the version to upgrade to, one minor at a time; default: the next one",
+        values.version,
     )
-    group.add_argument(
-        "--gate",
-        type=values.one_of(GATES, "gate"),
-        default=None,
-        metavar="STEP",
-        help=f"show only what blocks this step: {', '.join(GATES)}",
+    add_flag(
+        group, "--gate", "STEP", f"show only what blocks this step: {', '.join(GATES)}", values.one_of(GATES, "gate")
     )
     _add_chosen(group)
-    group.add_argument(
+    add_flag(
+        group,
         "--fail-on",
-        type=values.one_of(SEVERITIES, "severity"),
-        default=None,
-        metavar="SEVERITY",
-        help="lowest severity that causes exit code 1; default: low",
+        "SEVERITY",
+        "lowest severity that causes exit code 1; default: low",
+        values.one_of(SEVERITIES, "severity"),
     )
-    group.add_argument(
-        "-f",
-        _FILES,
+    add_flag(
+        group,
+        f"-f {_FILES}",
+        "MANIFESTS",
+        "also check the API versions in manifests: a file, a folder (recursive) or -; may be repeated",
         action="append",
         default=[],
-        metavar="MANIFESTS",
-        help="also check the API versions in manifests: a file, a folder (recursive) or -; may be repeated",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--from",
+        "1.N",
+        "check only the manifests of -f, for an upgrade from this version; needs no cluster and no AWS",
+        values.version,
         dest="from_version",
-        type=values.version,
-        default=None,
-        metavar="1.N",
-        help="check only the manifests of -f, for an upgrade from this version; needs no cluster and no AWS",
     )
     _add_aws(group)
     _add_tables(group)
@@ -155,70 +151,62 @@ def _add_judged(parser: Parser) -> None:
 
 
 def _add_aws(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--refresh-insights",
-        action="switch",
-        default=False,
-        help="refresh the EKS upgrade insights first; takes some minutes and changes nothing",
+    add_switch(
+        group, "--refresh-insights", "refresh the EKS upgrade insights first; takes some minutes and changes nothing"
     )
-    group.add_argument(
-        "--no-aws",
-        action="switch",
-        default=False,
-        help="do not query AWS; checks that need it are out of scope instead of unknown",
-    )
+    add_switch(group, "--no-aws", "do not query AWS; checks that need it are out of scope instead of unknown")
 
 
 def _add_chosen(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--only", type=_ONLY, default=(), metavar="CODE,…", help="run only these checks, and read only what they need"
-    )
-    group.add_argument(
+    add_flag(group, "--only", "CODE,…", "run only these checks, and read only what they need", _ONLY, default=())
+    add_flag(
+        group,
         "--area",
-        type=_AREA,
+        "AREA,…",
+        "run only the checks of these areas; workloads (replicas, probes, spread) runs only if named",
+        _AREA,
         default=(),
-        metavar="AREA,…",
-        help="run only the checks of these areas; workloads (replicas, probes, spread) runs only if named",
     )
 
 
 def _add_tables(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    add_flag(
+        group,
         "--tables",
+        "FILE",
+        "add or override rows of the knowledge tables (YAML or JSON); without FILE: print the tables "
+        "with their sources and age",
         nargs="?",
         const="",
-        default=None,
-        metavar="FILE",
-        help="add or override rows of the knowledge tables (YAML or JSON); without FILE: print the tables "
-        "with their sources and age",
     )
 
 
 def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
     shared_options.add_accepted(group, _codes, "check")
-    group.add_argument(
+    add_flag(
+        group,
         "--suppressions",
+        "FILE",
+        "suppress findings listed in a YAML or JSON file: code, reason, until, and kind, namespace, name with *",
         default="",
-        metavar="FILE",
-        help="suppress findings listed in a YAML or JSON file: code, reason, until, and kind, namespace, name with *",
     )
 
 
 def _add_when_it_hurts(parser: Parser) -> None:
     pain = parser.add_argument_group("Diagnose a symptom")
-    pain.add_argument(
+    add_flag(
+        pain,
         "--symptom",
-        type=values.one_of(SYMPTOMS, "symptom"),
-        default=None,
-        metavar="WHAT",
-        help=f"show possible causes of this symptom, most likely first: {', '.join(SYMPTOMS)}",
+        "WHAT",
+        f"show possible causes of this symptom, most likely first: {', '.join(SYMPTOMS)}",
+        values.one_of(SYMPTOMS, "symptom"),
     )
-    pain.add_argument(
+    add_flag(
+        pain,
         "--changed-since",
-        type=since,
-        default=None,
-        metavar="WHEN",
-        help="list changes since a time: 2h (before the observation) or 2026-11-20T08:00:00Z",
+        "WHEN",
+        "list changes since a time: 2h (before the observation) or 2026-11-20T08:00:00Z",
+        since,
     )
 
 

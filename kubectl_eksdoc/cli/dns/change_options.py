@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli.applying import applying_to
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
 from kubectl_eksdoc.cli.opening import ClusterOptions
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, without_from
+from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import coredns
@@ -63,64 +64,61 @@ def add_confirming_to(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_wishes(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    add_flag(
+        group,
         "--set",
-        metavar="lameduck=TIME",
+        "lameduck=TIME",
+        "lameduck duration: how long CoreDNS keeps serving after SIGTERM, such as lameduck=20s",
         default="",
-        help="lameduck duration: how long CoreDNS keeps serving after SIGTERM, such as lameduck=20s",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--place",
-        type=values.one_of(("on-demand", "any"), "place"),
-        default=None,
-        metavar="on-demand|any",
-        help="on-demand: keep CoreDNS off Spot nodes, if two nodes in two zones fit; any: revert that",
+        "on-demand|any",
+        "on-demand: keep CoreDNS off Spot nodes, if two nodes in two zones fit; any: revert that",
+        values.one_of(("on-demand", "any"), "place"),
     )
-    group.add_argument(
-        "--autoscale",
-        metavar="MIN:MAX",
-        default="",
-        help="replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10",
+    add_flag(
+        group, "--autoscale", "MIN:MAX", "replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10", default=""
     )
 
 
 def _add_applying(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--apply", action="switch", default=False, help="apply the change and verify that every pod has loaded it"
-    )
-    group.add_argument(
+    add_switch(group, "--apply", "apply the change and verify that every pod has loaded it")
+    add_flag(
+        group,
         "--accept-reset",
-        type=_names,
+        "FIELD,…",
+        "fields set by other clients that the update may reset, as named in the refusal",
+        _names,
         default=(),
-        metavar="FIELD,…",
-        help="fields set by other clients that the update may reset, as named in the refusal",
     )
-    group.add_argument(
-        "--force-conflicts",
-        action="switch",
-        default=False,
-        help="take over the Corefile of a self-managed CoreDNS from its current field manager",
+    add_switch(
+        group, "--force-conflicts", "take over the Corefile of a self-managed CoreDNS from its current field manager"
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--watch-for",
-        type=values.some_seconds,
-        default=WATCH_FOR_S,
-        metavar="TIME",
-        help="stop following the update and its rollout after this time; it continues in EKS (default: "
+        "TIME",
+        "stop following the update and its rollout after this time; it continues in EKS (default: "
         f"{values.duration_text(WATCH_FOR_S)})",
+        values.some_seconds,
+        default=WATCH_FOR_S,
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--verify-for",
-        type=values.some_seconds,
+        "TIME",
+        f"how long to wait for every pod to load the new Corefile (default: {values.duration_text(VERIFY_FOR_S)})",
+        values.some_seconds,
         default=VERIFY_FOR_S,
-        metavar="TIME",
-        help=f"how long to wait for every pod to load the new Corefile (default: {values.duration_text(VERIFY_FOR_S)})",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--resume",
-        metavar="ID",
+        "ID",
+        "follow a change that was started earlier, from its journal on this machine; changes nothing",
         default="",
-        help="follow a change that was started earlier, from its journal on this machine; changes nothing",
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import exits, opening, rights, values
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags, confirm
 from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.parser import add_flag
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.streams import ProgressLine
@@ -86,52 +87,46 @@ class _Measure:
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Test from pods (creates and deletes pods)")
-    group.add_argument(
+    add_flag(
+        group,
         "--measure",
-        type=values.one_of(HAPPENINGS, "thing to happen while DNS is measured", alone=WATCH),
-        default=None,
-        metavar="[watch|rollout|eviction]",
-        help="send DNS queries from a pod in each zone over UDP and TCP: while you do something yourself "
+        "[watch|rollout|eviction]",
+        "send DNS queries from a pod in each zone over UDP and TCP: while you do something yourself "
         "(watch, the default), during a rollout restart of CoreDNS (rollout), or while one of its "
         "pods is evicted (eviction)",
+        values.one_of(HAPPENINGS, "thing to happen while DNS is measured", alone=WATCH),
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--for",
+        "TIME",
+        "maximum duration (default: 60s; 3m with a change, until the change is over)",
+        _for,
         dest="measure_for",
-        type=_for,
-        default=None,
-        metavar="TIME",
-        help="maximum duration (default: 60s; 3m with a change, until the change is over)",
     )
-    group.add_argument(
-        "--rate",
-        type=_rate,
-        default=None,
-        metavar="N",
-        help="queries per second to each address over each transport (default: 10)",
-    )
-    group.add_argument(
+    add_flag(group, "--rate", "N", "queries per second to each address over each transport (default: 10)", _rate)
+    add_flag(
+        group,
         "--answer-timeout",
-        type=_timeout,
-        default=None,
-        metavar="TIME",
-        help="a query without an answer within this time is lost (default: 5s, as in resolv.conf)",
+        "TIME",
+        "a query without an answer within this time is lost (default: 5s, as in resolv.conf)",
+        _timeout,
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--image",
-        metavar="IMAGE",
+        "IMAGE",
+        "image of the test pods; needs Python 3.10 or newer (default: python:3.12-alpine of public.ecr.aws)",
         default="",
-        help="image of the test pods; needs Python 3.10 or newer (default: python:3.12-alpine of public.ecr.aws)",
     )
-    group.add_argument(
-        "--probe-namespace", metavar="NAME", default="", help="namespace of the test pods (default: 'default')"
-    )
-    group.add_argument(
+    add_flag(group, "--probe-namespace", "NAME", "namespace of the test pods (default: 'default')", default="")
+    add_flag(
+        group,
         "--wait-for",
-        type=_wait,
+        "TIME",
+        f"timeout for the pods to run, including the image pull (default: {values.duration_text(WAIT_S)})",
+        _wait,
         default=WAIT_S,
-        metavar="TIME",
-        help=f"timeout for the pods to run, including the image pull (default: {values.duration_text(WAIT_S)})",
     )
 
 

@@ -19,7 +19,7 @@ from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.probing import probing
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model.documents import IMDS_PROBE
@@ -136,46 +136,49 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("Scope")
-    group.add_argument(
+    add_flag(
+        group,
         "--nodegroup",
+        "NAME",
+        "check only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
         action="append",
         default=[],
-        metavar="NAME",
-        help="check only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--hops",
-        type=_hops,
-        default=POD,
-        metavar="N",
-        help="hops from a pod to IMDS: 2 in a normal pod network, 3 with a nested network (nested "
+        "N",
+        "hops from a pod to IMDS: 2 in a normal pod network, 3 with a nested network (nested "
         f"containers, some overlays); default: {POD}",
+        _hops,
+        default=POD,
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--assume",
-        type=_assumed,
-        default=None,
-        metavar="WHAT",
-        help="predict which pods break if new nodes have these options: hops=N,tokens=required|optional "
+        "WHAT",
+        "predict which pods break if new nodes have these options: hops=N,tokens=required|optional "
         "(such as hops=1,tokens=required), or ami=AL2023",
+        _assumed,
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--intent",
-        type=_intent,
-        default=None,
-        metavar="WHAT",
-        help="intended options, hops=N,tokens=required|optional, or a file or tag:NAME (of the cluster) with these: "
+        "WHAT",
+        "intended options, hops=N,tokens=required|optional, or a file or tag:NAME (of the cluster) with these: "
         "with hops=1, pods that cannot reach IMDS and are not affected are fine, fixes of pods come first, and nodes "
         "with a higher hop limit are a finding",
+        _intent,
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--evidence",
-        type=_evidence,
-        default=(),
-        metavar="SOURCES",
-        help="one or more of cloudwatch (requests without a token of each instance in 14 days; AWS charges for two "
+        "SOURCES",
+        "one or more of cloudwatch (requests without a token of each instance in 14 days; AWS charges for two "
         "metrics an instance), cloudtrail (events with the node role, of at most 10 nodes) and iam (services that node "
         "roles were last used for), with commas; none names a pod",
+        _evidence,
+        default=(),
     )
     shared_options.add_accepted(group, _codes, "the metadata service")
     shared_options.add_since_to(parser)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
+from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.errors import UsageError
 
 WATCH_FOR_S = 3600.0
@@ -28,34 +29,36 @@ class FixRequest:
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Apply a fix (--active verifies it from pods)")
-    group.add_argument(
-        "--apply", action="switch", default=False, help="apply the fix that --fix names and verify the result"
-    )
-    group.add_argument(
+    add_switch(group, "--apply", "apply the fix that --fix names and verify the result")
+    add_flag(
+        group,
         "--fix",
-        metavar="NAME",
+        "NAME",
+        "fix to apply: instance-options, node-class or template-version, as listed without --apply",
         default="",
-        help="fix to apply: instance-options, node-class or template-version, as listed without --apply",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--watch-for",
-        type=values.some_seconds,
-        default=WATCH_FOR_S,
-        metavar="TIME",
-        help="stop following after this time; a node group update continues in EKS "
+        "TIME",
+        "stop following after this time; a node group update continues in EKS "
         f"(default: {values.duration_text(WATCH_FOR_S)})",
+        values.some_seconds,
+        default=WATCH_FOR_S,
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--resume",
-        metavar="ID",
+        "ID",
+        "resume an interrupted fix from its journal on this machine; completed steps are not repeated",
         default="",
-        help="resume an interrupted fix from its journal on this machine; completed steps are not repeated",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--undo",
-        metavar="ID",
+        "ID",
+        "revert what a fix changed, from its journal on this machine; later changes by other clients are kept",
         default="",
-        help="revert what a fix changed, from its journal on this machine; later changes by other clients are kept",
     )
     group = parser.add_argument_group("Confirmation and dry run")
     options.add_confirmation(group, NODES, "exactly N nodes are tested, changed or replaced")

@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.options import dry_from, given_from, non_empty
+from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -60,34 +61,34 @@ class Active:
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Test from pods (creates and deletes pods)")
-    group.add_argument(
+    add_switch(
+        group,
         "--active",
-        action="switch",
-        default=False,
-        help="test IMDS from two pods on one node of each kind: one in the pod network and one in the host network",
+        "test IMDS from two pods on one node of each kind: one in the pod network and one in the host network",
     )
-    group.add_argument(
-        "--all-nodes", action="switch", default=False, help="test on every node, not on one node of each kind"
-    )
-    group.add_argument(
+    add_switch(group, "--all-nodes", "test on every node, not on one node of each kind")
+    add_flag(
+        group,
         "--image",
-        metavar="IMAGE",
+        "IMAGE",
+        "image of the test pods; needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)",
         default="",
-        help="image of the test pods; needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--probe-namespace",
-        metavar="NAME",
-        default="",
-        help="namespace of the test pods (default: the namespace of pod/NAME, else 'default'); pod "
+        "NAME",
+        "namespace of the test pods (default: the namespace of pod/NAME, else 'default'); pod "
         "security must allow hostNetwork for the full test",
+        default="",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--wait-for",
-        type=values.some_seconds,
+        "TIME",
+        f"timeout for the pods of a node, including the image pull (default: {values.duration_text(WAIT_S)})",
+        values.some_seconds,
         default=WAIT_S,
-        metavar="TIME",
-        help=f"timeout for the pods of a node, including the image pull (default: {values.duration_text(WAIT_S)})",
     )
 
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.cli import exits, options, values
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, non_empty, opted_from
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_flag, add_switch
 from kubectl_eksdoc.cli.permissions import rights
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
 from kubectl_eksdoc.cli.rights import Places
@@ -197,52 +197,31 @@ def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
     GlobalOptions.add_to(parser, level=LEVELS - 1, own=_OF_COMMANDS)
     SourceOptions.add_early(parser)
     group = parser.add_argument_group("Kubernetes (-o yaml and -o json print objects for kubectl apply -f -)")
-    group.add_argument(
+    add_flag(
+        group,
         "--bind",
-        type=subject,
+        "KIND:NAME",
+        "also print bindings: Group:NAME, User:NAME or ServiceAccount:NAMESPACE/NAME; may be repeated",
+        subject,
         action="append",
         default=[],
-        metavar="KIND:NAME",
-        help="also print bindings: Group:NAME, User:NAME or ServiceAccount:NAMESPACE/NAME; may be repeated",
     )
     options.add_with(group, "also grant these")
-    group.add_argument(
-        JOURNAL,
-        default="",
-        metavar="NAME",
-        help=f"namespace of the journals (default: that of -n, else {JOURNAL_NAMESPACE})",
+    add_flag(
+        group, JOURNAL, "NAME", f"namespace of the journals (default: that of -n, else {JOURNAL_NAMESPACE})", default=""
     )
-    group.add_argument(
-        PROBE,
-        default="",
-        metavar="NAME",
-        help=f"namespace of test pods (default: {PROBE_NAMESPACE})",
-    )
-    group.add_argument(
-        KARPENTER,
-        default="",
-        metavar="NAME",
-        help=f"where Karpenter is installed (default: {SYSTEM})",
-    )
-    group.add_argument("--check", action="switch", default=False, help="check which of these permissions you have")
+    add_flag(group, PROBE, "NAME", f"namespace of test pods (default: {PROBE_NAMESPACE})", default="")
+    add_flag(group, KARPENTER, "NAME", f"where Karpenter is installed (default: {SYSTEM})", default="")
+    add_switch(group, "--check", "check which of these permissions you have")
     group = parser.add_argument_group("In AWS")
-    group.add_argument(
+    add_switch(
+        group,
         "--iam",
-        action="switch",
-        default=False,
-        help="print only the IAM policy, for aws iam create-policy --policy-document; --region, "
+        "print only the IAM policy, for aws iam create-policy --policy-document; --region, "
         "--cluster-name and --account limit its resources",
     )
-    group.add_argument(
-        "--account", type=account, default=None, metavar="ID", help="account ID of the cluster, twelve digits"
-    )
-    group.add_argument(
-        "--part",
-        type=values.count,
-        default=0,
-        metavar="N",
-        help="part N of a policy that is too long for one document",
-    )
+    add_flag(group, "--account", "ID", "account ID of the cluster, twelve digits", account)
+    add_flag(group, "--part", "N", "part N of a policy that is too long for one document", values.count, default=0)
     parser.set_defaults(leaf=parser, command=partial(run, grown))
 
 

@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import InClusterOptions
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_flag
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
@@ -90,11 +90,11 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     drain.add_targeting(parser)
-    parser.add_argument_group("A plan that was read before").add_argument(
+    add_flag(
+        parser.add_argument_group("A plan that was read before"),
         "--plan",
-        default=None,
-        metavar="FILE",
-        help="run the plan saved with -o json > FILE; do nothing (exit code 7) if the cluster has changed",
+        "FILE",
+        "run the plan saved with -o json > FILE; do nothing (exit code 7) if the cluster has changed",
     )
     run_options.add_confirmation(parser)
     run_options.add_limits(parser)

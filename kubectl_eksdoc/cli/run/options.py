@@ -8,6 +8,7 @@ from typing import Any
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags
 from kubectl_eksdoc.cli.declared import add_options, given_of
+from kubectl_eksdoc.cli.parser import add_flag
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.run.limits import BETWEEN_WAVES, GUARDS, THE_END, RunLimits
 from kubectl_eksdoc.errors import UsageError
@@ -41,11 +42,12 @@ def given_from(args: argparse.Namespace) -> ConfirmationFlags:
 
 def add_journal(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("The journal")
-    group.add_argument(
+    add_flag(
+        group,
         NAMESPACE_FLAG,
+        "NAME",
+        f"namespace of the run's journal and of the drain lock (default: {JOURNAL_NAMESPACE})",
         default=JOURNAL_NAMESPACE,
-        metavar="NAME",
-        help=f"namespace of the run's journal and of the drain lock (default: {JOURNAL_NAMESPACE})",
     )
 
 
@@ -61,11 +63,11 @@ def namespace_from(args: argparse.Namespace) -> str:
 
 
 def add_carry_on(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument_group("Automation").add_argument(
+    add_flag(
+        parser.add_argument_group("Automation"),
         "--run-id",
-        default=None,
-        metavar="RUN",
-        help="create a run with this ID, or resume it if its journal is in the cluster and it was not "
+        "RUN",
+        "create a run with this ID, or resume it if its journal is in the cluster and it was not "
         "paused, aborted or stopped; exit code 130: terminated, start it again",
     )
 
@@ -109,18 +111,20 @@ def words_of(limits: RunLimits, hooks: Hooks) -> tuple[str, ...]:
 def add_between_waves(parser: argparse.ArgumentParser) -> None:
     group = add_options(parser, RunLimits, (BETWEEN_WAVES,))[BETWEEN_WAVES]
     for flag, when in _HOOKS.items():
-        group.add_argument(
+        add_flag(
+            group,
             flag,
+            "COMMAND",
+            f"command to run with /bin/sh {when.replace('-', ' each ')}; the drain stops if it fails",
             default="",
-            metavar="COMMAND",
-            help=f"command to run with /bin/sh {when.replace('-', ' each ')}; the drain stops if it fails",
         )
-    group.add_argument(
+    add_flag(
+        group,
         "--hook-timeout",
-        type=values.some_seconds,
+        "TIME",
+        f"timeout of a hook (default: {values.duration_text(Hooks().timeout_s)})",
+        values.some_seconds,
         default=Hooks().timeout_s,
-        metavar="TIME",
-        help=f"timeout of a hook (default: {values.duration_text(Hooks().timeout_s)})",
     )
 
 

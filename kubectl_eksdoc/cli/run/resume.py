@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, opening, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_switch
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, reached_by
@@ -55,9 +55,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     run_options.add_confirmation(parser)
     run_options.add_limits(parser)
     run_options.add_between_waves(parser)
-    parser.add_argument(
-        "--without-hooks", action="switch", default=False, help="resume without the hooks of the original command"
-    )
+    add_switch(parser, "--without-hooks", "resume without the hooks of the original command")
     run_options.add_journal(parser)
     parser.set_defaults(leaf=parser, command=run_resume)
 

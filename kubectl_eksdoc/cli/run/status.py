@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, replay, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, add_flag, add_switch
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, reached_by
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
@@ -111,26 +111,20 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         conflict_handler="resolve",  # the global -w is refused everywhere else
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
-    parser.add_argument("-w", "--watch", action="switch", default=False, help="watch until the run has ended")
-    parser.add_argument(
+    add_switch(parser, "-w --watch", "watch until the run has ended")
+    add_switch(
+        parser,
         "--attach",
-        action="switch",
-        default=False,
-        help="watch drains that other tools do, on these nodes or all: remaining pods and what they wait for",
+        "watch drains that other tools do, on these nodes or all: remaining pods and what they wait for",
     )
-    parser.add_argument("--events", action="switch", default=False, help="list the events of a run from its journal")
-    parser.add_argument(
+    add_switch(parser, "--events", "list the events of a run from its journal")
+    add_flag(
+        parser,
         "--replay",
-        default=None,
-        metavar="FILE",
-        help="list the events from the journal in FILE, or from the output of 'drain run -o json'",
+        "FILE",
+        "list the events from the journal in FILE, or from the output of 'drain run -o json'",
     )
-    parser.add_argument(
-        "--history",
-        action="switch",
-        default=False,
-        help="compare what the plans of past runs predicted with what happened",
-    )
+    add_switch(parser, "--history", "compare what the plans of past runs predicted with what happened")
     run_options.add_journal(parser)
     parser.set_defaults(leaf=parser, command=run_status)
 
