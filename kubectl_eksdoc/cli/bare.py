@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli.parser import Parser, ShowText, add_flag, spelled_out, until_dashes
+from kubectl_eksdoc.cli.parser import Commands, Parser, ShowText, add_flag, spelled_out, until_dashes
 from kubectl_eksdoc.errors import UsageError
 
 REPLAY = "--replay"
@@ -42,7 +42,7 @@ def root(prog: str, *, only_help: bool = False) -> Parser:
     return parser
 
 
-def add_drain(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsersAction[Parser]:
+def add_drain(commands: Commands) -> Commands:
     """Add ``drain``; returns where what is under it is added."""
     drain = commands.add_parser("drain", help="plan and run node drains", description="Plan and run node drains.")
     _add_shared(drain, level=1)

@@ -12,8 +12,8 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.declared import add_options, given_of
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser, RefusedFlag, add_flag
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command
+from kubectl_eksdoc.cli.parser import Commands, RefusedFlag, add_flag
 from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -203,19 +203,13 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 nothing blocks, 1 blockers, 5 nothing blocks but something is unknown; 2 usage, 3 cluster.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_plan(commands: argparse._SubParsersAction[Parser]) -> None:
-    plan = commands.add_parser(
-        "plan",
-        help="plan a drain: order, duration and blockers",
-        usage="%(prog)s [NODE…] [flags]",
-        description=_PLAN,
-        epilog=_EXIT_CODES,
+def add_plan(commands: Commands) -> None:
+    plan = add_command(
+        commands, "plan", "plan a drain: order, duration and blockers", "[NODE…] [flags]", _PLAN, _EXIT_CODES, run_plan
     )
-    GlobalOptions.add_to(plan, level=LEVELS - 1)
     add_targeting(plan)
     SourceOptions.add_to(plan)
     add_policy(plan)
@@ -227,7 +221,6 @@ def add_plan(commands: argparse._SubParsersAction[Parser]) -> None:
         "and show what is new and what is fixed",
         dest="baseline",
     )
-    plan.set_defaults(leaf=plan, command=run_plan)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 
 OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "html", "name", "junit", "sarif")
@@ -172,7 +172,7 @@ REFUSED: tuple[_Refused, ...] = (
 # ``kubectl eksdoc options``: the global flags, kept out of each command's help as kubectl does.
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add the command; without a help text it is not listed."""
     parser = commands.add_parser("options", description="List the flags that every command takes.")
     parser.set_defaults(leaf=parser, command=run)

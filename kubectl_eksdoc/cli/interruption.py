@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, non_empty, without_from
-from kubectl_eksdoc.cli.parser import Parser, add_flag
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command, non_empty, without_from
+from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
@@ -141,20 +141,20 @@ _EXIT_CODES = """\
 Exit codes: 0 interruptions are handled, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
 With --print: 0 the document is complete, 1 it is empty and something else fails, 5 something is unknown, so the
 document may be incomplete.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``interruption``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="verify Karpenter interruption handling (SQS, EventBridge, IAM)",
-        usage="%(prog)s [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "verify Karpenter interruption handling (SQS, EventBridge, IAM)",
+        "[flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("Scope")
     add_flag(
@@ -183,7 +183,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "name of the stack; never the name of Karpenter's own stack, whose other resources an update would delete",
         stack_name,
     )
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _codes() -> tuple[Code, ...]:

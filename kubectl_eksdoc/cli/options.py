@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing
 from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, FlagValueKind
-from kubectl_eksdoc.cli.parser import RefusedFlag, add_flag, add_switch
+from kubectl_eksdoc.cli.parser import Commands, Parser, RefusedFlag, add_flag, add_switch
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
@@ -19,7 +19,7 @@ from kubectl_eksdoc.render.text import Look, rfc3339, wrap
 from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.surroundings import CommandContext
+    from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.findings import Code
@@ -85,6 +85,29 @@ class GlobalOptions:
                 given[flag.dest] = getattr(args, flag.dest)
         connection = {f.name: given.pop(f.name) for f in fields(Connection) if f.name in given}
         return GlobalOptions(connection=Connection(**connection), **given)
+
+
+def add_command(
+    commands: Commands,
+    name: str,
+    about: str,
+    usage: str,
+    description: str,
+    exit_codes: str,
+    run: Callable[..., CommandAnswer],
+    level: int = LEVELS - 1,
+    own: Sequence[str] = (),
+    **settings: Any,
+) -> Parser:
+    """Add a command with the global flags. `usage`: what follows its name; `exit_codes`: lines behind the help, "" for
+    none; `level` and `own`: as of `GlobalOptions.add_to`."""
+    end = f"{exit_codes}Global flags: kubectl eksdoc options\n" if exit_codes else None
+    parser = commands.add_parser(
+        name, help=about, usage=f"%(prog)s {usage}", description=description, epilog=end, **settings
+    )
+    GlobalOptions.add_to(parser, level, own)
+    parser.set_defaults(leaf=parser, command=run)
+    return parser
 
 
 def _add(parser: argparse.ArgumentParser, flag: Flag, level: int) -> None:

@@ -9,11 +9,14 @@ import argparse
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from kubectl_eksdoc.cli.called import VERSION
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.spelling import maybe
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+"""Where commands are added."""
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)'")
 _COMMAND = "COMMAND"
@@ -95,7 +98,7 @@ class Parser(argparse.ArgumentParser):
             found = below
         return found
 
-    def add_commands(self) -> argparse._SubParsersAction[Parser]:
+    def add_commands(self) -> Commands:
         """Where the commands under this one are added; without one of them help is shown."""
         self.set_defaults(leaf=self)
         return self.add_subparsers(metavar=_COMMAND, parser_class=Parser, title="Commands", prog=self.prog)
@@ -165,11 +168,10 @@ def add_flag(
     names: str,
     metavar: str,
     about: str,
-    kind: Callable[[str], object] | None = None,
+    kind: Callable[[str], Any] = str,
     **settings: Any,
 ) -> None:
-    """Add a flag that takes a value. `names`: with a space between them; `kind`: what reads the value, None for a text
-    as it is."""
+    """Add a flag that takes a value. `names`: with a space between them; `kind`: what reads the value."""
     to.add_argument(*names.split(), metavar=metavar, help=about, type=kind, **settings)
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser, add_switch
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command
+from kubectl_eksdoc.cli.parser import Commands, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
@@ -47,26 +47,25 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 complete, 5 written, but something could not be read; 2 usage, 3 cluster, 4 AWS.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``snapshot``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="save the cluster and AWS data to a file, without secrets, for offline use",
-        usage="%(prog)s FILE [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "save the cluster and AWS data to a file, without secrets, for offline use",
+        "FILE [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
     group = parser.add_argument_group("Read from (default: the live cluster of your kubeconfig)")
     add_switch(group, "--demo", "the built-in cluster", default=argparse.SUPPRESS)
     group = parser.add_argument_group("Output file")
     add_switch(group, "--overwrite", "overwrite FILE if it exists")
     opt_in_options.add_without(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from kubectl_eksdoc.cli.addon import apply_options, reading
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser, add_flag, add_switch
+from kubectl_eksdoc.cli.options import SourceOptions, add_command
+from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.model.documents import ADDON_DIFF
 
@@ -38,23 +38,17 @@ _EXIT_CODES = """\
 Exit codes: 0 nothing is lost, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
 With --apply: 0 the result is as predicted, 1 it differs, or nothing was sent, 5 something is unknown, 6 the update
 failed or is still running, 7 the add-on changed after the preview.
-Global flags: kubectl eksdoc options
 """
 
 _OF_ONE = ("explain_conflict", "manifest", "chart")
 MODES = ("NONE", "OVERWRITE", "PRESERVE")
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``addon-diff``."""
-    parser = commands.add_parser(
-        NAME,
-        help="predict what an add-on update changes and resets",
-        usage="%(prog)s [ADDON] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+    parser = add_command(
+        commands, NAME, "predict what an add-on update changes and resets", "[ADDON] [flags]", _ABOUT, _EXIT_CODES, run
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("The update")
     add_flag(
@@ -98,7 +92,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     reading.add_to(parser)
     apply_options.add_to(parser)
     fleet_options.add_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _add_manifests(group: argparse._ArgumentGroup) -> None:

@@ -25,8 +25,8 @@ from kubectl_eksdoc.cli.check.request import (
     tables_of,
 )
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser, add_flag, add_switch
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command
+from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
@@ -64,7 +64,6 @@ Examples:
 _EXIT_CODES = """\
 Exit codes: 0 nothing blocks the upgrade, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
 With --symptom: 0 nothing explains it, 1 something may, 5 nothing does, and something is unknown.
-Global flags: kubectl eksdoc options
 """
 
 
@@ -89,23 +88,24 @@ def _areas() -> tuple[str, ...]:
 _AREA = values.Codes(_areas, "check", "no area is named; leave the flag out for all", listed=True, what="area")
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``check``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="check whether the cluster can be upgraded, and list the upgrade steps",
-        usage="%(prog)s [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "check whether the cluster can be upgraded, and list the upgrade steps",
+        "[flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
+        own=(_FILES,),
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1, own=(_FILES,))
     SourceOptions.add_to(parser)
     _add_judged(parser)
     _add_when_it_hurts(parser)
     shared_options.add_since_to(parser)
     fleet_options.add_to(parser)
     inside.add_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _add_judged(parser: Parser) -> None:

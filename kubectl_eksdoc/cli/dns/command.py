@@ -13,8 +13,8 @@ from kubectl_eksdoc.cli.dns import change_options, file
 from kubectl_eksdoc.cli.dns import measuring as measure_options
 from kubectl_eksdoc.cli.dns.change_options import LameduckRequest
 from kubectl_eksdoc.cli.dns.measuring import measuring
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import SourceOptions, add_command
+from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
@@ -47,20 +47,21 @@ Exit codes: 0 lookups survive, 1 findings that fail, 5 something is unknown; 2 u
 With --apply: 0 applied, and every pod has loaded it; 1 refused, or the result differs, 5 something is unknown, 6 it
 failed, is still running, or a pod has not loaded it yet, 7 the state changed after the preview.
 With --measure: 0 all queries were answered, 1 answers were lost or late, 5 something is unknown; 130 interrupted.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``coredns-lameduck``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="check and fix CoreDNS graceful shutdown and placement",
-        usage="%(prog)s [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "check and fix CoreDNS graceful shutdown and placement",
+        "[flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
+        own=(file.FILE,),
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1, own=(file.FILE,))
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("Scope")
     shared_options.add_accepted(group, _codes, "CoreDNS")
@@ -69,7 +70,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     change_options.add_to(parser)
     measure_options.add_to(parser)
     change_options.add_confirming_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _codes() -> tuple[Code, ...]:

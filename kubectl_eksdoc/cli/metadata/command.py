@@ -18,8 +18,8 @@ from kubectl_eksdoc.cli.metadata import probing as probe_options
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.probing import probing
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser, add_flag
+from kubectl_eksdoc.cli.options import SourceOptions, add_command
+from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model.documents import IMDS_PROBE
@@ -120,20 +120,20 @@ Exit codes: 0 no pod is affected, 1 findings that fail, 5 something is unknown; 
 With --apply: 0 applied and verified, 1 the result differs, or nothing was started, 5 something is unknown,
 6 interrupted, failed or still running, 7 the state changed after the preview.
 With --active: 0 pods reach IMDS, 1 they do not, 5 not tested; 7 the expected number is wrong, 130 interrupted.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``imds-probe``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="find pods that cannot reach the instance metadata service, and fix them",
-        usage="%(prog)s [pod/NAME | deploy/NAME | ds/NAME | sts/NAME | node/NAME ...] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "find pods that cannot reach the instance metadata service, and fix them",
+        "[pod/NAME | deploy/NAME | ds/NAME | sts/NAME | node/NAME ...] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("Scope")
     add_flag(
@@ -185,7 +185,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     probe_options.add_to(parser)
     fix_options.add_to(parser)
     fleet_options.add_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _hops(text: str) -> int:

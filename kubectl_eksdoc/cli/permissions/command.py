@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.cli import exits, options, values
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, non_empty, opted_from
-from kubectl_eksdoc.cli.parser import Parser, add_flag, add_switch
+from kubectl_eksdoc.cli.commands import tree
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command, non_empty, opted_from
+from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.permissions import rights
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
 from kubectl_eksdoc.cli.rights import Places
@@ -180,21 +181,22 @@ Examples:
 _EXIT_CODES = """\
 Exit codes: 0 printed, or with --check: you have all permissions; 1 some are missing, 5 some are unknown; 2 usage,
 3 cluster.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``permissions``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="print the ClusterRole and IAM policy that a command needs, or check that you have them",
-        usage="%(prog)s [COMMAND [flags of it] …] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "print the ClusterRole and IAM policy that a command needs, or check that you have them",
+        "[COMMAND [flags of it] …] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        partial(run, lambda path: tree(only=path)),
+        own=_OF_COMMANDS,
     )
     parser.passes_on = True
-    GlobalOptions.add_to(parser, level=LEVELS - 1, own=_OF_COMMANDS)
     SourceOptions.add_early(parser)
     group = parser.add_argument_group("Kubernetes (-o yaml and -o json print objects for kubectl apply -f -)")
     add_flag(
@@ -222,7 +224,6 @@ def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
     )
     add_flag(group, "--account", "ID", "account ID of the cluster, twelve digits", account)
     add_flag(group, "--part", "N", "part N of a policy that is too long for one document", values.count, default=0)
-    parser.set_defaults(leaf=parser, command=partial(run, grown))
 
 
 def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:

@@ -12,8 +12,8 @@ from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster, opening
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import InClusterOptions
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser, add_flag
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command
+from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
@@ -71,7 +71,6 @@ Examples:
 _EXIT_CODES = """\
 Exit codes: 0 all nodes are drained, 1 the plan skipped nodes, 5 something was unknown, 6 it stopped early or a node was
 not drained (resume or roll back), 7 the cluster changed since the plan; 2 usage, 3 cluster.
-Global flags: kubectl eksdoc options
 """
 
 _PROVES_LITTLE = (
@@ -80,15 +79,16 @@ _PROVES_LITTLE = (
 )
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    parser = add_command(
+        commands,
         "run",
-        help="drain nodes after a typed confirmation, with a journal and guards",
-        usage="%(prog)s [NODE…] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "drain nodes after a typed confirmation, with a journal and guards",
+        "[NODE…] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run_drain,
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
     drain.add_targeting(parser)
     add_flag(
         parser.add_argument_group("A plan that was read before"),
@@ -105,7 +105,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     drain.add_policy(parser, runs=True)
     server = "ask the API server whether it would accept the first of it"
     shared_options.add_dry_run(parser, "show what would be done", server)
-    parser.set_defaults(leaf=parser, command=run_drain, baseline=None)
+    parser.set_defaults(baseline=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, opening, rights
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
-from kubectl_eksdoc.cli.parser import Parser, add_switch
+from kubectl_eksdoc.cli.options import add_command
+from kubectl_eksdoc.cli.parser import Commands, add_switch
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, reached_by
@@ -39,25 +39,18 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: as of drain run.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser(
-        "resume",
-        help="resume a run, on any machine",
-        usage="%(prog)s [RUN] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+def add_to(commands: Commands) -> None:
+    parser = add_command(
+        commands, "resume", "resume a run, on any machine", "[RUN] [flags]", _ABOUT, _EXIT_CODES, run_resume
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
     run_options.add_confirmation(parser)
     run_options.add_limits(parser)
     run_options.add_between_waves(parser)
     add_switch(parser, "--without-hooks", "resume without the hooks of the original command")
     run_options.add_journal(parser)
-    parser.set_defaults(leaf=parser, command=run_resume)
 
 
 def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, rights
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, add_dry_run, dry_from
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import add_command, add_dry_run, dry_from
+from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
 from kubectl_eksdoc.cli.run.carrying import NOT_KNOWN, RunAnnotations, RunInvocation
@@ -180,23 +180,22 @@ journal was deleted from the cluster is rolled back by the annotations on its no
 _EXIT_CODES = """\
 Exit codes: 0 rolled back, 6 some nodes could not be rolled back; with --dry-run: 0 all would be, 5 unknown for some;
 2 usage, 3 cluster.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    parser = add_command(
+        commands,
         "rollback",
-        help="uncordon the nodes of a run and restore their annotations; pods do not move back",
-        usage="%(prog)s [RUN] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "uncordon the nodes of a run and restore their annotations; pods do not move back",
+        "[RUN] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run_rollback,
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
     run_options.add_confirmation(parser)
     add_dry_run(parser, "show what would be done to which node, and change nothing")
     run_options.add_journal(parser)
-    parser.set_defaults(leaf=parser, command=run_rollback)
 
 
 def run_rollback(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:

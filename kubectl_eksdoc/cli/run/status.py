@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, replay, rights
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser, add_flag, add_switch
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command
+from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, reached_by
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
@@ -95,22 +95,22 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 shown; 2 usage, 3 cluster.
-Global flags: kubectl eksdoc options
 """
 
 _LOOK_S = 2.0
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser(
+def add_to(commands: Commands) -> None:
+    parser = add_command(
+        commands,
         "status",
-        help="list runs and show their state",
-        usage="%(prog)s [RUN] [flags] | --attach [NODE…] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
-        conflict_handler="resolve",  # the global -w is refused everywhere else
+        "list runs and show their state",
+        "[RUN] [flags] | --attach [NODE…] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run_status,
+        conflict_handler="resolve",
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
     add_switch(parser, "-w --watch", "watch until the run has ended")
     add_switch(
         parser,
@@ -126,7 +126,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     add_switch(parser, "--history", "compare what the plans of past runs predicted with what happened")
     run_options.add_journal(parser)
-    parser.set_defaults(leaf=parser, command=run_status)
 
 
 def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -290,7 +289,6 @@ Continue later with drain resume, or uncordon the nodes with drain rollback.
 
 _ASKING_EXIT_CODES = """\
 Exit codes: 0 confirmed, 6 no process answered in time; 2 usage, 3 cluster.
-Global flags: kubectl eksdoc options
 """
 
 _WORDS = {
@@ -300,21 +298,17 @@ _WORDS = {
 }
 
 
-def add_pause(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_pause(commands: Commands) -> None:
     _add(commands, "pause", "pause a run, from any machine", _PAUSE, RunPhase.PAUSED)
 
 
-def add_abort(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_abort(commands: Commands) -> None:
     _add(commands, "abort", "abort a run, from any machine; nodes stay cordoned", _ABORT, RunPhase.ABORTED)
 
 
-def _add(commands: argparse._SubParsersAction[Parser], name: str, about: str, more: str, wanted: RunPhase) -> None:
-    parser = commands.add_parser(
-        name, help=about, usage="%(prog)s [RUN] [flags]", description=more, epilog=_ASKING_EXIT_CODES
-    )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
-    run_options.add_journal(parser)
-    parser.set_defaults(leaf=parser, command=partial(_ask, f"drain {name}", wanted))
+def _add(commands: Commands, name: str, about: str, more: str, wanted: RunPhase) -> None:
+    ask = partial(_ask, f"drain {name}", wanted)
+    run_options.add_journal(add_command(commands, name, about, "[RUN] [flags]", more, _ASKING_EXIT_CODES, ask))
 
 
 def _ask(
