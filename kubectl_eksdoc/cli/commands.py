@@ -6,18 +6,17 @@ What another command needs is not loaded for one of them: completion asks for on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubectl_eksdoc.cli.called import PROG
+from kubectl_eksdoc.cli.called import PROG, late
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.parser import Commands, Parser
 
 
 class Command(NamedTuple):
-    """`about` is "" where it is not listed; it is what its own parser says. `place`: the module under `cli` and its
-    function that adds that parser, and gives back where those `under` it are added."""
+    """`about` is "" where it is not listed; it is what its own parser says. `place`: under `cli`, of the function
+    that adds that parser, and gives back where those `under` it are added."""
 
     name: str
     about: str
@@ -25,50 +24,49 @@ class Command(NamedTuple):
     under: tuple[Command, ...] = ()
 
     def add_to(self, commands: Commands) -> Commands | None:
-        module, _, name = self.place.partition(":")
-        found: Commands | None = getattr(import_module(f"kubectl_eksdoc.cli.{module}"), name)(commands)
+        found: Commands | None = late(f"cli.{self.place}")(commands)
         return found
 
 
 _REHEARSED = "rehearse a drain on a simulated cluster, or serve that cluster"
 
 _UNDER_DRAIN = (
-    Command("plan", "plan a drain: order, duration and blockers", "drain:add_plan"),
-    Command("run", "drain nodes after a typed confirmation, with a journal and guards", "run.drain:add_to"),
-    Command("status", "list runs and show their state", "run.status:add_to"),
-    Command("pause", "pause a run, from any machine", "run.status:add_pause"),
-    Command("abort", "abort a run, from any machine; nodes stay cordoned", "run.status:add_abort"),
-    Command("resume", "resume a run, on any machine", "run.resume:add_to"),
+    Command("plan", "plan a drain: order, duration and blockers", "drain.add_plan"),
+    Command("run", "drain nodes after a typed confirmation, with a journal and guards", "run.drain.add_to"),
+    Command("status", "list runs and show their state", "run.status.add_to"),
+    Command("pause", "pause a run, from any machine", "run.status.add_pause"),
+    Command("abort", "abort a run, from any machine; nodes stay cordoned", "run.status.add_abort"),
+    Command("resume", "resume a run, on any machine", "run.resume.add_to"),
     Command(
         "rollback",
         "uncordon the nodes of a run and restore their annotations; pods do not move back",
-        "run.rollback:add_to",
+        "run.rollback.add_to",
     ),
-    Command("rehearse", _REHEARSED, "rehearse:add_to"),
+    Command("rehearse", _REHEARSED, "rehearse.add_to"),
 )
 
 COMMANDS: tuple[Command, ...] = (
-    Command("drain", "plan and run node drains", "bare:add_drain", _UNDER_DRAIN),
-    Command("rehearse", _REHEARSED, "rehearse:add_at_top"),
-    Command("check", "check whether the cluster can be upgraded, and list the upgrade steps", "check.command:add_to"),
-    Command("addon-diff", "predict what an add-on update changes and resets", "addon.command:add_to"),
+    Command("drain", "plan and run node drains", "bare.add_drain", _UNDER_DRAIN),
+    Command("rehearse", _REHEARSED, "rehearse.add_at_top"),
+    Command("check", "check whether the cluster can be upgraded, and list the upgrade steps", "check.command.add_to"),
+    Command("addon-diff", "predict what an add-on update changes and resets", "addon.command.add_to"),
     Command(
         "imds-probe",
         "find pods that cannot reach the instance metadata service, and fix them",
-        "metadata.command:add_to",
+        "metadata.command.add_to",
     ),
-    Command("coredns-lameduck", "check and fix CoreDNS graceful shutdown and placement", "dns.command:add_to"),
-    Command("interruption", "verify Karpenter interruption handling (SQS, EventBridge, IAM)", "interruption:add_to"),
-    Command("changes", "list the changes begun on this machine, and resume or undo one", "changes:add_to"),
-    Command("snapshot", "save the cluster and AWS data to a file, without secrets, for offline use", "snapshot:add_to"),
-    Command("completion", "install or remove shell completion", "completion:add_to"),
-    Command("plugins", "create, remove or list the entry points such as kubectl eksdoc-drain", "plugins:add_to"),
+    Command("coredns-lameduck", "check and fix CoreDNS graceful shutdown and placement", "dns.command.add_to"),
+    Command("interruption", "verify Karpenter interruption handling (SQS, EventBridge, IAM)", "interruption.add_to"),
+    Command("changes", "list the changes begun on this machine, and resume or undo one", "changes.add_to"),
+    Command("snapshot", "save the cluster and AWS data to a file, without secrets, for offline use", "snapshot.add_to"),
+    Command("completion", "install or remove shell completion", "completion.add_to"),
+    Command("plugins", "create, remove or list the entry points such as kubectl eksdoc-drain", "plugins.add_to"),
     Command(
         "permissions",
         "print the ClusterRole and IAM policy that a command needs, or check that you have them",
-        "permissions.command:add_to",
+        "permissions.command.add_to",
     ),
-    Command("options", "", "flags:add_to"),
+    Command("options", "", "flags.add_to"),
 )
 """In the order of the help; a new command is one module with `add_to`, and one line here."""
 

@@ -202,6 +202,7 @@ def over_fleet(
         KeyboardInterrupt: it was told to end; so was whatever was begun for it.
     """
     from kubectl_eksdoc.flows.fleet import ask_fleet
+    from kubectl_eksdoc.host.endings import told_to_stop
     from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.fleet.report import FleetReport
     from kubectl_eksdoc.wiring import fleet
@@ -211,7 +212,7 @@ def over_fleet(
     aside = opening.decide(options, around.stderr, around.environ)
     around.note(aside.signs(_first_line(choice, passed, len(members))))
     asking = around.open_members(partial(passed.words, options), passed.kind, dict(around.environ), choice.timeout_s)
-    with ProgressLine(around.stderr) as progress, fleet.told_to_end() as told:
+    with ProgressLine(around.stderr) as progress, told_to_stop() as told:
         plan = ask_fleet(
             members,
             asking,
@@ -227,11 +228,12 @@ def over_fleet(
 
 def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
     from kubectl_eksdoc import fleet as choosing
+    from kubectl_eksdoc.host.fleet.fleet_file import named_file, read_fleet
     from kubectl_eksdoc.wiring import fleet
 
-    path = fleet.file_of(choice.text)
+    path = named_file(choice.text)
     if path and choice.text.startswith(_OF_FILES):
-        found = fleet.entries(path, choosing.WANTED)
+        found = read_fleet(path, choosing.WANTED)
         if all(isinstance(each, Mapping) for each in found):  # whatever the kubeconfig has, they say it themselves
             return choosing.listed(found, (), f"--fleet {path}")
     contexts = fleet.contexts(options.connection)
@@ -242,7 +244,7 @@ def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
             f"--fleet {choice.text} is a context, and a file here as well",
             f"Write @{path} for the file, or {choice.text}, with a comma behind it for the context.",
         )
-    return choosing.listed(fleet.entries(path, choosing.WANTED), contexts, f"--fleet {path}")
+    return choosing.listed(read_fleet(path, choosing.WANTED), contexts, f"--fleet {path}")
 
 
 def _first_line(choice: FleetChoice, passed: MemberFlags, count: int) -> str:

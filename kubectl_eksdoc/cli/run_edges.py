@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol
 
+from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.wiring.changes import (
     identity_of,
     new_probe_id,
     open_dns,
     open_ground,
     open_placing,
-    packed,
-    packed_asker,
 )
 from kubectl_eksdoc.wiring.runs import (
     Hooks,
@@ -33,7 +32,6 @@ from kubectl_eksdoc.wiring.runs import (
     open_trial,
     open_watch,
     pod_report,
-    read_recorded,
     reviewed,
 )
 
@@ -67,12 +65,6 @@ class WallClock:
         return datetime.now(timezone.utc)
 
 
-def _told_to_stop() -> AbstractContextManager[Callable[[], int]]:
-    from kubectl_eksdoc.host.endings import told_to_stop
-
-    return told_to_stop()
-
-
 @dataclass(frozen=True, slots=True)
 class DrainRunEdges:
     """`told_to_stop` gives how often the process was told to end while it is open."""
@@ -90,12 +82,12 @@ class DrainRunEdges:
     add_events: Callable[[JournalLocation, str], None] = add_events
     events_file: Callable[[JournalLocation], str] = events_file
     clock: RunClock = WallClock()
-    read_recorded: Callable[[str], Entries | RunEvents] = read_recorded
-    told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop
+    read_recorded: Callable[[str], Entries | RunEvents] = late("host.journals.read_recorded")
+    told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = late("host.endings.told_to_stop")
     open_ground: OpenGround = open_ground
     open_dns: Callable[[Connection], Dns] = open_dns
-    packed_asker: Callable[[], bytes] = packed_asker
+    packed_asker: Callable[[], bytes] = late("host.asker_archive.packed")
     new_probe_id: Callable[[], str] = new_probe_id
     open_placing: Callable[[Connection], PlacingGround] = open_placing
     identity_of: Callable[[Connection, AwsRequest], Identity] = identity_of
-    packed: Callable[[str], bytes] = packed
+    packed: Callable[[str], bytes] = late("host.documents.packed")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline, read_earlier
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run_edges import DrainRunEdges
     from kubectl_eksdoc.flows.fleet import Members
     from kubectl_eksdoc.flows.ports import SimulatedCluster
-    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.connection import Connection, OutageLimits
@@ -48,9 +48,7 @@ class OpenReader(Protocol):
 OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "SimulatedCluster"]
 OpenSession = Callable[["SessionRequest"], "ClusterSession"]
 OpenMembers = Callable[["Callable[[Member], Sequence[str]]", str, "Mapping[str, str]", float], "Members"]
-TakeSnapshot = Callable[
-    ["str", "SourceChoice", "Connection", "AwsRequest", "Progress | None", "str", "Collection[str]"], "SnapshotContent"
-]
+TakeSnapshot = Callable[..., "SnapshotContent"]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 
@@ -65,48 +63,6 @@ def _show_again(again: ShownRun) -> int:
     from kubectl_eksdoc.tui.replay import ReplayApp
 
     return ReplayApp(again).run() or 0
-
-
-def _open_stage(
-    source: SourceChoice, connection: Connection, progress: Progress | None, faults: Faults
-) -> SimulatedCluster:
-    from kubectl_eksdoc.wiring.stages import open_stage
-
-    return open_stage(source, connection, progress, faults)
-
-
-def _serve(source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving) -> None:
-    from kubectl_eksdoc.wiring.stages import serve
-
-    serve(source, connection, progress, how)
-
-
-def _open_session(request: SessionRequest) -> ClusterSession:
-    from kubectl_eksdoc.session.session import open_session
-
-    return open_session(request)
-
-
-def _open_members(
-    words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
-) -> Members:
-    from kubectl_eksdoc.wiring.fleet import open_members
-
-    return open_members(words, kind, environ, timeout_s)
-
-
-def _take_snapshot(
-    path: str,
-    source: SourceChoice,
-    connection: Connection,
-    wanted: AwsRequest,
-    progress: Progress | None,
-    tool: str,
-    without: Collection[str],
-) -> SnapshotContent:
-    from kubectl_eksdoc.snapshot.apply import take
-
-    return take(path, source, connection, wanted, progress, tool, without=without)
 
 
 _MOST_BYTES = 4 << 20
@@ -161,11 +117,11 @@ class CommandContext:
     open_reader: OpenReader = open_reader
     now: Callable[[], datetime] = _now
     read_baseline: Callable[[str], Baseline] = read_baseline
-    open_stage: OpenStage = _open_stage
-    serve: Serve = _serve
-    open_session: OpenSession = _open_session
-    open_members: OpenMembers = _open_members
-    take_snapshot: TakeSnapshot = _take_snapshot
+    open_stage: OpenStage = late("wiring.stages.open_stage")
+    serve: Serve = late("wiring.stages.serve")
+    open_session: OpenSession = late("session.session.open_session")
+    open_members: OpenMembers = late("wiring.fleet.open_members")
+    take_snapshot: TakeSnapshot = late("snapshot.apply.take")
     read_values: Callable[[str], Doc] = _read_values
     read_message: Callable[[str], str] = _read_message
     read_manifest: Callable[[str, str], tuple[Doc, ...]] = _read_manifest

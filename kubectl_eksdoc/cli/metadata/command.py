@@ -136,6 +136,15 @@ def add_to(commands: Commands) -> None:
     )
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("Scope")
+    _add_scope(group)
+    shared_options.add_accepted(group, _codes, "the metadata service")
+    shared_options.add_since_to(parser)
+    probe_options.add_to(parser)
+    fix_options.add_to(parser)
+    fleet_options.add_to(parser)
+
+
+def _add_scope(group: argparse._ArgumentGroup) -> None:
     add_flag(
         group,
         "--nodegroup",
@@ -180,11 +189,6 @@ def add_to(commands: Commands) -> None:
         _evidence,
         default=(),
     )
-    shared_options.add_accepted(group, _codes, "the metadata service")
-    shared_options.add_since_to(parser)
-    probe_options.add_to(parser)
-    fix_options.add_to(parser)
-    fleet_options.add_to(parser)
 
 
 def _hops(text: str) -> int:

@@ -90,7 +90,7 @@ class Desk:
     def _take(
         self, path: str, source: Any, connection: Any, wanted: Any, progress: Any, tool: str, without: Any
     ) -> Any:
-        return take(path, source, connection, wanted, progress, tool, self._of_aws, without)
+        return take(path, source, connection, wanted, progress, tool, without, self._of_aws)
 
 
 def _document(ran: Ran) -> dict[str, Any]:
