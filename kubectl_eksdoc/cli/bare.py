@@ -52,10 +52,10 @@ def add_drain(commands: Commands) -> Commands:
 
 
 def _add_shared(parser: Parser, level: int) -> None:
-    from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+    from kubectl_eksdoc.cli.options import GlobalOptions, add_source_early
 
     GlobalOptions.add_to(parser, level=level)
-    SourceOptions.add_early(parser)
+    add_source_early(parser)
 
 
 def _add_replay(parser: Parser) -> None:

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         keeping = around.edges.keeping("", "", around.environ)
         report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
         unknown = any(each.state is State.UNKNOWN for each in report.changes)
-        return CommandAnswer(opening.answered(report, options, around), exits.UNKNOWN if unknown else exits.CLEAN)
+        return opening.answer(report, options, around, exits.UNKNOWN if unknown else exits.CLEAN)
     if len(words) != 2 or words[0] not in VERBS:
         raise UsageError(
             f"{' '.join(words)!r} is neither resume ID nor undo ID",

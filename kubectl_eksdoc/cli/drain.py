@@ -12,7 +12,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.declared import add_options, given_of
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source, source_from
 from kubectl_eksdoc.cli.parser import Commands, RefusedFlag, add_flag
 from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.streams import ProgressLine
@@ -211,7 +211,7 @@ def add_plan(commands: Commands) -> None:
         commands, "plan", "plan a drain: order, duration and blockers", "[NODE…] [flags]", _PLAN, _EXIT_CODES, run_plan
     )
     add_targeting(plan)
-    SourceOptions.add_to(plan)
+    add_source(plan)
     add_policy(plan)
     add_flag(
         plan.add_argument_group("Compare with a previous plan"),
@@ -249,7 +249,7 @@ class PlanRequest:
             UsageError: no nodes are named or selected, or what was given does not fit together.
         """
         options = GlobalOptions.from_args(args)
-        source = SourceOptions.from_args(args).choice
+        source = source_from(args)
         targeting = targeting_from(args, words)
         notes = [text for dest, text in _NOTES.items() if hasattr(args, dest)] + _idle(options, source)
         if targeting.empty and source.demo:
@@ -309,16 +309,14 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     if comparison and comparison.doubt:
         tell((f"it is unknown whether the baseline is of this cluster: {comparison.doubt}",), around)
     report = DrainReport(plan, cluster, request.given, reached_by=reached_by, comparison=comparison)
-    return CommandAnswer(opening.answered(report, options, around), exit_code(plan))
+    return opening.answer(report, options, around, exit_code(plan))
 
 
 @contextmanager
 def noting(request: PlanRequest, command: str, around: CommandContext) -> Iterator[list[str]]:
     """What is to be said about the answer, once it is there; it is said where there is none."""
     said = list(request.notes)
-    from kubectl_eksdoc.cli import rights
-
-    with rights.explaining(command):
+    with opening.explaining(command):
         try:
             yield said
         except Exception:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, values
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, source_from
 from kubectl_eksdoc.cli.parser import add_flag
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -104,7 +104,7 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
             if getattr(args, dest) is not None:
                 raise UsageError(f"{_flag(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters.")
         return None
-    if not SourceOptions.from_args(args).choice.live:
+    if not source_from(args).live:
         flag = "--demo" if getattr(args, "demo", False) else "--snapshot"
         raise UsageError(
             f"{flag} is one cluster, and --fleet names many",
@@ -223,7 +223,7 @@ def over_fleet(
             Severity.INFO if least is None else least,
         )
     report = FleetReport(plan, passed.command, {**passed.given, **choice.given})
-    return CommandAnswer(opening.answered(report, options, around), plan.exit_code)
+    return opening.answer(report, options, around, plan.exit_code)
 
 
 def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, rights, values
+from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import options as shared_options
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command, non_empty, without_from
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source, non_empty, source_from, without_from
 from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -59,7 +59,7 @@ class _Request:
             raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
         request = _Request(
             GlobalOptions.from_args(args),
-            SourceOptions.from_args(args).choice,
+            source_from(args),
             args.print or "",
             args.queue or "",
             args.stack_name or "",
@@ -155,7 +155,7 @@ def add_to(commands: Commands) -> None:
         _EXIT_CODES,
         run,
     )
-    SourceOptions.add_to(parser)
+    add_source(parser)
     group = parser.add_argument_group("Scope")
     add_flag(
         group,
@@ -204,17 +204,15 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     request = _Request.from_args(args, words)
     options = request.options
     InterruptionReport.check(options.output)
-    try:
+    with opening.explaining(NAME):
         session = opening.opened(request, around, NEEDS)
         wish = InterruptionOptions(request.queue, request.stack, reached_by(request, session))
         plan = look_at_interruption(session, wish, permissions.PROXY.name not in request.without)
-    except Forbidden as error:
-        raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
     if request.printed:
         return _printed(plan, request, around)
     report = InterruptionReport(plan, request.given, session.recognised)
-    return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return opening.answer(report, options, around, opening.code(plan.findings, request.accepted))
 
 
 def _printed(plan: InterruptionPlan, request: _Request, around: CommandContext) -> CommandAnswer:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli.flags import HONOURED, Flag, FlagValueKind
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.streams import ProgressLine, say
-from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.model.connection import IN_CLUSTER, CommandTarget, Connection
 from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -47,6 +49,17 @@ def opened(request: ClusterOptions, around: CommandContext, needs: ClusterNeeds)
         session = around.open_session(SessionRequest(request.source, options.connection, wanted, needs, progress))
         _ = session.cluster
     return session
+
+
+@contextmanager
+def explaining(command: str) -> Iterator[None]:
+    """What is forbidden within is raised with all that `command` needs, and how to allow it."""
+    try:
+        yield
+    except Forbidden as error:
+        from kubectl_eksdoc.cli import rights
+
+        raise rights.explained(error, command) from error
 
 
 # The words that lead to the same cluster or dump once more, for the command lines that an answer proposes.
@@ -119,9 +132,7 @@ class WasRead(Protocol):
 
 def told(world: WasRead, options: GlobalOptions, around: CommandContext) -> None:
     """On stderr: which cluster it was, what AWS refused, and what it was asked if somebody looks for a fault."""
-    from kubectl_eksdoc.render.identity import identity_line
-
-    around.note(identity_line(world.cluster, around.now(), decide(options, around.stderr, around.environ)))
+    identify(world.cluster, options, around)
     for note in contradicted(world.cluster.identity, options):
         around.note(f"note: {note}")
     if world.denied:
@@ -183,6 +194,10 @@ def decide(options: GlobalOptions, stream: TextIO, environ: Mapping[str, str]) -
 def answered(report: Report, options: GlobalOptions, around: CommandContext) -> str:
     """The text for stdout, in the format that was asked for."""
     return report.render(options.output, decide(options, around.stdout, around.environ))
+
+
+def answer(report: Report, options: GlobalOptions, around: CommandContext, code: int = exits.CLEAN) -> CommandAnswer:
+    return CommandAnswer(answered(report, options, around), code)
 
 
 def identify(cluster: Cluster, options: GlobalOptions, around: CommandContext) -> None:

@@ -133,59 +133,51 @@ def _output(text: str) -> str:
     return values.OneOf(OUTPUTS, "output format")(text)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceOptions:
-    """What a reading command reads: a live cluster unless ``--snapshot`` or ``--demo`` says otherwise."""
+# What a reading command reads: a live cluster unless ``--snapshot`` or ``--demo`` says otherwise.
 
-    choice: SourceChoice = SourceChoice()
 
-    @staticmethod
-    def add_to(parser: argparse.ArgumentParser) -> None:
-        group = parser.add_argument_group("Read from (default: the live cluster of your kubeconfig)")
-        add_flag(
-            group,
-            "--snapshot",
-            "PATH",
-            "a folder, archive or file of 'kubectl get … -A -o json' ('-': standard input)",
-            default=argparse.SUPPRESS,
+def add_source(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Read from (default: the live cluster of your kubeconfig)")
+    add_flag(
+        group,
+        "--snapshot",
+        "PATH",
+        "a folder, archive or file of 'kubectl get … -A -o json' ('-': standard input)",
+        default=argparse.SUPPRESS,
+    )
+    add_switch(group, "--demo", "the built-in cluster", default=argparse.SUPPRESS)
+
+
+def add_source_early(parser: argparse.ArgumentParser) -> None:
+    """Take the same flags, unseen in help, before the command they are meant for."""
+    add_flag(parser, "--snapshot", "PATH", argparse.SUPPRESS, default=argparse.SUPPRESS)
+    add_switch(parser, "--demo", argparse.SUPPRESS, default=argparse.SUPPRESS)
+
+
+def check_source_live(args: argparse.Namespace) -> None:
+    """For a command that knows no other source: the flags are taken before it, and must not be passed over.
+
+    Raises:
+        UsageError: something else than the live cluster was asked for.
+    """
+    if not source_from(args).live:
+        raise UsageError(
+            "runs are of the live cluster: --demo and --snapshot do not go with them",
+            "To practise: kubectl eksdoc rehearse --serve --demo, and its kubeconfig.",
         )
-        add_switch(group, "--demo", "the built-in cluster", default=argparse.SUPPRESS)
 
-    @staticmethod
-    def add_early(parser: argparse.ArgumentParser) -> None:
-        """Take the same flags, unseen in help, before the command they are meant for."""
-        hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-        parser.add_argument("--snapshot", metavar="PATH", **hidden)
-        parser.add_argument("--demo", action="switch", **hidden)
 
-    @staticmethod
-    def check_live(args: argparse.Namespace) -> None:
-        """For a command that knows no other source: the flags are taken before it, and must not be passed over.
-
-        Raises:
-            UsageError: something else than the live cluster was asked for.
-        """
-        if not SourceOptions.from_args(args).choice.live:
-            raise UsageError(
-                "runs are of the live cluster: --demo and --snapshot do not go with them",
-                "To practise: kubectl eksdoc rehearse --serve --demo, and its kubeconfig.",
-            )
-
-    @staticmethod
-    def from_args(args: argparse.Namespace) -> SourceOptions:
-        """
-        Raises:
-            UsageError: both were given, or an empty path.
-        """
-        demo = getattr(args, "demo", False)
-        path = getattr(args, "snapshot", None)
-        if path is not None and demo:
-            raise UsageError(
-                "--snapshot and --demo exclude each other", "Give one of them, or none for the live cluster."
-            )
-        if path == "":
-            raise UsageError("--snapshot needs the path of a dump")
-        return SourceOptions(SourceChoice(snapshot=path or "", demo=demo))
+def source_from(args: argparse.Namespace) -> SourceChoice:
+    """
+    Raises:
+        UsageError: both were given, or an empty path.
+    """
+    demo, path = getattr(args, "demo", False), getattr(args, "snapshot", None)
+    if path is not None and demo:
+        raise UsageError("--snapshot and --demo exclude each other", "Give one of them, or none for the live cluster.")
+    if path == "":
+        raise UsageError("--snapshot needs the path of a dump")
+    return SourceChoice(snapshot=path or "", demo=demo)
 
 
 # ``--with`` and ``--without``: rights that are granted only by name, and what is left out of a scope without them.

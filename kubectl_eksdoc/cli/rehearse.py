@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kubectl_eksdoc.cli import drain, exits, opening, values
 from kubectl_eksdoc.cli import options as fault_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, add_command
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, add_command, add_source, source_from
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -48,7 +48,7 @@ def add_to(commands: Commands, level: int = LEVELS - 1) -> None:
         level=level,
     )
     drain.add_targeting(parser)
-    SourceOptions.add_to(parser)
+    add_source(parser)
     _add_serving(parser)
     fault_options.add_to(parser)
     drain.add_policy(parser)
@@ -99,7 +99,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
 
 
 def _serve(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
-    options, source = GlobalOptions.from_args(args), SourceOptions.from_args(args).choice
+    options, source = GlobalOptions.from_args(args), source_from(args)
     if words:
         raise UsageError(f"--serve serves the whole cluster: it takes no node, as {words[0]!r}")
     speed = SPEED if args.speed is None else args.speed

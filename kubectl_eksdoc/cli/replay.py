@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, source_from
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import JournalError, UsageError
 from kubectl_eksdoc.model.connection import Connection
@@ -94,7 +94,7 @@ def read(path: str, around: CommandContext) -> RunReplay:
 
 
 def _check_alone(args: argparse.Namespace) -> None:
-    source = SourceOptions.from_args(args).choice
+    source = source_from(args)
     given = [] if source.live else ["--demo" if source.demo else "--snapshot"]
     options, usual = GlobalOptions.from_args(args), GlobalOptions()
     given += [flag.long for flag in HONOURED if flag.dest not in _STILL_OF_USE and _is_given(options, usual, flag.dest)]

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, source_from
 from kubectl_eksdoc.cli.parser import Commands, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -85,7 +85,7 @@ class _Request:
             raise UsageError("the file is not named to which the snapshot is to be written", f"{NAME} FILE")
         if len(words) > 1:
             raise UsageError(f"one file is written, and {len(words)} are named: {', '.join(words)}")
-        source = SourceOptions.from_args(args).choice
+        source = source_from(args)
         if source.snapshot:
             raise UsageError("a snapshot is made of a cluster that lives, or of --demo, not of another one")
         path = words[0]
@@ -103,7 +103,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc import __version__
-    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.render.snapshot import SnapshotReport
 
@@ -111,15 +110,12 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     options = request.options
     SnapshotReport.check(options.output)
     wanted = AwsRequest(options.cluster_name, options.region, options.profile)
-    try:
-        with ProgressLine(around.stderr) as progress:
-            taken = around.take_snapshot(
-                request.path, request.source, options.connection, wanted, progress, __version__, request.without
-            )
-    except Forbidden as error:
-        raise rights.explained(error, NAME) from error
-    text = looks.answered(SnapshotReport(taken, request.path, request.without), options, around)
-    return CommandAnswer(text, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
+    with opening.explaining(NAME), ProgressLine(around.stderr) as progress:
+        taken = around.take_snapshot(
+            request.path, request.source, options.connection, wanted, progress, __version__, request.without
+        )
+    report = SnapshotReport(taken, request.path, request.without)
+    return opening.answer(report, options, around, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
 
 
 def _whole(snapshot: Snapshot) -> bool:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, changing, is_n
 from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.cli import applying as shared
-from kubectl_eksdoc.cli import exits, opening, rights
+from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.addon import following
 from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.addon.forecast import code
@@ -24,7 +24,6 @@ from kubectl_eksdoc.cli.applying import Again, Proposal, applying_to
 from kubectl_eksdoc.cli.confirming import Ask, CountedThing, ExpectedCount, as_expected, explained, typed_back
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
 from kubectl_eksdoc.render.addon_update.commands import Sent, look_again, way_back_text
@@ -120,12 +119,10 @@ def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) ->
     if not (apply.dry or apply.resume):
         check_writable(around.environ, COMMAND, "addon-diff without --apply reads only")
     asking = _Asking(request, apply, around)
-    try:
+    with opening.explaining(COMMAND):
         session = opening.opened(request, around, NEEDS)
         opening.told(session, request.options, around)
         return _resumed(asking, session) if apply.resume else _applied(asking, session)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
@@ -150,7 +147,7 @@ def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     if asking.apply.dry:
         around.note(ASKS_EKS_NOTHING)
         failing = exits.FAILS if ready.guards else code((ready.plan,))
-        return CommandAnswer(opening.answered(report, options, around), failing)
+        return opening.answer(report, options, around, failing)
     proposal = _proposal(asking, session, ready, report)
     found = shared.confirmed(proposal, lambda now: _prepared(asking, now).same, session, _DRIFTED, options, around)
     return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, ready, report, written)
@@ -268,4 +265,4 @@ def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ende
         for line in look_again(asking.request.addon, report.run, ended.id, eks.name, eks.region, words):
             around.note(f"  {line}")
     done = replace(report, ended=ended)
-    return CommandAnswer(opening.answered(done, asking.request.options, around), shared.code(ended))
+    return opening.answer(done, asking.request.options, around, shared.code(ended))

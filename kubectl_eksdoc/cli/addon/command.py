@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.addon import apply_options, reading
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
-from kubectl_eksdoc.cli.options import SourceOptions, add_command
+from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.model.documents import ADDON_DIFF
@@ -49,7 +49,7 @@ def add_to(commands: Commands) -> None:
     parser = add_command(
         commands, NAME, "predict what an add-on update changes and resets", "[ADDON] [flags]", _ABOUT, _EXIT_CODES, run
     )
-    SourceOptions.add_to(parser)
+    add_source(parser)
     group = parser.add_argument_group("The update")
     add_flag(
         group,

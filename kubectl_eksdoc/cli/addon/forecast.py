@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, opening, rights
+from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -47,13 +47,11 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
     AddonReport.check(options.output)
     asked = _asked(request, around)
     before = _earlier(request, asked, around)
-    try:
+    with opening.explaining(NAME):
         found = answered(request, asked, around, around.note)
         session, plans = found.session, found.plans
         steps = _all_steps(found) if request.each_step else {}
         since = _since(session, plans, found.sides) if request.since_when else {}
-    except Forbidden as error:
-        raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
     since_options.told(before, around)
     whole = not request.addon and not found.left_out
@@ -61,7 +59,7 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
     known = session.recognised
     report = AddonReport(plans, session.cluster, request.given, known, steps=steps, since=since, beside=beside)
     left_out = found.left_out or (request.strict and is_unsure(plans, around))
-    return CommandAnswer(opening.answered(report, options, around), code(plans, left_out))
+    return opening.answer(report, options, around, code(plans, left_out))
 
 
 def answered(

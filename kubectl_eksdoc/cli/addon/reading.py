@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubectl_eksdoc.cli import exits, opening, rights
+from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.addon import apply_options
 from kubectl_eksdoc.cli.addon.forecast import is_unsure
 from kubectl_eksdoc.cli.addon.request import NAME, addon_named
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, refused_beside, since_from
+from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, refused_beside, since_from, source_from
 from kubectl_eksdoc.cli.parser import Parser, add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -82,7 +82,7 @@ def _look_back(args: argparse.Namespace, words: Sequence[str]) -> _Request:
         raise UsageError("--update ID is of one add-on, and --all names every one")
     said = {"addon": addon, "all": not addon, "after": True, "update": args.update}
     given = non_empty(said)
-    return _Request(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, addon, args.update, given)
+    return _Request(GlobalOptions.from_args(args), source_from(args), addon, args.update, given)
 
 
 def look_back(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -97,19 +97,17 @@ def look_back(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     request = _look_back(args, words)
     options = request.options
     AfterReport.check(options.output)
-    try:
+    with opening.explaining(f"{NAME} --after"):
         session = opening.opened(request, around, replace(NEEDS, histories=HISTORIES))
         names = (request.addon,) if request.addon else addon_names(session)
         pasts = tuple(_pasts(session, names, request, around))
         found = tuple(look_back_on(session, past) for past in pasts)
-    except Forbidden as error:
-        raise rights.explained(error, f"{NAME} --after") from error
     opening.told(session, options, around)
     report = AfterReport(found, session.cluster, request.given, session.recognised)
     code = opening.code(each for one in found for each in one.findings)
     if len(found) < len(names) and code == exits.CLEAN:
         code = exits.UNKNOWN  # an add-on that was left out is not known
-    return CommandAnswer(opening.answered(report, options, around), code)
+    return opening.answer(report, options, around, code)
 
 
 def _pasts(
@@ -159,7 +157,7 @@ def _judge_plan(args: argparse.Namespace, words: Sequence[str]) -> _Request:
             f"{' and '.join(beside)} cannot be used with --tf-plan: the Terraform plan has the request to EKS",
             "Give the plan alone, or with the name of one of its add-ons.",
         )
-    source = SourceOptions.from_args(args).choice
+    source = source_from(args)
     refused_beside("--tf-plan", since_from(args))
     if args.tf_plan == "-" == source.snapshot:
         raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
@@ -183,11 +181,9 @@ def judge_plan(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     options = request.options
     TerraformReport.check(options.output)
     plan = read_terraform_plan(request.of)  # before anything is asked
-    try:
+    with opening.explaining(NAME):
         session = opening.opened(request, around, NEEDS)
         judgement = judge_terraform(plan, session, request.addon)
-    except Forbidden as error:
-        raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
     name = session.believed.cluster.name
     report = TerraformReport(judgement, name, session.cluster, request.given, session.recognised)

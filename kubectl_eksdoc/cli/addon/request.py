@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from
+from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, source_from
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -69,7 +69,7 @@ class AddonDiffRequest:
             raise UsageError("--to VERSION and --configuration-values are of one add-on, and --all names every one")
         return AddonDiffRequest(
             GlobalOptions.from_args(args),
-            SourceOptions.from_args(args).choice,
+            source_from(args),
             addon,
             args.to,
             args.resolve_conflicts or "NONE",

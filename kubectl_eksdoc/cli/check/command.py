@@ -25,10 +25,10 @@ from kubectl_eksdoc.cli.check.request import (
     tables_of,
 )
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 
 if TYPE_CHECKING:  # help must not pay for plans
@@ -100,7 +100,7 @@ def add_to(commands: Commands) -> None:
         run,
         own=(_FILES,),
     )
-    SourceOptions.add_to(parser)
+    add_source(parser)
     _add_judged(parser)
     _add_when_it_hurts(parser)
     shared_options.add_since_to(parser)
@@ -249,12 +249,8 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
         return inside.inside(request, wanted, checks, around)
     asked = (request, checks, _wish(request, suppressions), around)
     before = earlier(*asked)
-    try:
+    with opening.explaining(NAME):
         session, plan = answered(*asked)
-    except Forbidden as error:
-        from kubectl_eksdoc.cli import rights
-
-        raise rights.explained(error, NAME) from error
     if request.no_aws and not plan.judged:
         raise UsageError("--no-aws leaves out all that was asked for: only AWS knows it", "Choose others, or ask AWS.")
     opening.told(session, options, around)
@@ -263,7 +259,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     report = CheckReport(plan, request.given, session.recognised, since=beside)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else opening.of(plan.outcome.status)
-    return CommandAnswer(opening.answered(report, options, around), code)
+    return opening.answer(report, options, around, code)
 
 
 def _wish(request: CheckRequest, suppressions: tuple[Suppression, ...]) -> CheckWish:

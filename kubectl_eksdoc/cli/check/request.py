@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import opening, options, values
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from, without_from
+from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, source_from, without_from
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
@@ -124,7 +124,7 @@ class CheckRequest:
         if args.symptom and (args.gate or args.only or args.area):
             other = "--gate" if args.gate else "--only" if args.only else "--area"
             raise UsageError(f"--symptom selects what is checked, and {other} does so, too", "Give one of them.")
-        source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
+        source, files = source_from(args), tuple(dict.fromkeys(args.filename))
         if STDIN in files and source.snapshot == STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
         if STDIN in files and several:
@@ -382,7 +382,7 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     plan = plan_check(facts, checks, wish, CommandTarget(alone, checks=tuple(("-f", each) for each in request.files)))
     around.note(identity_line(cluster, around.now()))
     report = CheckReport(plan, request.given)
-    return CommandAnswer(opening.answered(report, options, around), opening.of(plan.outcome.status))
+    return opening.answer(report, options, around, opening.of(plan.outcome.status))
 
 
 def shown_tables(options: GlobalOptions, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -395,4 +395,4 @@ def shown_tables(options: GlobalOptions, words: Sequence[str], around: CommandCo
 
     if words:
         raise UsageError(f"{words[0]!r} is not understood: --tables shows all of them", "Name nothing.")
-    return CommandAnswer(opening.answered(TablesReport(tables(), around.now().date()), options, around))
+    return opening.answer(TablesReport(tables(), around.now().date()), options, around)

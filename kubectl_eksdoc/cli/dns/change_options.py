@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.applying import applying_to
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
 from kubectl_eksdoc.cli.opening import ClusterOptions
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, without_from
+from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, source_from, without_from
 from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -276,7 +276,7 @@ class LameduckRequest:
                 f"coredns-lameduck takes no name, and {words[0]!r} is one",
                 "It is about CoreDNS in kube-system. To change it: --set lameduck=20s.",
             )
-        source = SourceOptions.from_args(args).choice
+        source = source_from(args)
         return LameduckRequest(GlobalOptions.from_args(args), source, args.accept_unknown, without_from(args))
 
     @property

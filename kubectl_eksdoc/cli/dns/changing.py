@@ -8,7 +8,7 @@ from functools import partial
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.changes.dns_change import Ready, config_map, ready, resets, reverting
-from kubectl_eksdoc.cli import applying, exits, opening, rights
+from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.addon import applying as addon
 from kubectl_eksdoc.cli.addon.applying import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.applying import Again, Proposal
@@ -27,7 +27,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
 from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
 from kubectl_eksdoc.coredns_lameduck.read import KINDS, dns_facts
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE
 from kubectl_eksdoc.model.connection import CommandTarget
@@ -56,14 +56,12 @@ def changing(
         applying.check_live(request.source, apply.dry == "client")
         if not apply.dry and not apply.resume:
             check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
-    try:
+    with opening.explaining(COMMAND):
         session = _opened(asking)
         opening.told(session, request.options, around)
         if apply is not None and apply.resume:
             return change_following.resumed(asking, apply, session)
         return _changed(asking, session)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:

@@ -6,17 +6,17 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import opening, rights
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns import change_options, file
 from kubectl_eksdoc.cli.dns import measuring as measure_options
 from kubectl_eksdoc.cli.dns.change_options import LameduckRequest
 from kubectl_eksdoc.cli.dns.measuring import measuring
-from kubectl_eksdoc.cli.options import SourceOptions, add_command
+from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 
 if TYPE_CHECKING:  # help must not pay for codes
@@ -62,7 +62,7 @@ def add_to(commands: Commands) -> None:
         run,
         own=(file.FILE,),
     )
-    SourceOptions.add_to(parser)
+    add_source(parser)
     group = parser.add_argument_group("Scope")
     shared_options.add_accepted(group, _codes, "CoreDNS")
     shared_options.add_without(group, permissions.PROXY.name)
@@ -104,13 +104,11 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
 
     options = request.options
     LameduckReport.check(options.output)
-    try:
+    with opening.explaining(NAME):
         session = opening.opened(request, around, NEEDS)
         reach, proxied = change_options.reach(request, session), permissions.PROXY.name not in request.without
         facts = whole_facts(session, lambda: notices(session, reach.ours, proxied), change_options.measured_on(around))
         plan = plan_dns(facts, reach)
-    except Forbidden as error:
-        raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
     report = LameduckReport(plan, request.given, session.recognised)
-    return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return opening.answer(report, options, around, opening.code(plan.findings, request.accepted))

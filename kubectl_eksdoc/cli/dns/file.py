@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, source_from
 from kubectl_eksdoc.cli.parser import add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandCont
     from kubectl_eksdoc.coredns_lameduck.shutdown import read_corefile
     from kubectl_eksdoc.render.corefile import CorefileReport
 
-    if not SourceOptions.from_args(args).choice.live:
+    if not source_from(args).live:
         raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")
     options = GlobalOptions.from_args(args)
     CorefileReport.check(options.output)

@@ -15,7 +15,7 @@ from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -242,7 +242,7 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: _Measure, a
     if not measure.dry:
         check_writable(around.environ, COMMAND, "coredns-lameduck without --measure reads only")
     manner, edges = measure.manner, around.edges
-    try:
+    with opening.explaining(COMMAND):
         with ProgressLine(around.stderr) as progress:
             cluster = around.open_reader(source, options.connection, progress).read((kinds.NODES,))
         opening.told(_Read(cluster), options, around)
@@ -252,8 +252,6 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: _Measure, a
         tell_unread(plan.unread, COMMAND, around)
         asking = _Asking(options, measure, around, cluster, ground, dns, edges.packed_asker())
         return _dry(asking, plan) if measure.dry else _measured(asking, plan)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
 
 
 def _dry(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
@@ -266,10 +264,10 @@ def _dry(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
         view = MeasureReport(asking.cluster, plan, given, program=asking.program, asked=asked(plan))
         opening.show(view, options, around)
         around.note(_PROVES_LITTLE)
-        return CommandAnswer(opening.answered(dry_run(view), options, around))
+        return opening.answer(dry_run(view), options, around)
     view = MeasureReport(asking.cluster, plan, given, refused=tried(plan, asking.program, asking.ground, asking.dns))
     around.note(_PROVES_SOME)
-    return CommandAnswer(opening.answered(view, options, around), exits.FAILS if view.refused else exits.CLEAN)
+    return opening.answer(view, options, around, exits.FAILS if view.refused else exits.CLEAN)
 
 
 def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import HOST, POD
 from kubectl_eksdoc.cli import fleet as fleet_options
-from kubectl_eksdoc.cli import opening, rights, values
+from kubectl_eksdoc.cli import opening, values
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.metadata import fix_options
@@ -18,10 +18,10 @@ from kubectl_eksdoc.cli.metadata import probing as probe_options
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.probing import probing
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
-from kubectl_eksdoc.cli.options import SourceOptions, add_command
+from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.documents import IMDS_PROBE
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -59,10 +59,8 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), session.cluster, plan)
 
     before = shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, around, made)
-    try:
+    with opening.explaining(reading.NAME):
         session, plan = answered(request, scope, around)
-    except Forbidden as error:
-        raise rights.explained(error, reading.NAME) from error
     opening.told(session, options, around)
     shared_options.told(before, around)
     reading.tell_open(request, session, around)
@@ -71,7 +69,7 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
     named = bool(request.groups or request.nodes)
     choices = offered(plan, session.cluster, vpc_of(session), session.profile, named)
     report = ImdsReport(plan, request.given, session.recognised, pod, choices, since=beside)
-    return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return opening.answer(report, options, around, opening.code(plan.findings, request.accepted))
 
 
 def answered(
@@ -134,7 +132,7 @@ def add_to(commands: Commands) -> None:
         _EXIT_CODES,
         run,
     )
-    SourceOptions.add_to(parser)
+    add_source(parser)
     group = parser.add_argument_group("Scope")
     _add_scope(group)
     shared_options.add_accepted(group, _codes, "the metadata service")

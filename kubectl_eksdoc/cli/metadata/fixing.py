@@ -13,7 +13,7 @@ from functools import partial
 from kubectl_eksdoc.aws.machines import MetadataChanges
 from kubectl_eksdoc.changes.engine import Kind, World
 from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of, proofs, tried
-from kubectl_eksdoc.cli import applying, exits, opening, rights
+from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.applying import Again, Proposal
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
@@ -23,7 +23,7 @@ from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import AwsError, ClusterError, Forbidden, LocalJournalError, UsageError
+from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError, UsageError
 from kubectl_eksdoc.imds_probe.fixes.chooser import SelectedFix, UnselectedFix, chosen, forbidden, offered
 from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds, vpc_of
 from kubectl_eksdoc.imds_probe.run import (
@@ -85,7 +85,7 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
     if not fix.dry:
         check_writable(around.environ, COMMAND, "imds-probe without --apply reads only")
     asking = _Fixing(request, fix, active, around)
-    try:
+    with opening.explaining(COMMAND):
         session = opening.opened(request, around, NEEDS)
         if session.login is not None:
             raise session.login
@@ -96,8 +96,6 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
             return _undone(asking, session)
         reading.tell_open(request, session, around)
         return _fixed(asking, session)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:

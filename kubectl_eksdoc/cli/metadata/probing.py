@@ -16,7 +16,7 @@ from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
+from kubectl_eksdoc.errors import AwsError, UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 
@@ -161,7 +161,7 @@ def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -
     if not active.dry:
         check_writable(around.environ, COMMAND, "imds-probe without --active reads only")
     asking = _Asking(request, active, around)
-    try:
+    with opening.explaining(COMMAND):
         read = _read(asking)
         opening.told(read, request.options, around)
         if read.unasked:
@@ -170,8 +170,6 @@ def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -
             return _dry(asking, read)
         ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace)
         return _active(asking, read, ground)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
 
 
 def _read(asking: _Asking) -> _Read:
@@ -241,7 +239,7 @@ def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
     opening.show(ActiveReport(read.cluster, plan, asking.given), options, around)
     around.note(_PROVES_LITTLE)
     docs = tuple(manifests(plan.probe, plan.pods, plan.manner))
-    return CommandAnswer(opening.answered(RoleManifests((), (), docs), options, around))
+    return opening.answer(RoleManifests((), (), docs), options, around)
 
 
 def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnswer:
@@ -257,7 +255,7 @@ def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnsw
     if asking.active.dry:
         report = ActiveReport(cluster, plan, asking.given, refused=tried(plan, ground))
         around.note(_PROVES_SOME)
-        return CommandAnswer(opening.answered(report, options, around), exits.FAILS if report.refused else exits.CLEAN)
+        return opening.answer(report, options, around, exits.FAILS if report.refused else exits.CLEAN)
     if plan.pods:
         needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
         namespace = plan.manner.namespace
@@ -281,4 +279,4 @@ def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnsw
         found = Probed((), "")
     report = ActiveReport(cluster, plan, asking.given, found)
     code = exits.INTERRUPTED if found.interrupted else opening.code(report.findings, asking.request.accepted)
-    return CommandAnswer(opening.answered(report, options, around), code)
+    return opening.answer(report, options, around, code)

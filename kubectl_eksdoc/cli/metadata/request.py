@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from
+from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, source_from
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.session.sources import SourceChoice, namespace_of
@@ -66,7 +66,7 @@ class ImdsProbeRequest:
             raise UsageError("--active and --apply are of nodes", "Name node/NAME, or --nodegroup NAME.")
         return ImdsProbeRequest(
             GlobalOptions.from_args(args),
-            SourceOptions.from_args(args).choice,
+            source_from(args),
             pods[0] if pods else "",
             nodes,
             tuple(args.nodegroup),

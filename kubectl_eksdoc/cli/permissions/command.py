@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.iam import IamPlace
-from kubectl_eksdoc.cli import exits, options, values
+from kubectl_eksdoc.cli import exits, opening, options, values
 from kubectl_eksdoc.cli.commands import tree
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command, non_empty, opted_from
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source_early, non_empty, opted_from, source_from
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.permissions import rights
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
@@ -62,7 +62,7 @@ class PermissionsRequest:
         Raises:
             UsageError: something is no command, or what was given does not fit together.
         """
-        if not SourceOptions.from_args(args).choice.live:
+        if not source_from(args).live:
             raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
         options = GlobalOptions.from_args(args)
         request = PermissionsRequest(
@@ -197,7 +197,7 @@ def add_to(commands: Commands) -> None:
         own=_OF_COMMANDS,
     )
     parser.passes_on = True
-    SourceOptions.add_early(parser)
+    add_source_early(parser)
     group = parser.add_argument_group("Kubernetes (-o yaml and -o json print objects for kubectl apply -f -)")
     add_flag(
         group,
@@ -232,14 +232,13 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
         EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.cli.permissions.rights import cautions, doubts, reading, wanted
     from kubectl_eksdoc.render.permissions.report import PermissionsReport
 
     request = PermissionsRequest.from_args(args, words, grown)
     commands = request.commands or reading()
     found = wanted(commands, request.places, request.opted)
-    look = looks.decide(request.options, around.stdout, around.environ)
+    look = opening.decide(request.options, around.stdout, around.environ)
     doubtful = doubts(commands)
     if request.iam:
         for line in doubtful:
@@ -270,7 +269,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
     if request.options.output not in ("table", "wide"):
         for one in (*(f"opt-in {each.said}" for each in found.opt_ins), *warned):
             around.note(one)
-    return CommandAnswer(looks.answered(view, request.options, around))
+    return opening.answer(view, request.options, around)
 
 
 _LONGEST = 150
@@ -326,7 +325,6 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
         ClusterError: the cluster cannot be asked; the error says why.
         UsageError: there is no such output format.
     """
-    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Cluster, Source
     from kubectl_eksdoc.render.identity import identity_line
@@ -338,10 +336,10 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
     who = edges.identity_of(options.connection, AwsRequest(options.cluster_name, options.region, options.profile))
     found = held(wanted, edges.reviewed(options.connection, wanted.permissions))
     cluster = Cluster(identity=who, source=Source.LIVE, observed_at=around.now())
-    around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    around.note(identity_line(cluster, around.now(), opening.decide(options, around.stderr, around.environ)))
     if wanted.asked:
         around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
-    text = looks.answered(HeldReport(found, cluster, request.given, __version__), options, around)
+    text = opening.answered(HeldReport(found, cluster, request.given, __version__), options, around)
     if any(each.held is False for each in found):
         return CommandAnswer(text, exits.FAILS)
     return CommandAnswer(text, exits.UNKNOWN if any(each.held is None for each in found) else exits.CLEAN)

@@ -6,8 +6,7 @@ Never here: asking for anything.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubectl_eksdoc.cli.rights import asked, commands
 from kubectl_eksdoc.cli.rights.asked import Places, Right, needed_with
@@ -157,15 +156,6 @@ def explained(error: Forbidden, command: str) -> Forbidden:
     if not hint:
         hint = _for_reading(rights, command) if all(each.verb == "list" for each in rights) else _for_changing(rights)
     return Forbidden(error.message, "\n".join(filter(None, (error.hint, hint))), error.missing)
-
-
-@contextmanager
-def explaining(command: str) -> Iterator[None]:
-    """What is forbidden within is raised as `explained`."""
-    try:
-        yield
-    except Forbidden as error:
-        raise explained(error, command) from error
 
 
 def _for_reading(rights: Sequence[Right], command: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
-from kubectl_eksdoc.cli import confirming, rights
+from kubectl_eksdoc.cli import confirming, opening
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run import new_run, rest, rollback
@@ -50,7 +50,7 @@ class RunController:
 
     def try_first(self, shown: DrainView) -> DryRunResult:
 
-        with rights.explaining(new_run.COMMAND):
+        with opening.explaining(new_run.COMMAND):
             return try_first(shown.plan, self.around.edges.open_trial(self.reach().connection))
 
     def runs(self) -> Sequence[RunSummary]:
@@ -93,7 +93,7 @@ class RunController:
         self._check_free()
         check_writable(self.around.environ, rest.COMMAND)
         notes, request = _Notes(self.around), self._request(run)
-        with rights.explaining(rest.COMMAND):
+        with opening.explaining(rest.COMMAND):
             runs = request.runs(self.around)
             if (held := runs.lock()).led:
                 raise UsageError(
@@ -122,7 +122,7 @@ class RunController:
         self._check_free()
         check_writable(self.around.environ, rollback.COMMAND)
         notes, request = _Notes(self.around), self._request(run)
-        with rights.explaining(rollback.COMMAND):
+        with opening.explaining(rollback.COMMAND):
             runs = request.runs(self.around)
             cluster = request.nodes(self.around)
             which = rollback.to_give_back_of(runs, cluster.nodes, request, notes.around)

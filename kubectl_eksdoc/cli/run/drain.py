@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster, opening
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import InClusterOptions
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, check_source_live
 from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run import rest
@@ -166,7 +166,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     Raises:
         UsageError: no nodes are named or selected, or what was given does not fit together.
     """
-    SourceOptions.check_live(args)
+    check_source_live(args)
     saved = None
     if args.plan is not None:
         if not args.plan:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import drain, rights
+from kubectl_eksdoc.cli import drain, opening
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
 from kubectl_eksdoc.cli.run import options as run_options
@@ -74,7 +74,7 @@ def read_and_plan(
     from kubectl_eksdoc.flows.drain import plan_drain
 
     options, plan = wanted.plan.options, wanted.plan
-    with rights.explaining(COMMAND):
+    with opening.explaining(COMMAND):
         waiting = run_options.waiting(wanted.limits, around, answered=before is not None)
         reader = around.open_reader(SourceChoice(), options.connection, progress, waiting)
         known = stop_times(options.connection, wanted.namespace, around, lambda said: around.note(f"note: {said}"))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -40,7 +40,7 @@ class RunRequest:
         Raises:
             UsageError: more than one run is named, or another source than the live cluster.
         """
-        SourceOptions.check_live(args)
+        check_source_live(args)
         if len(words) > 1:
             raise UsageError(f"one run at a time, and {words[1]!r} is a second one", LIST)
         run = words[0] if words else ""

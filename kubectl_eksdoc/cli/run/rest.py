@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation
 from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
@@ -175,7 +175,7 @@ def gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAns
     Raises:
         as `drain resume`, but for what is typed, and as `started_again`.
     """
-    with rights.explaining(NEW_RUN_COMMAND), started_again():
+    with opening.explaining(NEW_RUN_COMMAND), started_again():
         return _gone_on_with(wanted, run, around)
 
 

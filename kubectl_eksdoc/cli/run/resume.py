@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirming, exits, opening, rights
+from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.options import add_command
 from kubectl_eksdoc.cli.parser import Commands, add_switch
 from kubectl_eksdoc.cli.run import options as run_options
@@ -66,7 +66,7 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     limits_given = run_options.limits_given(args)
     RunReport.check(request.options.output)
     check_writable(around.environ, COMMAND)
-    with rights.explaining(COMMAND):
+    with opening.explaining(COMMAND):
         runs = request.runs(around)
         listed = runs.all()
         unfinished = [each for each in listed if each.unfinished][:1]

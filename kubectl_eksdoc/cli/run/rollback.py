@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirming, exits, rights
+from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.options import add_command, add_dry_run, dry_from
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.run import options as run_options
@@ -208,7 +208,7 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Command
     options, dry = request.options, bool(dry_from(args))
     if not dry:
         check_writable(around.environ, COMMAND)
-    with rights.explaining(COMMAND):
+    with opening.explaining(COMMAND):
         runs, cluster = request.runs(around), request.nodes(around)
         which = to_give_back_of(runs, cluster.nodes, request, around)
         changed = ", ".join(which.nodes) or "no node that is not given back"

@@ -10,8 +10,8 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, replay, rights
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, add_command
+from kubectl_eksdoc.cli import exits, opening, replay
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, check_source_live
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, reached_by
@@ -47,7 +47,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     from kubectl_eksdoc.flows.run.running import attach
     from kubectl_eksdoc.render.run.status import OthersReport
 
-    SourceOptions.check_live(args)
+    check_source_live(args)
     options = GlobalOptions.from_args(args)
     OthersReport.check(options.output)
 
@@ -69,7 +69,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
         around.say(text if options.output == "json" else f"{text}\n")
 
     edges = around.edges
-    with rights.explaining(COMMAND), edges.told_to_stop() as told, edges.open_watch(options.connection) as watched:
+    with opening.explaining(COMMAND), edges.told_to_stop() as told, edges.open_watch(options.connection) as watched:
         with ProgressLine(around.stderr) as progress:
             reader = around.open_reader(SourceChoice(), options.connection, progress)
         attach(reader, watched, edges.clock, frozenset(words), show, lambda: told() > 0 or is_left(around.stdout))
@@ -142,7 +142,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     if args.replay is not None:
         return _replayed(args.replay, request, around)
     before = ""
-    with rights.explaining(STATUS_COMMAND):
+    with opening.explaining(STATUS_COMMAND):
         runs = request.runs(around)
         beside = _Beside.read(request, around)
         if args.events:
@@ -150,7 +150,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandCo
             run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
             return _events(of_journal(runs.entries(run.run)), request, around)
         if args.history:
-            return CommandAnswer(opening.answered(_history(runs, request, around), request.options, around))
+            return opening.answer(_history(runs, request, around), request.options, around)
         while True:
             view = _view(runs, request, args.watch, beside, around)
             text = opening.answered(view, request.options, around)
@@ -320,7 +320,7 @@ def _ask(
         EksdocError: there is no such run, or the cluster is at fault.
     """
     request = RunRequest.from_args(args, words)
-    with rights.explaining(command):
+    with opening.explaining(command):
         runs = request.runs(around)
         listed = runs.all()
         run = chosen(listed, request.run, under_way(listed), "under way")
