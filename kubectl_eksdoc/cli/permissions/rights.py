@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.in_cluster import IN_CLUSTER
 from kubectl_eksdoc.cli.rights import Places, Right, asked
-from kubectl_eksdoc.cli.rights import asked as lost
 from kubectl_eksdoc.cli.rights import commands as registered
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import kinds
@@ -247,7 +246,7 @@ def reading() -> tuple[Invocation, ...]:
 def doubts(commands: Sequence[Invocation]) -> tuple[str, ...]:
     """What actions of these may need besides, in sentences."""
     questions = (question for each in commands for name in each.names for question in _of_aws(each, name))
-    return tuple(lost.DOUBTS[question] for question in dict.fromkeys(questions) if question in lost.DOUBTS)
+    return tuple(asked.DOUBTS[question] for question in dict.fromkeys(questions) if question in asked.DOUBTS)
 
 
 _MAPS_ROLES = Permission("patch", kinds.CONFIG_MAPS, "", SYSTEM)
@@ -278,7 +277,7 @@ def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection
         if not command.only_reads or right.verb in _READING_VERBS
     )
     actions = tuple(
-        IamAction(action, (lost.OF[question],), (typed,))
+        IamAction(action, (question.lost,), (typed,))
         for question in _of_aws(command, name)
         for action in question.actions
         if not command.only_reads or action.partition(":")[2].startswith(READING_ACTIONS)

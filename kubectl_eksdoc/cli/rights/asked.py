@@ -111,69 +111,6 @@ WHOLE = frozenset((*WISHES, "addon-diff --after", "coredns-lameduck --apply", "i
 """They ask nothing but what is listed with them."""
 
 
-# What is not known, or not done, without an answer of AWS, whichever command asks.
-
-
-_OF_ROLE = "what the role of Karpenter may do is unknown"
-_OF_KEY = "where the queue has a KMS key: whether EventBridge may use it is unknown"
-_OF_IDENTITY = "the role of a Karpenter whose service account names none is unknown"
-_OF_INSIGHTS = "what EKS itself says about the upgrade is unknown"
-_ROLE_USE = "what the role of nodes was used for is unknown"
-_LAST_ACCESSED = f"`--evidence iam`: {_ROLE_USE}"
-_NEXT = "what the next node of a managed node group will have is unknown"
-
-OF: Mapping[AwsOperation, str] = {
-    questions.CLUSTER: "nothing that AWS says is believed: all of it is unknown",
-    questions.CLUSTER_VERSIONS: "until when EKS supports a version is taken from a table of ours, and may be old",
-    questions.ADDONS: "which add-ons of EKS there are is unknown",
-    questions.ADDON: "which version an add-on has, and how it is configured, is unknown",
-    questions.ADDON_VERSIONS: "which versions EKS offers is unknown",
-    questions.ADDON_CONFIGURATION: "which values a version of an add-on takes is unknown",
-    questions.UPDATES: "which updates there were is unknown, and one whose answer was lost is not found again",
-    questions.UPDATE: "what an update was asked to do, how far it is, and why it failed, is unknown",
-    questions.NODE_GROUPS: "which managed node groups there are is unknown",
-    questions.NODE_GROUP: _NEXT,
-    questions.POD_IDENTITIES: f"pods that would get a role at their next start are taken to have none; {_OF_IDENTITY}",
-    questions.POD_IDENTITY: _OF_IDENTITY,
-    questions.INSIGHTS: _OF_INSIGHTS,
-    questions.INSIGHT: _OF_INSIGHTS,
-    questions.INSIGHTS_REFRESH: "whether EKS is refreshing its insights is unknown",
-    questions.REFRESH_INSIGHTS: "EKS does not refresh its insights: they keep their age",
-    questions.INSTANCES: "what pods find on the nodes that run is unknown",
-    questions.IMAGES: "what a launch template leaves to the AMI is unknown",
-    questions.TEMPLATE_VERSIONS: "the next node of a group with a launch template of its owner's is unknown",
-    questions.METADATA_DEFAULTS: "what a launch template leaves to the account is unknown",
-    questions.LAUNCH_CONFIGURATIONS: "the next node of a group with a launch configuration is unknown",
-    questions.SCALING_GROUPS: "the next node of eksctl's and of self-managed groups is unknown",
-    questions.SUBNETS: "how many addresses the subnets have left is unknown",
-    questions.PARAMETER: "which AMI releases are the latest is unknown",
-    questions.QUOTA: "how many more instances the account may have is unknown",
-    questions.METRICS: "failed deliveries, use of quotas, fetches from the queue, and requests without a token, are "
-    "unknown",
-    questions.EVENTS: f"`--evidence cloudtrail`: {_ROLE_USE}",
-    questions.INSTANCE_PROFILE: _LAST_ACCESSED,
-    questions.ACCESS_REPORT: _LAST_ACCESSED,
-    questions.LAST_ACCESSED: _LAST_ACCESSED,
-    questions.TARGET_HEALTH: "the health of the affected targets is unknown",
-    questions.SPOT_REQUESTS: "a notice is known by Events of the cluster only",
-    questions.QUEUE_URL: "whether there is a queue is unknown",
-    questions.QUEUE_ATTRIBUTES: "the queue, its policy and its key are unknown",
-    questions.RULES: "the rules of EventBridge are unknown",
-    questions.RULE_TARGETS: "where the rules of EventBridge send is unknown",
-    questions.KEY: _OF_KEY,
-    questions.KEY_POLICY: _OF_KEY,
-    questions.ROLE: f"{_OF_ROLE}: it may have a permissions boundary",
-    questions.ROLE_POLICIES: _OF_ROLE,
-    questions.ROLE_POLICY: _OF_ROLE,
-    questions.ATTACHED_POLICIES: _OF_ROLE,
-    questions.POLICY: _OF_ROLE,
-    questions.POLICY_VERSION: _OF_ROLE,
-    questions.UPDATE_ADDON: "`--apply` changes no add-on",
-    questions.MODIFY_METADATA: "`--fix instance-options` cannot be carried out",
-    questions.CREATE_TEMPLATE_VERSION: "`--fix template-version` cannot be carried out",
-    questions.UPDATE_NODE_GROUP: "`--fix template-version` makes a version that nothing uses, and ends there",
-}
-
 DOUBTS: Mapping[AwsOperation, str] = {
     questions.UPDATE_NODE_GROUP: (
         "For a node group with a custom launch template, eks:UpdateNodegroupVersion may require more "
