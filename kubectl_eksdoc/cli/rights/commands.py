@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import READ_TO
 from kubectl_eksdoc.amazon.upgrades.written_kinds import OLDEST, going, gone_before
@@ -17,6 +18,14 @@ from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.placing import PLACED, RBAC
 from kubectl_eksdoc.model.quantities import Version
+
+
+def _each(verbs: str, *resources: Resource, lost: str = "", **where: Any) -> tuple[Right, ...]:
+    """`verbs` with a space between them, on each of `resources`; required where nothing is said to be `lost`."""
+    return tuple(Right(verb, each, not lost, lost, **where) for each in resources for verb in verbs.split())
+
+
+_BASIS = _each("list", *NOTHING_WITHOUT)
 
 _LOST: Mapping[Resource, str] = {
     kinds.PRIORITY_CLASSES: "findings about preemption say priorities as numbers, without their classes",
@@ -42,21 +51,20 @@ ASK = (*JOURNAL_READ, Right("patch", kinds.CONFIG_MAPS, True, journal=True))
 _JOURNAL = (
     Right("get", kinds.CONFIG_MAPS, True, journal=True),
     *ASK,
-    *(Right(verb, kinds.LEASES, True, journal=True) for verb in ("create", "update")),
+    *_each("create update", kinds.LEASES, journal=True),
     Right("create", kinds.CONFIG_MAPS, True, journal=True),
 )
 # patched: cordons, the label for load balancers, and what keeps autoscalers away
-_NODES = tuple(Right(verb, kinds.NODES, True) for verb in ("get", "list", "watch", "patch"))
-_PODS = tuple(Right(verb, kinds.PODS, True) for verb in ("get", "list", "watch"))
+_NODES = _each("get list watch patch", kinds.NODES)
+_PODS = _each("get list watch", kinds.PODS)
 _EVICT = (
     Right("create", kinds.PODS, True, subresource="eviction"),
-    *(Right(verb, kinds.BUDGETS, True) for verb in ("list", "watch")),
+    *_each("list watch", kinds.BUDGETS),
 )
 _NOT_RESTARTED = "`--surge-singles` restarts nothing: the nodes of single replicas are left alone"
 _NOT_DELETED = "`--delete-past-budget` deletes nothing: the nodes of those pods are left alone"
-_RESTARTED = tuple(
-    Right(verb, kinds.DEPLOYMENTS, lost=_NOT_RESTARTED, flag="--surge-singles", opt_in=permissions.PATCH_WORKLOADS)
-    for verb in ("get", "patch")
+_RESTARTED = _each(
+    "get patch", kinds.DEPLOYMENTS, lost=_NOT_RESTARTED, flag="--surge-singles", opt_in=permissions.PATCH_WORKLOADS
 )
 _DELETED = (
     Right("delete", kinds.PODS, lost=_NOT_DELETED, flag="--delete-past-budget", opt_in=permissions.DELETE_PODS),
@@ -67,7 +75,7 @@ READ_FOR_RUNS = tuple(
     for right in DRAIN_PLAN
     if right.resource not in (kinds.NODES, kinds.PODS, kinds.BUDGETS)
 )
-WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
+WATCH = _each("list watch", kinds.NODES, kinds.PODS, kinds.BUDGETS)
 RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_RESTARTED, *_DELETED, *READ_FOR_RUNS)
 INSIDE = tuple(each for each in RUN if each not in _DELETED)
 """Those of a run that nobody watches over: it deletes no pod past its budget."""
@@ -79,7 +87,7 @@ ATTACHED = (*WATCH, *READ_FOR_RUNS)
 _UNOFFERED = "names are not offered"
 _OFFERED = (kinds.NODES, kinds.NODE_POOLS, kinds.NAMESPACES, kinds.PODS, kinds.BUDGETS)
 NAMES = (
-    *(Right("list", each, lost=_UNOFFERED) for each in _OFFERED),
+    *_each("list", *_OFFERED, lost=_UNOFFERED),
     Right("list", kinds.CONFIG_MAPS, lost=_UNOFFERED, journal=True),
 )
 """Asked for when somebody presses Tab; nothing else needs them."""
@@ -91,10 +99,10 @@ NAMES = (
 _BALANCED = "which target groups would lose targets is unknown"
 _SINGLE = "what an update changes in this object of the add-on is unknown"
 _SEARCHED = "whether the add-on has such objects is unknown"
-_SEARCH = tuple(Right("list", resource, lost=_SEARCHED) for resource in kinds.APPLIED)
+_SEARCH = _each("list", *kinds.APPLIED, lost=_SEARCHED)
 ADDON_DIFF = (
-    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
-    *(Right("list", resource, lost=_BALANCED) for resource in (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)),
+    *_BASIS,
+    *_each("list", kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS, lost=_BALANCED),
     Right("list", kinds.SECURITY_GROUP_POLICIES, lost="whether pods will get security groups of their own is unknown"),
     Right("list", kinds.ENI_CONFIGS, lost="whether custom networking is used is unknown, and taken to be"),
     *(
@@ -107,13 +115,13 @@ ADDON_DIFF = (
 _EARLIER = "what a past update changed in the pod template of such an object is unknown"
 ADDON_AFTER = (
     *ADDON_DIFF,
-    *(Right("list", each, lost=_EARLIER, namespace=SYSTEM) for each in kinds.HISTORY_OF.values()),
+    *_each("list", *kinds.HISTORY_OF.values(), lost=_EARLIER, namespace=SYSTEM),
 )
 
 _NO_CLASS = "what Karpenter's next node will have is unknown"
 IMDS_PROBE = (
-    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
-    *(Right("list", resource, lost=_NO_CLASS) for resource in (kinds.NODE_CLASSES, kinds.NODE_POOLS)),
+    *_BASIS,
+    *_each("list", kinds.NODE_CLASSES, kinds.NODE_POOLS, lost=_NO_CLASS),
     Right("get", kinds.PODS, lost="with what known programs were started, and which logs there are, is unknown"),
     Right("get", kinds.PODS, lost="whether pods that fail do so because of it is unknown", subresource="log"),
 )
@@ -125,23 +133,20 @@ IMDS_ACTIVE = (
     Right("list", kinds.PODS, lost="`pod/NAME` is not known", flag="pod/NAME"),
     Right("get", kinds.NAMESPACES, lost=_LEVEL, probe=True),
     Right("list", kinds.CONFIG_MAPS, lost=_LEFTOVERS, probe=True),
-    *(Right(verb, kinds.CONFIG_MAPS, True, probe=True) for verb in ("create", "delete")),
-    *(Right(verb, kinds.PODS, True, probe=True) for verb in ("create", "list")),
+    *_each("create delete", kinds.CONFIG_MAPS, probe=True),
+    *_each("create list", kinds.PODS, probe=True),
     Right("get", kinds.PODS, True, subresource="log", probe=True),
 )
 
 _UNSEEN = "when a pod left the endpoints is not known, nor which endpoints serve"
 _NO_ROLLOUT = "`--measure=rollout` restarts nothing"
-_RESTART = tuple(
-    Right(
-        verb,
-        kinds.DEPLOYMENTS,
-        lost=_NO_ROLLOUT,
-        namespace=SYSTEM,
-        flag="--measure=rollout",
-        opt_in=permissions.PATCH_WORKLOADS,
-    )
-    for verb in ("get", "patch")
+_RESTART = _each(
+    "get patch",
+    kinds.DEPLOYMENTS,
+    lost=_NO_ROLLOUT,
+    namespace=SYSTEM,
+    flag="--measure=rollout",
+    opt_in=permissions.PATCH_WORKLOADS,
 )
 _EVICT_ONE = (
     Right(
@@ -168,7 +173,7 @@ MEASURED_WITH: Mapping[str, tuple[Right, ...]] = {"rollout": _RESTART, "eviction
 _NO_PATCH = "`--fix node-class` cannot be carried out"
 IMDS_FIX = (
     *(right for right in IMDS_PROBE if right.verb == "list"),
-    *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH, flag="--fix=node-class") for verb in ("get", "patch")),
+    *_each("get patch", kinds.NODE_CLASSES, lost=_NO_PATCH, flag="--fix=node-class"),
 )
 """No pod is looked into: what is mended is of nodes."""
 
@@ -193,8 +198,8 @@ _OF_KARPENTER = (
 )
 """Events of nodes are in namespace default (client-go, tools/record: what they are about has no namespace)."""
 INTERRUPTION = (
-    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
-    *(Right("list", resource, lost=_NO_LIST) for resource in (kinds.DEPLOYMENTS, kinds.DAEMON_SETS)),
+    *_BASIS,
+    *_each("list", kinds.DEPLOYMENTS, kinds.DAEMON_SETS, lost=_NO_LIST),
     Right("list", kinds.BUDGETS, lost="whether budgets hold up a drain within two minutes is unknown"),
     *_OF_KARPENTER,
 )
@@ -202,11 +207,11 @@ INTERRUPTION = (
 _NO_OBJECT = "what CoreDNS is judged by is unknown: how long it answers while it ends, or who scales it"
 _NO_NOTICES = "where CoreDNS is on Spot nodes of Karpenter: whether it receives notices may be unknown"
 _COREDNS = (
-    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
+    *_BASIS,
     Right("list", kinds.BUDGETS, lost="whether a budget keeps its pods from going all at once is unknown"),
     Right("list", kinds.ENDPOINT_SLICES, lost="which of its pods are asked is unknown"),
     Right("list", kinds.AUTOSCALERS, lost="whether an autoscaler scales it is unknown"),
-    *(Right("get", resource, lost=_NO_OBJECT, namespace=SYSTEM) for resource in (kinds.DEPLOYMENTS, kinds.CONFIG_MAPS)),
+    *_each("get", kinds.DEPLOYMENTS, kinds.CONFIG_MAPS, lost=_NO_OBJECT, namespace=SYSTEM),
 )
 COREDNS = (
     *_COREDNS,
@@ -257,16 +262,14 @@ NEXT = Version(READ_TO.major, READ_TO.minor + 1)
 
 def written(target: Version) -> tuple[Right, ...]:
     """All that ways to that version look at, wherever they begin; one way looks at few of them."""
-    return tuple(Right("list", each, lost=_UNWRITTEN) for each in going(OLDEST, target))
+    return _each("list", *going(OLDEST, target), lost=_UNWRITTEN)
 
 
 OF_NEED: Mapping[CheckNeed, tuple[Right, ...]] = {
     CheckNeed.API_REQUESTS: (Right("get", METRICS, lost=_UNCOUNTED),),
     CheckNeed.API_WRITTEN: written(NEXT),
-    CheckNeed.API_GONE: tuple(Right("list", each, lost=_REFUSED) for each in gone_before(NEXT)),
-    CheckNeed.HELM: tuple(
-        Right(verb, kinds.SECRETS, lost=_NO_RELEASES, opt_in=permissions.HELM_RELEASES) for verb in ("get", "list")
-    ),
+    CheckNeed.API_GONE: _each("list", *gone_before(NEXT), lost=_REFUSED),
+    CheckNeed.HELM: _each("get list", kinds.SECRETS, lost=_NO_RELEASES, opt_in=permissions.HELM_RELEASES),
     CheckNeed.PLAN_DRAIN: DRAIN_PLAN,
     CheckNeed.PLAN_ADDONS: ADDON_DIFF,
     CheckNeed.PLAN_IMDS: IMDS_PROBE,
@@ -311,9 +314,9 @@ def _each_once(rights: Iterable[Right]) -> tuple[Right, ...]:
 
 _EXTENSIONS = "what extends the API, and who answers for it, is unknown"
 LISTED = (
-    *(Right("list", each, True) for each in NOTHING_WITHOUT),
+    *_BASIS,
     Right("list", kinds.CRON_JOBS, lost="the sockets of runtimes that CronJobs mount are unknown"),
-    *(Right("list", each, lost=_EXTENSIONS) for each in (kinds.API_SERVICES, kinds.DEFINITIONS)),
+    *_each("list", kinds.API_SERVICES, kinds.DEFINITIONS, lost=_EXTENSIONS),
 )
 """Lists that no other command reads, or without which there is no answer."""
 
@@ -343,7 +346,7 @@ def asked(needs: Collection[CheckNeed]) -> tuple[AwsOperation, ...]:
 
 
 _CHECKS_UNSEEN = "what has changed of these since then is unknown"
-CHANGED = tuple(Right("list", each, lost=_CHECKS_UNSEEN) for each in (*kinds.HISTORY_OF.values(), kinds.EVENTS))
+CHANGED = _each("list", *kinds.HISTORY_OF.values(), kinds.EVENTS, lost=_CHECKS_UNSEEN)
 ASKED_OF_CHANGES = (questions.ADDONS, questions.NODE_GROUPS, *_UPDATES)
 """Of ``--changed-since``, more."""
 
