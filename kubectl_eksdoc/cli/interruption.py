@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 
 PRINTED = ("stack", "commands", "iam", "helm-values")
-_QUEUE = re.compile(r"[A-Za-z0-9_-]{1,80}\Z")
 _STACK = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}\Z")
 _KARPENTERS = "karpenter-"
 """What Karpenter's documentation calls its own stack begins so, whatever the case: ``Karpenter-my-cluster``."""
@@ -83,14 +82,7 @@ class _Request:
         )
 
 
-def queue_name(text: str) -> str:
-    """
-    Raises:
-        argparse.ArgumentTypeError: SQS takes no such name.
-    """
-    if not _QUEUE.match(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a queue: letters, digits, - and _, at most 80")
-    return text
+queue_name = values.Matching("[A-Za-z0-9_-]{1,80}", "is no name of a queue: letters, digits, - and _, at most 80", str)
 
 
 def stack_name(text: str) -> str:

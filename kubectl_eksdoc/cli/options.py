@@ -296,7 +296,12 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         default=[],
     )
     add_flag(
-        group, "--fault-seed", "N", "random seed; the same seed gives the same faults (default: 0)", _seed, default=0
+        group,
+        "--fault-seed",
+        "N",
+        "random seed; the same seed gives the same faults (default: 0)",
+        values.Matching("[0-9]{1,9}", "is no seed; write a whole number, 0 or more", int),
+        default=0,
     )
 
 
@@ -356,12 +361,6 @@ def _fault(text: str) -> str:
         except UsageError as error:
             raise UsageError(f"--fault: {error.message}", error.hint) from error
     return text
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed; write a whole number, 0 or more")
-    return int(text)
 
 
 # ``--since FILE``: an answer of the same command that was saved earlier, or one that is made of what was read then.

@@ -13,7 +13,6 @@ from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, Forbidden, LocalJournalError
 from kubectl_eksdoc.model.change_journal import TEST_PODS
-from kubectl_eksdoc.model.permissions import Permission
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.changes.owned_pods import F
@@ -40,7 +39,7 @@ def check_allowed(needed: Iterable[tuple[Right, str]], options: GlobalOptions, a
     Raises:
         Forbidden: rights are missing without which nothing can be measured, or not be deleted; it names all of them.
     """
-    asked = {Permission(right.verb, right.resource, right.subresource, where): str(right) for right, where in needed}
+    asked = {right.at(where): str(right) for right, where in needed}
     missing = around.edges.denied(options.connection, tuple(asked))
     if missing:
         said = "; ".join(each.said for each in missing)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 PROBE_NAMESPACE = "default"
 JOURNAL, PROBE, KARPENTER = "--journal-namespace", "--probe-namespace", "--karpenter-namespace"
-_ACCOUNT = re.compile(r"[0-9]{12}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +129,7 @@ def _places(options: GlobalOptions, args: argparse.Namespace) -> Places:
     return places
 
 
-def account(text: str) -> str:
-    """
-    Raises:
-        argparse.ArgumentTypeError: it has not twelve digits.
-    """
-    if not _ACCOUNT.match(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no AWS account: twelve digits")
-    return text
+account = values.Matching("[0-9]{12}", "is no AWS account: twelve digits", str)
 
 
 def subject(text: str) -> RbacSubject:

@@ -113,9 +113,9 @@ def of_aws(command: str) -> tuple[AwsOperation, ...]:
 def needs(journal: str) -> PlanPermissions:
     """What a plan rests on, and what a run of it does besides that it cannot do without; `journal`: the namespace of
     the runs' journal."""
-    planned = tuple(NeededPermission(_permission(right, ""), _lost(right)) for right in DRAIN_PLAN)
+    planned = tuple(NeededPermission(right.at(""), _lost(right)) for right in DRAIN_PLAN)
     for_plan = {need.permission for need in planned}
-    run = (_permission(right, journal if right.journal else "") for right in commands.RUN if right.required)
+    run = (right.at(journal if right.journal else "") for right in commands.RUN if right.required)
     return PlanPermissions(
         planned, tuple(NeededPermission(each, "no run") for each in dict.fromkeys(run) if each not in for_plan)
     )
@@ -125,10 +125,6 @@ def granted(held: Iterable[Right], places: Places) -> tuple[Permission, ...]:
     """What RBAC must allow for them; what is needed everywhere is not needed in a namespace besides."""
     found = dict.fromkeys(map(places.permission, held))
     return tuple(each for each in found if not each.namespace or each._replace(namespace="") not in found)
-
-
-def _permission(right: Right, namespace: str) -> Permission:
-    return Permission(right.verb, right.resource, right.subresource, namespace)
 
 
 def codes_lost(right: Right) -> tuple[str, ...]:

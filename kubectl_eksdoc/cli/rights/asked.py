@@ -156,8 +156,11 @@ class Right:
             sorted(code.name for code in Code.of_area("drain") if self.verb == "list" and self.resource in code.needs)
         )
 
+    def at(self, namespace: str) -> Permission:
+        return Permission(self.verb, self.resource, self.subresource, namespace)
+
     def __str__(self) -> str:
-        return f"{self.verb} {self.of}"
+        return self.at("").right
 
     @property
     def what(self) -> tuple[str, bool, bool, str, bool]:
@@ -165,14 +168,9 @@ class Right:
         return str(self), self.journal, self.probe, self.namespace, self.karpenter
 
     @property
-    def is_url(self) -> bool:
-        """A path of the server itself, as ``/metrics``: in RBAC under nonResourceURLs, of a ClusterRole alone."""
-        return self.resource.plural.startswith("/")
-
-    @property
     def of(self) -> str:
-        """As kubectl and RBAC name it: ``poddisruptionbudgets.policy``, ``pods/eviction``, ``/metrics``."""
-        return f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
+        """As `Permission.of`."""
+        return self.at("").of
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +191,7 @@ class Places:
         return self.karpenter if right.karpenter else right.namespace
 
     def permission(self, right: Right) -> Permission:
-        return Permission(right.verb, right.resource, right.subresource, self.of(right))
+        return right.at(self.of(right))
 
 
 def needed_with(rights: Iterable[Right], flags: Collection[str], opted: Collection[str]) -> tuple[Right, ...]:
