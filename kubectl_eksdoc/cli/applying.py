@@ -19,6 +19,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.connection import IN_CLUSTER
+from kubectl_eksdoc.render.text import rfc3339
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -172,8 +173,6 @@ def check_context(saved: SavedChange, options: GlobalOptions) -> None:
 
 
 def first_line(kind: str, what: str, ident: str, context: str, around: CommandContext) -> Doc:
-    from kubectl_eksdoc.render.text import rfc3339
-
     keeping = around.edges.keeping(ident, "", around.environ)
     return {
         "kind": kind,

@@ -18,6 +18,7 @@ from kubectl_eksdoc.cli.parser import add_flag
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.render.text import cut, listing, shown
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -255,7 +256,5 @@ def _first_line(choice: FleetChoice, passed: MemberFlags, count: int) -> str:
 
 def _far(done: int, count: int, names: Sequence[str], look: Look) -> str:
     """In one line: a second one would not be rewritten."""
-    from kubectl_eksdoc.render.text import cut, listing, shown
-
     said = f"{done} of {count} clusters answered; asking {listing(names, _SHOWN, look)}"
     return cut(shown(said, look), look.width - 1, look)

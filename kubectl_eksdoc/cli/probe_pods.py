@@ -13,6 +13,7 @@ from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, Forbidden, LocalJournalError
 from kubectl_eksdoc.model.change_journal import TEST_PODS
+from kubectl_eksdoc.model.placing import ProbeOwner
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.changes.owned_pods import F
@@ -98,7 +99,6 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
     from kubectl_eksdoc.changes.owned_pods import OwnedPods
     from kubectl_eksdoc.flows.metadata_probe import removed, still_there
     from kubectl_eksdoc.model import coredns, metadata
-    from kubectl_eksdoc.model.placing import ProbeOwner
 
     saved = change.saved
     owner, namespace, context = saved.text("owner"), saved.text("namespace"), saved.text("cluster", "context")

@@ -9,7 +9,7 @@ from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import exits, opening, streams
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.flags import HONOURED
 from kubectl_eksdoc.cli.options import GlobalOptions, source_from
@@ -35,8 +35,6 @@ def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, a
     Raises:
         UsageError: the file cannot be read or is none of a run, or what was given does not go with it.
     """
-    from kubectl_eksdoc.cli import exits, streams
-
     _check_alone(args)
     path, recording = _fuller(path, read(path, around), around)
     if missing:

@@ -16,6 +16,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions, source_from
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.host.completers import read_keymap
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session import sources
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -137,8 +138,6 @@ def _opening(
     reached = Pinned(options.connection)
 
     def read(progress: Progress) -> Cluster:
-        from kubectl_eksdoc.model import kinds
-
         if not source.live:
             where = runs.source
             cluster = around.open_reader(where.source, where.options.connection, progress).read(kinds.ALL)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli import options as opt_in_options
 from kubectl_eksdoc.cli.options import GlobalOptions, add_command, source_from
@@ -102,7 +103,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         EksdocError: the command line, the cluster, AWS or the file is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc import __version__
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.render.snapshot import SnapshotReport
 

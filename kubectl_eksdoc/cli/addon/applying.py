@@ -26,6 +26,7 @@ from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon_update.commands import Sent, look_again, way_back_text
 from kubectl_eksdoc.render.addon_update.report import UpdateReport
 from kubectl_eksdoc.session.session import ClusterSession
@@ -87,8 +88,6 @@ def confirm(
 
 def still(weighty: Sequence[Finding], accepted: Sequence[str]) -> list[Finding]:
     """Those that are not accepted beforehand: only what is unknown can be."""
-    from kubectl_eksdoc.model.findings import Status
-
     return [each for each in weighty if each.status is not Status.UNKNOWN or each.code.name not in accepted]
 
 

@@ -23,6 +23,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import Permission
 
 if TYPE_CHECKING:  # help must not pay for plans
@@ -250,7 +251,6 @@ _OTHERS = (
 
 def _identity(who: Identity, errand: InClusterCommand) -> RoleStep:
     """Without a role nothing can be asked, and every Job ends with exit code 4."""
-    from kubectl_eksdoc.model.connection import shell
     from kubectl_eksdoc.render.roles import RoleStep
 
     where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
@@ -303,7 +303,6 @@ def _manifests(
     reached: Sequence[str],
     told: Sequence[str],
 ) -> RoleManifests:
-    from kubectl_eksdoc.model.connection import shell
     from kubectl_eksdoc.render.roles import RoleManifests, RoleStep, logs, taken_away
 
     zone = wanted.when.zone or "UTC"

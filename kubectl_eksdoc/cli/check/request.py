@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, sou
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -353,7 +354,6 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.model.api_objects import ApiUsage
     from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
-    from kubectl_eksdoc.model.connection import CommandTarget
     from kubectl_eksdoc.model.findings import Code, Severity
     from kubectl_eksdoc.render.check.report import CheckReport
     from kubectl_eksdoc.render.identity import identity_line

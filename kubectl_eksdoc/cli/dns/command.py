@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli import options as shared_options
@@ -18,9 +17,7 @@ from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
-
-if TYPE_CHECKING:  # help must not pay for codes
-    from kubectl_eksdoc.model.findings import Code
+from kubectl_eksdoc.model.findings import Code
 
 NAME = change_options.NAME
 
@@ -73,8 +70,6 @@ def add_to(commands: Commands) -> None:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.model.findings import Code
-
     return (*Code.of_area("dns"), *Code.of_area("dns_change"), *Code.of_area("dns_measure"), *Code.of_area("addon"))
 
 

@@ -17,6 +17,7 @@ from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.coredns import MARKS, SYSTEM
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -229,7 +230,6 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: _Measure, a
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
     from kubectl_eksdoc.flows.dns_measure import prepared
-    from kubectl_eksdoc.model.coredns import MARKS
     from kubectl_eksdoc.render.dns_measure.report import MeasureReport
     from kubectl_eksdoc.render.roles import RoleManifests
 
@@ -274,7 +274,6 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> CommandAnswer:
     from kubectl_eksdoc.coredns_lameduck.measuring.findings import DnsMeasurement
     from kubectl_eksdoc.coredns_lameduck.measuring.plan import owner_manifest
     from kubectl_eksdoc.flows.dns_measure import MeasurementEdges, measured, prepared
-    from kubectl_eksdoc.model.coredns import MARKS
     from kubectl_eksdoc.render.dns_measure.report import MeasureReport
 
     around, options, given = asking.around, asking.options, asking.measure.flags
@@ -318,8 +317,6 @@ def _keep(asking: _Asking, plan: MeasurePlan, found: DnsMeasurement) -> None:
 
 def _needed(plan: MeasurePlan) -> list[tuple[rights.Right, str]]:
     """All without which what was asked for cannot be done, each in its namespace."""
-    from kubectl_eksdoc.model.coredns import SYSTEM
-
     every = rights.BY_COMMAND[COMMAND]
     wanted = [(right, plan.manner.namespace) for right in every if right.required and right.probe]
     happening = plan.manner.happening.value

@@ -23,6 +23,7 @@ from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.documents import IMDS_PROBE
+from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.read import ProbeScope
     from kubectl_eksdoc.imds_probe.sources import EvidenceSource
     from kubectl_eksdoc.model.earlier import SavedResult
-    from kubectl_eksdoc.model.findings import Code
     from kubectl_eksdoc.session.session import ClusterSession
 
 
@@ -240,8 +240,6 @@ def _assumed(text: str) -> Assumed:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.model.findings import Code
-
     return (*Code.of_area("imds"), *Code.of_area("imds_probe"))
 
 

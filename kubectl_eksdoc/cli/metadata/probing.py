@@ -18,12 +18,13 @@ from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, UsageError
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.kinds import Resource
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.flows.ports import ProbeNamespace
     from kubectl_eksdoc.imds_probe.probing.result import ProbeSettings
-    from kubectl_eksdoc.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.model.cluster import Cluster
 
 
@@ -177,8 +178,6 @@ def _read(asking: _Asking) -> _Read:
     it."""
     from kubectl_eksdoc.imds_probe.read import NEEDS, facts_of_today
     from kubectl_eksdoc.imds_probe.sources import service_now
-    from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.session.session import AwsUse
 
     request, around = asking.request, asking.around
@@ -227,7 +226,6 @@ def _every(asking: _Asking) -> bool:
 def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
     """What would be made, for kubectl; nobody is asked."""
     from kubectl_eksdoc.imds_probe.probing.result import manifests, plan_probe
-    from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
     from kubectl_eksdoc.render.roles import RoleManifests
 

@@ -13,6 +13,7 @@ from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, source_from
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.session.sources import SourceChoice, namespace_of
 
 if TYPE_CHECKING:
@@ -134,7 +135,6 @@ _LATEST = 20
 
 def tell_open(request: ImdsProbeRequest, session: ClusterSession, around: CommandContext) -> None:
     """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
-    from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.model.change_journal import METADATA_FIX, unfinished
     from kubectl_eksdoc.wiring.changes import saved_changes
 

@@ -16,7 +16,7 @@ from kubectl_eksdoc.cli.commands import tree
 from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source_early, non_empty, opted_from, source_from
 from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.permissions import rights
-from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
+from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation, cautions, doubts, reading, wanted
 from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -223,7 +223,6 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
         EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.cli.permissions.rights import cautions, doubts, reading, wanted
     from kubectl_eksdoc.render.permissions.report import PermissionsReport
 
     request = PermissionsRequest.from_args(args, words, grown)

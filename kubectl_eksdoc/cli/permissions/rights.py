@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.in_cluster import IN_CLUSTER
+from kubectl_eksdoc.cli.parser import spelled_out, strays, unknown_flag
 from kubectl_eksdoc.cli.rights import Places, Right, asked
 from kubectl_eksdoc.cli.rights import commands as registered
 from kubectl_eksdoc.errors import UsageError
@@ -138,8 +139,6 @@ class _Typed:
 
     def _flag(self, word: str) -> argparse.Action:
         """Its value may stand in the same word: ``--set=…``, ``-la=b``."""
-        from kubectl_eksdoc.cli.parser import unknown_flag
-
         found = self._parser.flag(word.partition("=")[0])
         if found is None and not word.startswith("--"):
             found = self._parser.flag(word[:2])
@@ -153,8 +152,6 @@ class _Typed:
 
     def invocation(self, words: Sequence[str]) -> Invocation:
         """Raises UsageError: a flag or its value is not understood."""
-        from kubectl_eksdoc.cli.parser import spelled_out, strays
-
         path = self._base.split()
         args, extras = self._parser.parse_known_args(spelled_out(self._given, self._bare))
         kinds = {f"{word.partition('/')[0]}/NAME" for word in strays(extras, self._parser)}

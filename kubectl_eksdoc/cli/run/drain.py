@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.baseline.side import SameClusterAnswer, kinship
 from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster, opening
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
@@ -30,8 +31,10 @@ from kubectl_eksdoc.cli.run.new_run import (
 )
 from kubectl_eksdoc.cli.streams import ProgressLine, say
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.comparison.changes import check_drift
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.patience import soak_of
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -211,9 +214,6 @@ def _planned(request: _Request, around: CommandContext) -> PlannedRead:
 
 
 def _check_saved(saved: Baseline, read: PlannedRead) -> None:
-    from kubectl_eksdoc.baseline.side import SameClusterAnswer, kinship
-    from kubectl_eksdoc.drain.comparison.changes import check_drift
-
     akin = kinship(saved, read.cluster)
     if akin.sameness is not SameClusterAnswer.SAME:
         what = "is of another cluster" if akin.sameness is SameClusterAnswer.OTHER else "may be of another cluster"
@@ -224,7 +224,6 @@ def _check_saved(saved: Baseline, read: PlannedRead) -> None:
 
 def _report(request: _Request, read: PlannedRead) -> DrainReport:
     """The plan, before anything is asked."""
-    from kubectl_eksdoc.drain.run.patience import soak_of
     from kubectl_eksdoc.render.drain.report import DrainReport
 
     reached_by = opening.words(SourceChoice(), request.options, read.cluster.identity.context)

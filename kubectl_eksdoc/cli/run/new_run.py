@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
 from kubectl_eksdoc.drain.comparison.comparing import ORDER
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.limits import RunLimits
@@ -99,7 +100,6 @@ def carried_out(
         Drifted: it is not any more what was shown; nothing was done.
         as `RunInvocation.open` and `run_plan`.
     """
-    from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
     from kubectl_eksdoc.flows.run.running import RunHeader, run_plan
 
     with carrying.open() as world:

@@ -19,6 +19,8 @@ from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
 from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, RecordedRunOptions, asked_again, check_others
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.comparison.changes import promise_of
+from kubectl_eksdoc.drain.run.journal import replay
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import (
     JournalError,
@@ -80,7 +82,6 @@ class RemainingPlan(PlannedRead):
 
     def meant(self) -> ResumedIntent:
         """Once what is deleted past its budget was typed back."""
-        from kubectl_eksdoc.drain.comparison.changes import promise_of
         from kubectl_eksdoc.flows.run.running import ResumedIntent
 
         typed = frozenset(eviction.pod.uid for eviction in self.plan.past_budgets)
@@ -242,7 +243,6 @@ def by_itself(answer: CommandAnswer, ended: DrainRunEnd) -> CommandAnswer:
 
 def _found(runs: RunStore, run: str) -> tuple[GoOn | RunOver, Journaled] | None:
     from kubectl_eksdoc.drain.run.account import again
-    from kubectl_eksdoc.drain.run.journal import replay
 
     there = next((each for each in runs.all() if each.run == run), None)
     if there is None:

@@ -18,7 +18,9 @@ from kubectl_eksdoc.cli.run.rest import COMMAND, RemainingPlan, gone_on
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.run.journal import replay
 from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.patience import soak_of
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.journal import RunPhase
 from kubectl_eksdoc.wiring.runs import Hooks
@@ -59,7 +61,6 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.drain.run.journal import replay
     from kubectl_eksdoc.render.run.report import RunReport
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
@@ -130,7 +131,6 @@ def _check_removed(request: RunRequest, around: CommandContext) -> None:
 
 
 def _show(rest: RemainingPlan, request: RunRequest, limits: RunLimits, around: CommandContext) -> DrainReport:
-    from kubectl_eksdoc.drain.run.patience import soak_of
     from kubectl_eksdoc.render.drain.report import DrainReport
 
     opening.identify(rest.cluster, request.options, around)
