@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.errors import Drifted, UsageError
 
@@ -17,16 +17,6 @@ if TYPE_CHECKING:  # the first paint must not pay for facts
 
 Ask = Callable[[str], str]
 """Asks whoever sits at the terminal and gives what was typed. Raises UsageError: nobody sits there."""
-
-
-class ExpectedCount(Protocol):
-    """What the command line says in place of what is typed; `expect` None: nothing."""
-
-    @property
-    def yes(self) -> bool: ...
-
-    @property
-    def expect(self) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +74,7 @@ def confirm(
         typed_back(word, f"to delete {word} past its budget", asked)
 
 
-def as_expected(given: ExpectedCount, count: int, what: str, of: CountedThing) -> None:
+def as_expected(given: ConfirmationFlags, count: int, what: str, of: CountedThing) -> None:
     """
     Raises:
         Drifted: another number was expected; nothing was done.

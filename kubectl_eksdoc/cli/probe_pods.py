@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import applying, exits, rights
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.placing import ProbeLabels
 
 
+@dataclass(frozen=True, slots=True)
 class ClockAround:
     """Time as the command's surroundings have it."""
 
-    def __init__(self, around: CommandContext) -> None:
-        self._around = around
+    _around: CommandContext
 
     def monotonic(self) -> float:
         return self._around.edges.clock.monotonic()

@@ -302,10 +302,10 @@ class HastenedClock:
         return self._since + (self._clock.now() - self._since) * self._speed
 
 
+@dataclass(frozen=True, slots=True)
 class HastenedField:
-    def __init__(self, field: Field, speed: float) -> None:
-        self._field = field
-        self._speed = speed
+    _field: Field
+    _speed: float
 
     def do(self, act: Errand) -> None:
         self._field.do(act)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import options, values
-from kubectl_eksdoc.cli.confirming import CHANGES
+from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
 from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.errors import UsageError
 
@@ -19,13 +19,12 @@ WATCH_FOR_S = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """`expect` None: no number of changes was named. `accepted`: codes of what may be unknown. `resume`: the id of an
+    """`accepted`: codes of what may be unknown. `resume`: the id of an
     update that was sent before, "" for a new one; `undo`: of one that this update reverts."""
 
     dry: bool = False
     as_asked: bool = False
-    yes: bool = False
-    expect: int | None = None
+    given: ConfirmationFlags = ConfirmationFlags()
     accepted: tuple[str, ...] = ()
     watch_s: float = WATCH_FOR_S
     resume: str = ""
@@ -79,8 +78,7 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
     found = Apply(
         dry != "none",
         args.as_asked,
-        args.yes,
-        args.expect_changes,
+        options.given_from(args, CHANGES),
         args.accept_unknown,
         args.watch_for,
         args.resume,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
@@ -21,7 +21,7 @@ from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.addon.forecast import code
 from kubectl_eksdoc.cli.addon.request import AddonDiffRequest
 from kubectl_eksdoc.cli.applying import Again, Proposal, applying_to
-from kubectl_eksdoc.cli.confirming import Ask, CountedThing, ExpectedCount, as_expected, explained, typed_back
+from kubectl_eksdoc.cli.confirming import Ask, ConfirmationFlags, CountedThing, as_expected, explained, typed_back
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.host.journals import ChangeJournalFile
@@ -54,22 +54,16 @@ IN_A_SCRIPT = (
 FIELDS = CountedThing("field", "fields", "--expect-changes", "changes")
 
 
-class _Given(ExpectedCount, Protocol):
-    """Of the command line, with what is accepted beforehand."""
-
-    @property
-    def accepted(self) -> tuple[str, ...]: ...
-
-
 def confirm(
     cluster: str,
     acknowledgement: str,
     changes: int,
     weighty: Sequence[Finding],
-    given: _Given,
+    accepted: Sequence[str],
+    given: ConfirmationFlags,
     ask: Ask,
 ) -> None:
-    """`acknowledgement`: the add-on and its target, as they are typed back.
+    """`acknowledgement`: the add-on and its target, as they are typed back. `accepted`: codes of what may be unknown.
 
     Raises:
         Drifted: the expectation is wrong; nothing was done.
@@ -77,7 +71,7 @@ def confirm(
     """
     as_expected(given, changes, "change", FIELDS)
     asked = explained(ask, IN_A_SCRIPT)
-    left = still(weighty, given.accepted)
+    left = still(weighty, accepted)
     if left:
         count = "1 finding" if len(left) == 1 else f"{len(left)} findings"
         typed_back(acknowledgement, f"to acknowledge {count} that must not be passed over", asked)
@@ -171,7 +165,8 @@ def _proposal(asking: _Asking, session: ClusterSession, ready: PreparedAddonUpda
         acknowledgement(ready.plan),
         report.changes,
         to_acknowledge(ready.plan),
-        asking.apply,
+        asking.apply.accepted,
+        asking.apply.given,
         asking.around.ask,
     )
     return Proposal(report, ready.same, typed, refused)

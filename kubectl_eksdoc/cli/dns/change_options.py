@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.applying import applying_to
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
-from kubectl_eksdoc.cli.opening import ClusterOptions
 from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, source_from, without_from
 from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandContext
@@ -33,14 +32,13 @@ LAMEDUCK = "lameduck"
 
 @dataclass(frozen=True, slots=True)
 class DnsApply:
-    """`dry`: ``client``, ``server`` or "" (no dry run). `expect` None: no number of changes was named. `accepted`:
+    """`dry`: ``client``, ``server`` or "" (no dry run). `accepted`:
     codes of what may be unknown; `resets`: fields that the update may reset. `force`: a Corefile that EKS does not
     manage is taken from whoever has it. `watch_s` of the update and its rollout, `verify_s` of the pods afterwards.
     `resume`: the id of a change that was sent before, "" for a new one; `undo`: of one that this change reverts."""
 
     dry: str = ""
-    yes: bool = False
-    expect: int | None = None
+    given: ConfirmationFlags = ConfirmationFlags()
     accepted: tuple[str, ...] = ()
     resets: tuple[str, ...] = ()
     force: bool = False
@@ -171,8 +169,7 @@ def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, mea
     """
     found = DnsApply(
         dry,
-        given.yes,
-        given.expect,
+        given,
         args.accept_unknown,
         args.accept_reset,
         args.force_conflicts,
@@ -188,7 +185,7 @@ def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, mea
     if not args.apply:
         usual = DnsApply(accepted=found.accepted, resets=found.resets, force=found.force)
         if measured:
-            usual = replace(usual, dry=dry, yes=given.yes, expect=given.expect)
+            usual = replace(usual, dry=dry, given=given)
         if found != usual or (not wished and (found.resets or found.force)):
             raise UsageError("flags that carry a change out are given without --apply", "Add --apply if you mean it.")
         return None
@@ -198,7 +195,7 @@ def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, mea
         )
     if not wished and not found.resume:
         raise UsageError("--apply wants to know what: --set, --place or --autoscale", "For example --set lameduck=20s.")
-    if found.resume and (found.yes or found.dry or found.resets or found.force):
+    if found.resume and (found.given.yes or found.dry or found.resets or found.force):
         raise UsageError("--resume follows a change as it was started: it takes no flags of a new one")
     return found
 
@@ -206,39 +203,14 @@ def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, mea
 # Who asks for a change of CoreDNS, in which surroundings, and how they are answered.
 
 
-class DnsChangeRequest(ClusterOptions, Protocol):
-    """Whose CoreDNS it is, and how it is answered."""
-
-    @property
-    def accepted(self) -> tuple[str, ...]:
-        """Finding codes that may be unknown."""
-        ...
-
-    @property
-    def without(self) -> tuple[str, ...]:
-        """Opt-ins that are left out."""
-        ...
-
-    @property
-    def given(self) -> Mapping[str, object]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class DnsChangeInvocation:
     """Who asks for what, in which surroundings. `wishes` None: a change that was begun before is looked at again."""
 
-    request: DnsChangeRequest
+    request: LameduckRequest
     wishes: Wishes | None
     apply: DnsApply | None
     around: CommandContext
-
-    @property
-    def output(self) -> str:
-        return self.request.options.output
-
-    @property
-    def live(self) -> bool:
-        return self.request.source.live
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
         """The words that lead to the same cluster, of ours."""

@@ -104,7 +104,7 @@ def _proposal(
         refused = "nothing is changed: it is so already, and kept where it lasts", _left(asking, report)
     what = f"{ADDON} {ready.change.version}" if ready.change.managed else f"{ADDON} Corefile"
     name, changes = session.believed.cluster.name, report.changes
-    typed = partial(confirm, name, what, changes, ready.weighty, apply, asking.around.ask)
+    typed = partial(confirm, name, what, changes, ready.weighty, apply.accepted, apply.given, asking.around.ask)
     return Proposal(report, ready.same, typed, refused)
 
 
