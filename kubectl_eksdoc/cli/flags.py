@@ -7,7 +7,7 @@ flags are those of its ``kubectl options`` (cli-runtime's config flags).
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -116,36 +116,25 @@ HONOURED: tuple[Flag, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """A flag of kubectl that is not honoured. `why` ends the sentence "NAME is not supported: …"."""
-
-    spelled: str
-    why: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.spelled.split())
-
-
-REFUSED: tuple[_Refused, ...] = (
-    _Refused("--cache-dir", "nothing of the API is cached on disk; names for the Tab key are, in XDG_CACHE_HOME"),
-    _Refused("-v --v", "there are no verbosity levels; --debug shows where an error came from"),
-    _Refused("--vmodule", "there are no verbosity levels"),
-    _Refused("--username", "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
-    _Refused("--password", "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
-    _Refused("--as-user-extra", "extra fields cannot be impersonated; --as, --as-group and --as-uid can"),
-    _Refused("--match-server-version", "versions are compared where they matter, never for their own sake"),
-    _Refused("--profile-output", "kubectl's profiling is kubectl's own"),
-    _Refused("--log-flush-frequency", "there is no log to flush"),
-    _Refused("--kuberc", "preferences of kubectl are not read"),
-    _Refused("--warnings-as-errors", "the API server's warnings are not shown; findings have exit codes"),
-    _Refused("--template", "there are no templates; use -o json and a JSON tool"),
-    _Refused("--sort-by", "the order of a plan is part of the plan; use -o json and a JSON tool"),
-    _Refused("--show-labels", "labels are not part of a plan; use kubectl get nodes --show-labels"),
-    _Refused("-w --watch", "a plan is made once, of one observation"),
-    _Refused("-f --filename", "nodes are named or selected; for a dump use --snapshot PATH"),
-)
+REFUSED: Mapping[str, str] = {
+    "--cache-dir": "nothing of the API is cached on disk; names for the Tab key are, in XDG_CACHE_HOME",
+    "-v --v": "there are no verbosity levels; --debug shows where an error came from",
+    "--vmodule": "there are no verbosity levels",
+    "--username": "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user",
+    "--password": "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user",
+    "--as-user-extra": "extra fields cannot be impersonated; --as, --as-group and --as-uid can",
+    "--match-server-version": "versions are compared where they matter, never for their own sake",
+    "--profile-output": "kubectl's profiling is kubectl's own",
+    "--log-flush-frequency": "there is no log to flush",
+    "--kuberc": "preferences of kubectl are not read",
+    "--warnings-as-errors": "the API server's warnings are not shown; findings have exit codes",
+    "--template": "there are no templates; use -o json and a JSON tool",
+    "--sort-by": "the order of a plan is part of the plan; use -o json and a JSON tool",
+    "--show-labels": "labels are not part of a plan; use kubectl get nodes --show-labels",
+    "-w --watch": "a plan is made once, of one observation",
+    "-f --filename": "nodes are named or selected; for a dump use --snapshot PATH",
+}
+"""Flags of kubectl that are not honoured, by their names; the reason ends the sentence "NAME is not supported: …"."""
 
 
 # ``kubectl eksdoc options``: the global flags, kept out of each command's help as kubectl does.
@@ -169,5 +158,5 @@ def text() -> str:
     lines += ["", "Flags of this tool, before or after the command:"]
     lines += [f"  {flag.shown:<{width}}{flag.about}" for flag in HONOURED if flag.ours]
     lines += ["", "Flags of kubectl that are refused:"]
-    lines += [f"  {', '.join(refused.names):<{width}}{refused.why}" for refused in REFUSED]
+    lines += [f"  {', '.join(names.split()):<{width}}{why}" for names, why in REFUSED.items()]
     return "\n".join(lines) + "\n"

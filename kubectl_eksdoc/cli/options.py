@@ -61,14 +61,14 @@ class GlobalOptions:
         command honours itself."""
         for flag in HONOURED:
             _add(parser, flag, level)
-        for refused in REFUSED:
-            if refused.names[-1] in own:
+        for names, why in REFUSED.items():
+            if names.split()[-1] in own:
                 continue
             parser.add_argument(
-                *refused.names,
+                *names.split(),
                 action=RefusedFlag,
                 nargs="?",  # a switch as well: it is another command's, so that "=true" may stand behind it
-                const=refused.why,
+                const=why,
                 default=argparse.SUPPRESS,
                 help=argparse.SUPPRESS,
             )
