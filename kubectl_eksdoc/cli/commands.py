@@ -32,15 +32,15 @@ _REHEARSED = "rehearse a drain on a simulated cluster, or serve that cluster"
 
 _UNDER_DRAIN = (
     Command("plan", "plan a drain: order, duration and blockers", "drain.add_plan"),
-    Command("run", "drain nodes after a typed confirmation, with a journal and guards", "run.drain.add_to"),
-    Command("status", "list runs and show their state", "run.status.add_to"),
-    Command("pause", "pause a run, from any machine", "run.status.add_pause"),
-    Command("abort", "abort a run, from any machine; nodes stay cordoned", "run.status.add_abort"),
-    Command("resume", "resume a run, on any machine", "run.resume.add_to"),
+    Command("run", "drain nodes after a typed confirmation, with a journal and guards", "run.options.add_run"),
+    Command("status", "list runs and show their state", "run.options.add_status"),
+    Command("pause", "pause a run, from any machine", "run.options.add_pause"),
+    Command("abort", "abort a run, from any machine; nodes stay cordoned", "run.options.add_abort"),
+    Command("resume", "resume a run, on any machine", "run.options.add_resume"),
     Command(
         "rollback",
         "uncordon the nodes of a run and restore their annotations; pods do not move back",
-        "run.rollback.add_to",
+        "run.options.add_rollback",
     ),
     Command("rehearse", _REHEARSED, "rehearse.add_to"),
 )

@@ -13,8 +13,7 @@ from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster, opening
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import InClusterOptions
-from kubectl_eksdoc.cli.options import GlobalOptions, add_command, check_source_live
-from kubectl_eksdoc.cli.parser import Commands, add_flag
+from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
@@ -55,60 +54,10 @@ def show_in_short(
     say(around.stderr, confirmation(view, look, run_options.guards(limits), rollback))
 
 
-_ABOUT = """\
-Drain nodes of the live cluster by the plan of "drain plan". The plan is shown, you type the cluster's name and the
-number of nodes, and then pods are evicted as fast as their PodDisruptionBudgets allow. No pod is deleted against its
-budget unless --delete-past-budget names it and you type its name. Every step is written to a journal before it is
-done, on this machine and in the cluster, so any machine can resume the run or roll it back.
-The first Ctrl-C stops the run and waits for requests in flight, the second exits at once.
-
-Examples:
-  %(prog)s --nodegroup blue
-  %(prog)s --nodegroup blue --max-unavailable 3 --stop-pending 5m
-  %(prog)s --plan read.json                 # as saved by: drain plan … -o json > read.json
-  %(prog)s --nodegroup blue --dry-run
-  %(prog)s --nodegroup blue --yes --expect-nodes 12 -o json
-  %(prog)s --nodegroup blue --in-cluster --apply --image registry.example/kubectl-eksdoc:1
-"""
-
-_EXIT_CODES = """\
-Exit codes: 0 all nodes are drained, 1 the plan skipped nodes, 5 something was unknown, 6 it stopped early or a node was
-not drained (resume or roll back), 7 the cluster changed since the plan; 2 usage, 3 cluster.
-"""
-
 _PROVES_LITTLE = (
     "a dry run evicts nothing, so it does not show how budgets, replacements and the scheduler react: "
     "kubectl eksdoc rehearse tries that on a simulated cluster"
 )
-
-
-def add_to(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "run",
-        "drain nodes after a typed confirmation, with a journal and guards",
-        "[NODE…] [flags]",
-        _ABOUT,
-        _EXIT_CODES,
-        run_drain,
-    )
-    drain.add_targeting(parser)
-    add_flag(
-        parser.add_argument_group("A plan that was read before"),
-        "--plan",
-        "FILE",
-        "run the plan saved with -o json > FILE; do nothing (exit code 7) if the cluster has changed",
-    )
-    run_options.add_confirmation(parser)
-    run_options.add_limits(parser)
-    run_options.add_between_waves(parser)
-    run_options.add_journal(parser)
-    run_options.add_carry_on(parser)
-    in_cluster.add_to(parser.add_argument_group("In the cluster"), "a Job")
-    drain.add_policy(parser, runs=True)
-    server = "ask the API server whether it would accept the first of it"
-    shared_options.add_dry_run(parser, "show what would be done", server)
-    parser.set_defaults(baseline=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, opening
-from kubectl_eksdoc.cli.options import add_command
-from kubectl_eksdoc.cli.parser import Commands, add_switch
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, reached_by
@@ -27,32 +25,6 @@ from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.render.drain.report import DrainReport
-
-_ABOUT = """\
-Resume a run that was paused or interrupted. The remaining nodes are planned again for the current state of the cluster,
-the plan is shown, and the drain continues after the same typed confirmation as in drain run. If a process still leads
-the paused run, that process continues it. If all nodes are drained and only the end of the run is missing, the run is
-finished without a confirmation.
-
-Examples:
-  %(prog)s
-  %(prog)s 20261120-193005-4f2a
-"""
-
-_EXIT_CODES = """\
-Exit codes: as of drain run.
-"""
-
-
-def add_to(commands: Commands) -> None:
-    parser = add_command(
-        commands, "resume", "resume a run, on any machine", "[RUN] [flags]", _ABOUT, _EXIT_CODES, run_resume
-    )
-    run_options.add_confirmation(parser)
-    run_options.add_limits(parser)
-    run_options.add_between_waves(parser)
-    add_switch(parser, "--without-hooks", "resume without the hooks of the original command")
-    run_options.add_journal(parser)
 
 
 def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, opening
-from kubectl_eksdoc.cli.options import add_command, add_dry_run, dry_from
-from kubectl_eksdoc.cli.parser import Commands
+from kubectl_eksdoc.cli.options import dry_from
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
 from kubectl_eksdoc.cli.run.carrying import NOT_KNOWN, RunAnnotations, RunInvocation
@@ -169,33 +168,6 @@ def would_be(which: ToGiveBack, nodes: Sequence[Node]) -> list[str]:
 
 
 DO_NOT_MOVE_BACK = "pods that were evicted do not move back by themselves"
-
-
-_ABOUT = """\
-Roll back what a run did to nodes: nodes that it cordoned get their previous state back, byte for byte; nodes that
-another client cordoned stay cordoned. A run in progress is aborted first. Evicted pods do not move back. A run whose
-journal was deleted from the cluster is rolled back by the annotations on its nodes.
-"""
-
-_EXIT_CODES = """\
-Exit codes: 0 rolled back, 6 some nodes could not be rolled back; with --dry-run: 0 all would be, 5 unknown for some;
-2 usage, 3 cluster.
-"""
-
-
-def add_to(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "rollback",
-        "uncordon the nodes of a run and restore their annotations; pods do not move back",
-        "[RUN] [flags]",
-        _ABOUT,
-        _EXIT_CODES,
-        run_rollback,
-    )
-    run_options.add_confirmation(parser)
-    add_dry_run(parser, "show what would be done to which node, and change nothing")
-    run_options.add_journal(parser)
 
 
 def run_rollback(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:

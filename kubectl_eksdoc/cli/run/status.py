@@ -7,12 +7,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, replay
-from kubectl_eksdoc.cli.options import GlobalOptions, add_command, check_source_live
-from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
+from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, reached_by
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
@@ -78,54 +76,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
 
 STATUS_COMMAND = "drain status"
 
-_ABOUT = """\
-Show the drain runs of this cluster: a list, or one run in full. Also lists runs that left only annotations on nodes,
-because their journal was deleted or is in another namespace.
-
-Examples:
-  %(prog)s
-  %(prog)s -w
-  %(prog)s 20261120-193005-4f2a -o json
-  %(prog)s 20261120-193005-4f2a --events
-  %(prog)s --history                        # predicted against actual of past runs
-  %(prog)s --attach                         # what kubectl drain or a node group's update is doing
-  %(prog)s --replay ~/.local/state/eksdoc/runs/20261120-193005-4f2a.jsonl
-  %(prog)s --replay ~/.local/state/eksdoc/runs/20261120-193005-4f2a.events -o html > run.html
-"""
-
-_EXIT_CODES = """\
-Exit codes: 0 shown; 2 usage, 3 cluster.
-"""
-
 _LOOK_S = 2.0
-
-
-def add_to(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "status",
-        "list runs and show their state",
-        "[RUN] [flags] | --attach [NODE…] [flags]",
-        _ABOUT,
-        _EXIT_CODES,
-        run_status,
-        conflict_handler="resolve",
-    )
-    add_switch(parser, "-w --watch", "watch until the run has ended")
-    add_switch(
-        parser,
-        "--attach",
-        "watch drains that other tools do, on these nodes or all: remaining pods and what they wait for",
-    )
-    add_switch(parser, "--events", "list the events of a run from its journal")
-    add_flag(
-        parser,
-        "--replay",
-        "FILE",
-        "list the events from the journal in FILE, or from the output of 'drain run -o json'",
-    )
-    add_switch(parser, "--history", "compare what the plans of past runs predicted with what happened")
-    run_options.add_journal(parser)
 
 
 def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -277,20 +228,6 @@ def _held(runs: RunStore) -> tuple[HeldLock | None, tuple[str, ...]]:
 # Nothing has to be typed: all that they do is to let the cluster be.
 
 
-_PAUSE = """\
-Pause a run: no more pods are evicted, requests in flight complete, and nodes stay cordoned.
-Resume it with: kubectl eksdoc drain resume
-"""
-
-_ABORT = """\
-Abort a run: no more pods are evicted, requests in flight complete, and nodes stay cordoned.
-Continue later with drain resume, or uncordon the nodes with drain rollback.
-"""
-
-_ASKING_EXIT_CODES = """\
-Exit codes: 0 confirmed, 6 no process answered in time; 2 usage, 3 cluster.
-"""
-
 _WORDS = {
     RunPhase.PAUSED: "is paused",
     RunPhase.RUNNING: "continues",
@@ -298,20 +235,7 @@ _WORDS = {
 }
 
 
-def add_pause(commands: Commands) -> None:
-    _add(commands, "pause", "pause a run, from any machine", _PAUSE, RunPhase.PAUSED)
-
-
-def add_abort(commands: Commands) -> None:
-    _add(commands, "abort", "abort a run, from any machine; nodes stay cordoned", _ABORT, RunPhase.ABORTED)
-
-
-def _add(commands: Commands, name: str, about: str, more: str, wanted: RunPhase) -> None:
-    ask = partial(_ask, f"drain {name}", wanted)
-    run_options.add_journal(add_command(commands, name, about, "[RUN] [flags]", more, _ASKING_EXIT_CODES, ask))
-
-
-def _ask(
+def ask(
     command: str, wanted: RunPhase, args: argparse.Namespace, words: Sequence[str], around: CommandContext
 ) -> CommandAnswer:
     """What the run does now.
