@@ -6,7 +6,6 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.baseline.side import SameClusterAnswer, kinship
 from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster, opening
@@ -14,8 +13,8 @@ from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import InClusterOptions
 from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
+from kubectl_eksdoc.cli.run import inside, rest
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
 from kubectl_eksdoc.cli.run.carrying import RunInvocation, reached_by
 from kubectl_eksdoc.cli.run.new_run import (
@@ -35,11 +34,13 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.patience import soak_of
 from kubectl_eksdoc.errors import Drifted, UsageError
+from kubectl_eksdoc.flows.run.running import try_first
+from kubectl_eksdoc.model.baseline import Baseline
+from kubectl_eksdoc.render.drain.report import DrainReport
+from kubectl_eksdoc.render.drain.steps import confirmation
+from kubectl_eksdoc.render.result import plain
+from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.session.sources import SourceChoice
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.model.baseline import Baseline
-    from kubectl_eksdoc.render.drain.report import DrainReport
 
 
 def show_in_short(
@@ -47,8 +48,6 @@ def show_in_short(
 ) -> None:
     """Directly above the prompt, where the page may have scrolled away. It is no answer, so it goes to stderr;
     `reached_by`: the words that lead to the cluster and the journal."""
-    from kubectl_eksdoc.render.drain.steps import confirmation
-
     look = opening.decide(options, around.stderr, around.environ)
     rollback = shlex.join(["kubectl", "eksdoc", "drain", "rollback", *reached_by])
     say(around.stderr, confirmation(view, look, run_options.guards(limits), rollback))
@@ -83,8 +82,6 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.render.run.report import RunReport
-
     request = _request(args, words, around)
     wanted = request.wanted
     if request.inside is None:
@@ -143,7 +140,6 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
 
 
 def _how_inside(args: argparse.Namespace, wanted: NewRun) -> InClusterOptions | None:
-    from kubectl_eksdoc.cli.run import inside
 
     how = in_cluster.from_args(args)
     if how is not None:
@@ -173,8 +169,6 @@ def _check_saved(saved: Baseline, read: PlannedRead) -> None:
 
 def _report(request: _Request, read: PlannedRead) -> DrainReport:
     """The plan, before anything is asked."""
-    from kubectl_eksdoc.render.drain.report import DrainReport
-
     reached_by = opening.words(SourceChoice(), request.options, read.cluster.identity.context)
     soak = soak_of(read.plan, request.wanted.limits.soak_s)
     return DrainReport(
@@ -184,12 +178,9 @@ def _report(request: _Request, read: PlannedRead) -> DrainReport:
 
 def _inside(request: _Request, how: InClusterOptions, read: PlannedRead, around: CommandContext) -> CommandAnswer:
     """As ``-o json`` prints the plan, so it goes along."""
-    from kubectl_eksdoc.cli.run.inside import inside
-    from kubectl_eksdoc.render.result import plain
-
     report = _report(request, read)
     opening.show(report, request.options, around)
-    return inside(request.wanted, read, plain(report.result()), request.given, how, request.dry, around)
+    return inside.inside(request.wanted, read, plain(report.result()), request.given, how, request.dry, around)
 
 
 def _dry(request: _Request, read: PlannedRead, around: CommandContext) -> CommandAnswer:
@@ -202,8 +193,6 @@ def _dry(request: _Request, read: PlannedRead, around: CommandContext) -> Comman
 
 def _server_refuses(options: GlobalOptions, read: PlannedRead, around: CommandContext) -> bool:
     """Anything of the first round; all of it is told."""
-    from kubectl_eksdoc.flows.run.running import try_first
-
     tried = try_first(read.plan, around.edges.open_trial(options.connection))
     for each in tried.refused:
         around.note(f"the server would refuse {each.subject}: {each.why}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.run import options as run_options
@@ -21,10 +20,9 @@ from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.drain.run.patience import soak_of
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.journal import RunPhase
+from kubectl_eksdoc.render.drain.report import DrainReport
+from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.wiring.runs import Hooks
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.render.drain.report import DrainReport
 
 
 def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -33,8 +31,6 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.render.run.report import RunReport
-
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
     limits_given = run_options.limits_given(args)
     RunReport.check(request.options.output)
@@ -103,7 +99,6 @@ def _check_removed(request: RunRequest, around: CommandContext) -> None:
 
 
 def _show(rest: RemainingPlan, request: RunRequest, limits: RunLimits, around: CommandContext) -> DrainReport:
-    from kubectl_eksdoc.render.drain.report import DrainReport
 
     opening.identify(rest.cluster, request.options, around)
     words = reached_by(request.options, request.namespace, rest.cluster.identity.context)

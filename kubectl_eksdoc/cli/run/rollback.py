@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.options import dry_from
@@ -15,18 +14,16 @@ from kubectl_eksdoc.cli.run.carrying import NOT_KNOWN, RunAnnotations, RunInvoca
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.run.account import noted_of, to_give_back
+from kubectl_eksdoc.drain.run.journal import Cordoned, Protected, replay
 from kubectl_eksdoc.drain.run.limits import SETTLES_S, RunLimits
 from kubectl_eksdoc.errors import Locked, UsageError
+from kubectl_eksdoc.flows.ports import RunStore
+from kubectl_eksdoc.flows.run.journal import FoundRun
+from kubectl_eksdoc.flows.run.running import RolledBack, roll_back
 from kubectl_eksdoc.model.journal import RunPhase, RunSummary
+from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.wiring.runs import Hooks
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.journal import Cordoned, Protected
-    from kubectl_eksdoc.flows.ports import RunStore
-    from kubectl_eksdoc.flows.run.journal import FoundRun
-    from kubectl_eksdoc.flows.run.running import RolledBack
-    from kubectl_eksdoc.model.nodes import Node
-
 
 # What a run has changed of nodes, and giving that back. Who shows it and asks for what must be typed is somebody
 # else: the command, or the screens.
@@ -90,9 +87,6 @@ def to_give_back_of(runs: RunStore, nodes: tuple[Node, ...], request: RunRequest
 
 def _kept(runs: RunStore, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
     """By its journal, and by what else nodes say of it."""
-    from kubectl_eksdoc.drain.run.account import noted_of, to_give_back
-    from kubectl_eksdoc.drain.run.journal import replay
-
     journaled = replay(runs.entries(run.run))
     noted = noted_of(nodes, run.run)
     cordoned, protected = to_give_back(journaled, noted)
@@ -131,8 +125,6 @@ def given_back(which: ToGiveBack, request: RunRequest, carrying: RunInvocation, 
     Raises:
         as `RunInvocation.open` and `roll_back`.
     """
-    from kubectl_eksdoc.flows.run.running import roll_back
-
     reader = request.reader(around, carrying.limits)
     with carrying.open(WAIT_S) as world:
         return roll_back(which.run, carrying.running(world), reader, removed=which.there is None)

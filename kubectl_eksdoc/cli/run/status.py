@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, replay
 from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
@@ -16,19 +15,21 @@ from kubectl_eksdoc.cli.run.carrying import RunAnnotations, reached_by
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.streams import ProgressLine, is_left
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.run.journal import replay as stands_by
+from kubectl_eksdoc.drain.run.others import OthersNode
+from kubectl_eksdoc.drain.run.replay import RunReplay, of_journal
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
+from kubectl_eksdoc.flows.ports import RunStore
+from kubectl_eksdoc.flows.run.journal import ANSWERS_S, WishSource, ask_leader, leads
+from kubectl_eksdoc.flows.run.running import attach
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import HeldLock, RunNote, RunPhase, RunSummary
 from kubectl_eksdoc.model.kinds import ReadState
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.render.run import events
+from kubectl_eksdoc.render.run.page import page
+from kubectl_eksdoc.render.run.status import OthersReport, Past, StatusReport, WithoutJournal
 from kubectl_eksdoc.session.sources import SourceChoice
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.others import OthersNode
-    from kubectl_eksdoc.drain.run.replay import RunReplay
-    from kubectl_eksdoc.flows.ports import RunStore
-    from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.nodes import Node
-    from kubectl_eksdoc.render.run.status import StatusReport, WithoutJournal
-
 
 # ``kubectl eksdoc drain status --attach``: watch a drain that somebody else is running.
 
@@ -42,9 +43,6 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     Raises:
         EksdocError: there is no such node, or the cluster is at fault.
     """
-    from kubectl_eksdoc.flows.run.running import attach
-    from kubectl_eksdoc.render.run.status import OthersReport
-
     check_source_live(args)
     options = GlobalOptions.from_args(args)
     OthersReport.check(options.output)
@@ -85,8 +83,6 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
     """
-    from kubectl_eksdoc.drain.run.replay import of_journal
-
     if args.attach:
         return run_attach(args, words, around)
     request = RunRequest.from_args(args, words)
@@ -134,8 +130,6 @@ class _Beside:
 
     def of(self, listed: Sequence[RunSummary]) -> tuple[WithoutJournal, ...]:
         """The runs that are not listed."""
-        from kubectl_eksdoc.render.run.status import WithoutJournal
-
         names = {run.run for run in listed}
         found = [each for each in self.noted.found(self.nodes) if each.run not in names]
         return tuple(
@@ -152,9 +146,6 @@ class _Beside:
 
 def _view(runs: RunStore, request: RunRequest, one: bool, beside: _Beside, around: CommandContext) -> StatusReport:
     """Of the run that is named; of the one under way, if `one` is asked for or there is no other; else of all."""
-    from kubectl_eksdoc.drain.run.journal import replay as stands_by
-    from kubectl_eksdoc.render.run.status import StatusReport
-
     listed = runs.all()
     active = under_way(listed)
     without = beside.of(listed)
@@ -172,9 +163,6 @@ def _view(runs: RunStore, request: RunRequest, one: bool, beside: _Beside, aroun
 
 def _history(runs: RunStore, request: RunRequest, around: CommandContext) -> StatusReport:
     """Of all runs, or of the one that is named."""
-    from kubectl_eksdoc.drain.run.journal import replay as stands_by
-    from kubectl_eksdoc.render.run.status import Past, StatusReport
-
     listed = runs.all()
     kept = [chosen(listed, request.run, (), "there")] if request.run else listed
     held, notes = _held(runs)
@@ -195,8 +183,6 @@ def _replayed(path: str, request: RunRequest, around: CommandContext) -> Command
 
 def _events(told: RunReplay | None, request: RunRequest, around: CommandContext) -> CommandAnswer:
     """Nothing where there is nothing in it."""
-    from kubectl_eksdoc.render.run import events
-
     output = request.options.output
     if output not in ("table", "wide", "json", "html"):
         raise UsageError(f"events have no output format {output!r}", "choose table, json or html")
@@ -206,8 +192,6 @@ def _events(told: RunReplay | None, request: RunRequest, around: CommandContext)
     for said in told.dropped:
         around.note(f"note: not taken into account: {said}")
     if output == "html":
-        from kubectl_eksdoc.render.run.page import page
-
         return CommandAnswer(page(told, look))
     timed = ((told.began_at + timedelta(seconds=moment.at_s), moment) for moment in told.moments)
     if output == "json":
@@ -267,8 +251,6 @@ def asked(
     Raises:
         JournalError: somebody leads it and does not answer.
     """
-    from kubectl_eksdoc.flows.run.journal import ANSWERS_S, WishSource, ask_leader, leads
-
     keeping = request.keeping(around)
     who = f"{keeping.who}@{keeping.host}"
     if not leads(runs.lock(), run):
