@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.changes.owned_pods import F, OwnedPods
 from kubectl_eksdoc.cli import applying, exits, rights
 from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.confirming import typed_back
@@ -13,13 +13,11 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, Forbidden, LocalJournalError
+from kubectl_eksdoc.flows.metadata_probe import removed, still_there
+from kubectl_eksdoc.model import coredns, metadata
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import TEST_PODS
-from kubectl_eksdoc.model.placing import ProbeOwner
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.changes.owned_pods import F
-    from kubectl_eksdoc.model.api_objects import Doc
-    from kubectl_eksdoc.model.placing import ProbeLabels
+from kubectl_eksdoc.model.placing import ProbeLabels, ProbeOwner
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +72,6 @@ def owned(
 ) -> F:
     """`manifest` of the ConfigMap that owns the pods; `run` makes them, and is given how often the process was told to
     end. Raises: as `run`; JournalError: it cannot be written down, and nothing was made."""
-    from kubectl_eksdoc.changes.owned_pods import OwnedPods
-
     written, meta = applying.new_journal(around), manifest["metadata"]
     owner = {
         "owner": meta["name"],
@@ -97,10 +93,6 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
         Drifted: they are of another cluster.
         UsageError: what was typed is something else.
     """
-    from kubectl_eksdoc.changes.owned_pods import OwnedPods
-    from kubectl_eksdoc.flows.metadata_probe import removed, still_there
-    from kubectl_eksdoc.model import coredns, metadata
-
     saved = change.saved
     owner, namespace, context = saved.text("owner"), saved.text("namespace"), saved.text("cluster", "context")
     if not change.undo:

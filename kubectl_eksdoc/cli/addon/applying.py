@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
@@ -26,15 +25,11 @@ from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
-from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render.addon_update.commands import Sent, look_again, way_back_text
 from kubectl_eksdoc.render.addon_update.report import UpdateReport
 from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.session.sources import SourceChoice
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.model.findings import Finding
-
 
 # What must be typed before EKS is asked for an update: the cluster and how many fields change; and what weighs most.
 #

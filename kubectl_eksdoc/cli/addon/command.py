@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options, values
-from kubectl_eksdoc.cli.addon import apply_options, reading
-from kubectl_eksdoc.cli.addon.forecast import forecast
-from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
+from kubectl_eksdoc.cli.addon import apply_options
+from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest, judge_plan, look_back
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.options import add_command, add_source
-from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
+from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.model.documents import ADDON_DIFF
 
@@ -89,7 +88,7 @@ def add_to(commands: Commands) -> None:
         "standard input); ADDON: only that add-on",
     )
     options.add_since_to(parser)
-    reading.add_to(parser)
+    _add_past(parser)
     apply_options.add_to(parser)
     fleet_options.add_to(parser)
 
@@ -129,6 +128,14 @@ def _add_looks(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def _add_past(parser: Parser) -> None:
+    group = parser.add_argument_group("Analyze a past update")
+    add_switch(
+        group, "--after", "show what the last update reset, the patch that restores it, and the values that keep it"
+    )
+    add_flag(group, "--update", "ID", "ID of an earlier update from aws eks list-updates (with --after)", default="")
+
+
 def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """
     Raises:
@@ -136,18 +143,26 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     """
     fleet = fleet_options.fleet_from(args, ("after", "update", "apply", "resume", "tf_plan", "since", *_OF_ONE))
     if args.after or args.update:
-        return reading.look_back(args, words, around)
+        past = look_back(args, words)
+        from kubectl_eksdoc.cli.addon import reading
+
+        return reading.look_back(past, around)
     apply = apply_options.apply_from(args)
     if apply is not None:
         options.refused_beside("--apply", options.since_from(args))
     if args.tf_plan is not None:
-        return reading.judge_plan(args, words, around)
+        of_plan = judge_plan(args, words)
+        from kubectl_eksdoc.cli.addon import reading
+
+        return reading.judge_plan(of_plan, around)
     request = AddonDiffRequest.from_args(args, words, around)
     if fleet is not None:
         return over_fleet(
             fleet, MemberFlags(NAME, ADDON_DIFF, request.given, named=("addon",)), request.options, around
         )
     if apply is None:
+        from kubectl_eksdoc.cli.addon.forecast import forecast
+
         return forecast(request, around)
     from kubectl_eksdoc.cli.addon.applying import applying
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, source_from
+from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, refused_beside, since_from, source_from
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -104,3 +105,98 @@ def _conflict(given: str, around: CommandContext) -> tuple[str, ...]:
             "Give what EKS said: aws eks describe-update prints it (errors[].errorMessage).",
         )
     return found
+
+
+# The answers besides the forecast.
+
+
+class OtherRequest(NamedTuple):
+    """`addon` is "" for all; `of`: the id of an update, "" for the latest, or the path of a Terraform plan, ``-`` for
+    standard input. `given`: by the names of the flags."""
+
+    options: GlobalOptions
+    source: SourceChoice
+    addon: str
+    of: str
+    given: Mapping[str, object]
+
+
+_OF_THE_NEXT = (
+    "to",
+    "resolve_conflicts",
+    "configuration_values",
+    "each_step",
+    "since_when",
+    "tf_plan",
+    "apply",
+    "since",
+    "strict",
+    "explain_conflict",
+    "manifest",
+    "chart",
+)
+"""Flags by their names in the arguments that say what is yet to come."""
+
+
+def look_back(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
+    """
+    Raises:
+        UsageError: no add-on is named, or several, or what was given does not fit together.
+    """
+    if not args.after:
+        raise UsageError("--update names an update that has happened, and is of --after", "Give both.")
+    beside = [name for name in _OF_THE_NEXT if getattr(args, name, None) not in (None, "", False)]
+    if beside:
+        flags = " and ".join(f"--{name.replace('_', '-')}" for name in beside)
+        raise UsageError(
+            f"{flags} beside --after, which looks back on an update that has happened",
+            "Ask for one of them at a time.",
+        )
+    from kubectl_eksdoc.cli.addon import apply_options
+
+    apply_options.apply_from(args)  # what belongs to it alone is of no use here
+    addon = addon_named(args, words)
+    if args.all and args.update:
+        raise UsageError("--update ID is of one add-on, and --all names every one")
+    said = {"addon": addon, "all": not addon, "after": True, "update": args.update}
+    given = non_empty(said)
+    return OtherRequest(GlobalOptions.from_args(args), source_from(args), addon, args.update, given)
+
+
+_IN_THE_PLAN = {
+    "to": "--to",
+    "resolve_conflicts": "--resolve-conflicts",
+    "configuration_values": "--configuration-values",
+    "all": "--all",
+    "each_step": "--each-step",
+    "since_when": "--since-when",
+    "explain_conflict": "--explain-conflict",
+    "manifest": "--manifest",
+    "chart": "--chart",
+}
+"""Flags by their names in the arguments: what they say, the plan says."""
+
+
+def judge_plan(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
+    """
+    Raises:
+        UsageError: what was given does not fit together.
+    """
+    if len(words) > 1:
+        raise UsageError(f"one add-on at a time, and {len(words)} are named", "For all of the plan: name none.")
+    beside = [flag for name, flag in _IN_THE_PLAN.items() if getattr(args, name)]
+    if args.configuration_values is not None and "--configuration-values" not in beside:
+        beside.append("--configuration-values")
+    if beside:
+        raise UsageError(
+            f"{' and '.join(beside)} cannot be used with --tf-plan: the Terraform plan has the request to EKS",
+            "Give the plan alone, or with the name of one of its add-ons.",
+        )
+    source = source_from(args)
+    refused_beside("--tf-plan", since_from(args))
+    if args.tf_plan == "-" == source.snapshot:
+        raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
+    addon = words[0] if words else ""
+    said = {"addon": addon, "strict": args.strict}
+    given = {"tf-plan": args.tf_plan} | non_empty(said)
+    return OtherRequest(GlobalOptions.from_args(args), source, addon, args.tf_plan, given)

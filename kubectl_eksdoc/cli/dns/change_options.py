@@ -1,4 +1,4 @@
-"""The flags that change CoreDNS: what is wished of it, how it is confirmed, and how long it is looked at."""
+"""The flags that change CoreDNS, or measure it: what is wished, how it is confirmed, and how long it is looked at."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.change.wishes import AutoscalerRange, Wishes
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurementSettings
     from kubectl_eksdoc.coredns_lameduck.read import MeasuredBefore
     from kubectl_eksdoc.model.connection import CommandTarget
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
@@ -275,3 +276,170 @@ def measured_on(around: CommandContext) -> MeasuredBefore:
     from kubectl_eksdoc.host import cache as dns_measurements
 
     return lambda uid, context: dns_measurements.measured(uid, context, around.environ)
+
+
+# The flags of ``coredns-lameduck --measure``: what happens while DNS is asked, for how long, from which pods.
+
+
+WATCH = "watch"
+HAPPENINGS = (WATCH, "rollout", "eviction")
+
+WAIT_S = 120.0
+_MOST_RATE = 200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """As it was asked for; None and "": the usual. `dry`: ``client``, ``server`` or "" (no dry run). `accepted`:
+    finding codes that may be unknown."""
+
+    happening: str
+    for_s: float | None
+    rate: float | None
+    timeout_s: float | None
+    image: str
+    namespace: str
+    wait_s: float
+    given: ConfirmationFlags
+    dry: str
+    accepted: tuple[str, ...] = ()
+
+    @property
+    def manner(self) -> MeasurementSettings:
+        from kubectl_eksdoc.coredns_lameduck.measuring import plan as manner
+
+        happening = manner.Happening(self.happening)
+        return manner.MeasurementSettings(
+            happening,
+            self.for_s or (manner.CHANGE_S if happening.changes else manner.WATCH_S),
+            self.rate or manner.RATE,
+            self.timeout_s or manner.TIMEOUT_S,
+            self.image or manner.IMAGE,
+            self.namespace or manner.NAMESPACE,
+            self.wait_s,
+        )
+
+    @property
+    def flags(self) -> dict[str, object]:
+        """As they were given, by the names of the flags."""
+        said: dict[str, object] = {
+            "measure": self.happening,
+            "for": self.for_s,
+            "rate": self.rate,
+            "answer-timeout": self.timeout_s,
+            "image": self.image,
+            "probe-namespace": self.namespace,
+            "wait-for": values.duration_text(self.wait_s),
+            "dry-run": self.dry,
+            "accept-unknown": list(self.accepted),
+        }
+        return {name: value for name, value in said.items() if value}
+
+
+def add_measuring(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Test from pods (creates and deletes pods)")
+    add_flag(
+        group,
+        "--measure",
+        "[watch|rollout|eviction]",
+        "send DNS queries from a pod in each zone over UDP and TCP: while you do something yourself "
+        "(watch, the default), during a rollout restart of CoreDNS (rollout), or while one of its "
+        "pods is evicted (eviction)",
+        values.one_of(HAPPENINGS, "thing to happen while DNS is measured", alone=WATCH),
+    )
+    add_flag(
+        group,
+        "--for",
+        "TIME",
+        "maximum duration (default: 60s; 3m with a change, until the change is over)",
+        _for,
+        dest="measure_for",
+    )
+    add_flag(group, "--rate", "N", "queries per second to each address over each transport (default: 10)", _rate)
+    add_flag(
+        group,
+        "--answer-timeout",
+        "TIME",
+        "a query without an answer within this time is lost (default: 5s, as in resolv.conf)",
+        _timeout,
+    )
+    add_flag(
+        group,
+        "--image",
+        "IMAGE",
+        "image of the test pods; needs Python 3.10 or newer (default: python:3.12-alpine of public.ecr.aws)",
+        default="",
+    )
+    add_flag(group, "--probe-namespace", "NAME", "namespace of the test pods (default: 'default')", default="")
+    add_flag(
+        group,
+        "--wait-for",
+        "TIME",
+        f"timeout for the pods to run, including the image pull (default: {values.duration_text(WAIT_S)})",
+        _wait,
+        default=WAIT_S,
+    )
+
+
+def _for(text: str) -> float:
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_FOR_S
+
+    return _at_most(LONGEST_FOR_S, text)
+
+
+def _wait(text: str) -> float:
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_WAIT_S
+
+    return _at_most(LONGEST_WAIT_S, text)
+
+
+def _timeout(text: str) -> float:
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_TIMEOUT_S
+
+    return _at_most(LONGEST_TIMEOUT_S, text)
+
+
+def _at_most(longest_s: float, text: str) -> float:
+    """What a longer one makes would be taken for left behind by the next measurement."""
+    found = values.some_seconds(text)
+    if found > longest_s:
+        raise argparse.ArgumentTypeError(f"{text} is too long: at most {values.duration_text(longest_s)}")
+    return found
+
+
+def _rate(text: str) -> float:
+    found = values.rate(text)
+    if found > _MOST_RATE:
+        raise argparse.ArgumentTypeError(f"{text} is no measurement, it is a flood: at most {_MOST_RATE:g} a second")
+    return found
+
+
+def measure_from(
+    args: argparse.Namespace, given: ConfirmationFlags, dry: str, accepted: tuple[str, ...] = ()
+) -> Measurement | None:
+    """None: nothing is to be measured. `given`, `dry` and `accepted` are read by the command, whose other faces have
+    them, too.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    found = Measurement(
+        args.measure or WATCH,
+        args.measure_for,
+        args.rate,
+        args.answer_timeout,
+        args.image,
+        args.probe_namespace,
+        args.wait_for,
+        given,
+        dry,
+        accepted,
+    )
+    if args.measure:
+        return found
+    if found != Measurement(WATCH, None, None, None, "", "", WAIT_S, given, dry, accepted):
+        raise UsageError(
+            "flags of a measurement are given without --measure",
+            "Add --measure, --measure=rollout or --measure=eviction.",
+        )
+    return None

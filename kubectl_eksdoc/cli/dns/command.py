@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns import change_options, file
-from kubectl_eksdoc.cli.dns import measuring as measure_options
 from kubectl_eksdoc.cli.dns.change_options import LameduckRequest
-from kubectl_eksdoc.cli.dns.measuring import measuring
 from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.findings import Code
+
+if TYPE_CHECKING:
+    pass
+
 
 NAME = change_options.NAME
 
@@ -65,7 +68,7 @@ def add_to(commands: Commands) -> None:
     shared_options.add_without(group, permissions.PROXY.name)
     file.add_to(parser)
     change_options.add_to(parser)
-    measure_options.add_to(parser)
+    change_options.add_measuring(parser)
     change_options.add_confirming_to(parser)
 
 
@@ -80,13 +83,15 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     """
     request = LameduckRequest.from_args(args, words)
     given, dry = shared_options.given_from(args, CHANGES), shared_options.dry_from(args)
-    measure = measure_options.measure_from(args, given, dry, request.accepted)
+    measure = change_options.measure_from(args, given, dry, request.accepted)
     wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
     if file.asked(args):
         if measure is not None or wishes is not None or apply is not None:
             raise UsageError("-f reads a file alone: nothing is measured or changed with it")
         return file.run(args, request.accepted, around)
     if measure is not None:
+        from kubectl_eksdoc.cli.dns.measuring import measuring
+
         return measuring(request.options, request.source, measure, around)
     if wishes is not None or apply is not None:
         from kubectl_eksdoc.cli.dns.changing import changing

@@ -14,9 +14,7 @@ from kubectl_eksdoc.cli import opening, values
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.metadata import fix_options
-from kubectl_eksdoc.cli.metadata import probing as probe_options
 from kubectl_eksdoc.cli.metadata import request as reading
-from kubectl_eksdoc.cli.metadata.probing import probing
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, add_flag
@@ -137,7 +135,7 @@ def add_to(commands: Commands) -> None:
     _add_scope(group)
     shared_options.add_accepted(group, _codes, "the metadata service")
     shared_options.add_since_to(parser)
-    probe_options.add_to(parser)
+    fix_options.add_active_to(parser)
     fix_options.add_to(parser)
     fleet_options.add_to(parser)
 
@@ -257,7 +255,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     if request.evidence and (args.active or args.apply):
         raise UsageError("--evidence is of the answer without --active and --apply")
     fix = fix_options.fix_from(args, request)
-    active = probe_options.active_from(args, bool(words)) if fix is None or args.active else None
+    active = fix_options.active_from(args, bool(words)) if fix is None or args.active else None
     if fix is not None or active is not None:
         shared_options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
     if fix is not None:
@@ -265,6 +263,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
 
         return fixing(request, fix, active, around)
     if active is not None:
+        from kubectl_eksdoc.cli.metadata.probing import probing
+
         return probing(request, active, around)
     if fleet is not None:
         if words:

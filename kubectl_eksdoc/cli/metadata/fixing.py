@@ -17,8 +17,8 @@ from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.applying import Again, Proposal
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
-from kubectl_eksdoc.cli.metadata.fix_options import WATCH_FOR_S, FixRequest
-from kubectl_eksdoc.cli.metadata.probing import Active, manner_of
+from kubectl_eksdoc.cli.metadata.fix_options import WATCH_FOR_S, Active, FixRequest
+from kubectl_eksdoc.cli.metadata.probing import manner_of
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.run.allowed import check_writable

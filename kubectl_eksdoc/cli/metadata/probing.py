@@ -2,116 +2,40 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, rights, values
-from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags, confirm
+from kubectl_eksdoc.cli import exits, opening, rights
+from kubectl_eksdoc.cli.confirming import NODES, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
+from kubectl_eksdoc.cli.metadata.fix_options import Active
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
-from kubectl_eksdoc.cli.options import dry_from, given_from, non_empty
-from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsError, UsageError
+from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
+from kubectl_eksdoc.flows.ports import ProbeNamespace
+from kubectl_eksdoc.imds_probe.probing.result import (
+    IMAGE,
+    NAMESPACE,
+    Probed,
+    ProbeSettings,
+    manifests,
+    owner_manifest,
+    plan_probe,
+)
+from kubectl_eksdoc.imds_probe.read import NEEDS, facts_of_today
+from kubectl_eksdoc.imds_probe.sources import service_now
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Resource
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.flows.ports import ProbeNamespace
-    from kubectl_eksdoc.imds_probe.probing.result import ProbeSettings
-    from kubectl_eksdoc.model.cluster import Cluster
-
-
-# The flags of ``imds-probe --active``: on which nodes, with which pods, how it is confirmed.
-
-
-WAIT_S = 90.0
-
-
-@dataclass(frozen=True, slots=True)
-class Active:
-    """`image` and `namespace` "": the usual ones. `dry`: ``client``, ``server`` or "" (no dry run)."""
-
-    every: bool
-    image: str
-    namespace: str
-    wait_s: float
-    given: ConfirmationFlags
-    dry: str
-
-    @property
-    def flags(self) -> dict[str, object]:
-        """As they were given, by the names of the flags."""
-        return non_empty(
-            {
-                "active": True,
-                "all-nodes": self.every,
-                "image": self.image,
-                "probe-namespace": self.namespace,
-                "wait-for": values.duration_text(self.wait_s),
-                "dry-run": self.dry,
-            }
-        )
-
-
-def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Test from pods (creates and deletes pods)")
-    add_switch(
-        group,
-        "--active",
-        "test IMDS from two pods on one node of each kind: one in the pod network and one in the host network",
-    )
-    add_switch(group, "--all-nodes", "test on every node, not on one node of each kind")
-    add_flag(
-        group,
-        "--image",
-        "IMAGE",
-        "image of the test pods; needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)",
-        default="",
-    )
-    add_flag(
-        group,
-        "--probe-namespace",
-        "NAME",
-        "namespace of the test pods (default: the namespace of pod/NAME, else 'default'); pod "
-        "security must allow hostNetwork for the full test",
-        default="",
-    )
-    add_flag(
-        group,
-        "--wait-for",
-        "TIME",
-        f"timeout for the pods of a node, including the image pull (default: {values.duration_text(WAIT_S)})",
-        values.some_seconds,
-        default=WAIT_S,
-    )
-
-
-def active_from(args: argparse.Namespace, named: bool) -> Active | None:
-    """None: nothing is to be measured. `named`: a pod or nodes are.
-
-    Raises:
-        UsageError: flags do not go together.
-    """
-    given, dry = given_from(args, NODES), dry_from(args)
-    found = Active(args.all_nodes, args.image, args.probe_namespace, args.wait_for, given, dry)
-    if args.active:
-        if found.every and named:
-            raise UsageError("--all-nodes excludes pod/NAME and node/NAME", "Give one of them.")
-        return found
-    if found != Active(False, "", "", WAIT_S, ConfirmationFlags(), ""):
-        raise UsageError(
-            "flags that make or change something are given without --active and without --apply",
-            "Add --active to test it from pods, or --apply --fix NAME to fix it.",
-        )
-    return None
-
+from kubectl_eksdoc.model.metadata import MARKS
+from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
+from kubectl_eksdoc.render.roles import RoleManifests
+from kubectl_eksdoc.session.session import AwsUse
 
 COMMAND = "imds-probe --active"
 _PROVES_LITTLE = (
@@ -150,9 +74,6 @@ def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
-    from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
-    from kubectl_eksdoc.render.roles import RoleManifests
-
     (RoleManifests if active.dry == "client" else ActiveReport).check(request.options.output)
     if not request.source.live and active.dry != "client":
         raise UsageError(
@@ -176,10 +97,6 @@ def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -
 def _read(asking: _Asking) -> _Read:
     """AWS is asked of the nodes' instances where it can be, and of nothing else; nothing that is measured rests on
     it."""
-    from kubectl_eksdoc.imds_probe.read import NEEDS, facts_of_today
-    from kubectl_eksdoc.imds_probe.sources import service_now
-    from kubectl_eksdoc.session.session import AwsUse
-
     request, around = asking.request, asking.around
     needs = replace(NEEDS, kinds=_kinds(request))
     try:
@@ -213,8 +130,6 @@ def manner_of(request: ImdsProbeRequest, active: Active) -> ProbeSettings:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.imds_probe.probing.result import IMAGE, NAMESPACE, ProbeSettings
-
     of_pod = reading.scope(request).namespace if request.pod else ""
     return ProbeSettings(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
 
@@ -225,10 +140,6 @@ def _every(asking: _Asking) -> bool:
 
 def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
     """What would be made, for kubectl; nobody is asked."""
-    from kubectl_eksdoc.imds_probe.probing.result import manifests, plan_probe
-    from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
-    from kubectl_eksdoc.render.roles import RoleManifests
-
     options, around = asking.request.options, asking.around
     unasked = Unknown("the cluster was not asked")
     plan = plan_probe(
@@ -241,10 +152,6 @@ def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
 
 
 def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnswer:
-    from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
-    from kubectl_eksdoc.imds_probe.probing.result import Probed, owner_manifest
-    from kubectl_eksdoc.model.metadata import MARKS
-    from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
 
     options, around, cluster = asking.request.options, asking.around, read.cluster
     probe = around.edges.new_probe_id()
