@@ -16,7 +16,7 @@ from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.text import Look, rfc3339, wrap
-from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
+from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earlier
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -426,7 +426,7 @@ def earlier(
     """
     if not path:
         return None
-    return made_of(path, command, make) if is_snapshot(path) else around.read_earlier(path, kind, command)
+    return made_of(path, command, make) if is_snapshot(path) else read_earlier(path, kind, command)
 
 
 def made_of(path: str, command: str, make: Callable[[SourceChoice], Made]) -> Made:

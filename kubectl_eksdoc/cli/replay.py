@@ -77,12 +77,13 @@ def read(path: str, around: CommandContext) -> RunReplay:
         UsageError: it cannot be read, or is none.
     """
     from kubectl_eksdoc.drain.run.replay import of_events, of_journal
+    from kubectl_eksdoc.host.journals import read_recorded
     from kubectl_eksdoc.model.journal import Entries
 
     if not path:
         raise UsageError(f"{REPLAY} needs the path of a journal")
     try:
-        recorded = around.edges.read_recorded(path)
+        recorded = read_recorded(path)
     except JournalError as error:
         raise UsageError(error.message, error.hint) from error
     recording = of_journal(recorded) if isinstance(recorded, Entries) else of_events(recorded)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline, read_earlier
+from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run_edges import DrainRunEdges
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.connection import Connection, OutageLimits
-    from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.fleet import Member
     from kubectl_eksdoc.session.ports import ClusterReader
     from kubectl_eksdoc.session.session import ClusterSession, SessionRequest
@@ -68,7 +67,7 @@ def _show_again(again: ShownRun) -> int:
 _MOST_BYTES = 4 << 20
 
 
-def _read_values(path: str) -> Doc:
+def read_values(path: str) -> Doc:
     """Configuration values of the file at `path`, which may be written as awscli wants it: ``file://values.json``.
 
     Raises:
@@ -81,7 +80,7 @@ def _read_values(path: str) -> Doc:
     return values_of(read_text(path.removeprefix("file://"), "--configuration-values", _MOST_BYTES, wanted))
 
 
-def _read_message(given: str) -> str:
+def read_message(given: str) -> str:
     """EKS's message of a conflict, from a file or, with ``-``, from standard input.
 
     Raises:
@@ -97,7 +96,7 @@ def _read_message(given: str) -> str:
         return stream.read(_MOST_BYTES).decode("utf-8", "replace")
 
 
-def _read_manifest(path: str, flag: str) -> tuple[Doc, ...]:
+def read_manifest(path: str, flag: str) -> tuple[Doc, ...]:
     from kubectl_eksdoc.host.manifest_files import read_documents
 
     return read_documents(path, flag, _MOST_BYTES)
@@ -122,15 +121,11 @@ class CommandContext:
     open_session: OpenSession = late("session.session.open_session")
     open_members: OpenMembers = late("wiring.fleet.open_members")
     take_snapshot: TakeSnapshot = late("snapshot.apply.take")
-    read_values: Callable[[str], Doc] = _read_values
-    read_message: Callable[[str], str] = _read_message
-    read_manifest: Callable[[str, str], tuple[Doc, ...]] = _read_manifest
     stdin: TextIO | None = None
     run_edges: DrainRunEdges | None = None
     sleep: Callable[[float], object] = time.sleep
     open_screens: Callable[[Opening], int] = _open_screens
     show_again: Callable[[ShownRun], int] = _show_again
-    read_earlier: Callable[[str, str, str], SavedResult] = read_earlier
 
     @property
     def edges(self) -> DrainRunEdges:

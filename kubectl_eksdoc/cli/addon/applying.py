@@ -22,7 +22,7 @@ from kubectl_eksdoc.cli.addon.request import AddonDiffRequest
 from kubectl_eksdoc.cli.applying import Again, Proposal, applying_to
 from kubectl_eksdoc.cli.confirming import Ask, ConfirmationFlags, CountedThing, as_expected, explained, typed_back
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_values
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
 from kubectl_eksdoc.model.findings import Finding, Status
@@ -143,7 +143,7 @@ def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
 
 def _prepared(asking: _Asking, session: ClusterSession) -> PreparedAddonUpdate:
     request = asking.request
-    values = None if request.values is None else asking.around.read_values(request.values)
+    values = None if request.values is None else read_values(request.values)
     side = side_of(session, request.addon, request.to)
     return prepared(session, side, AddonUpdateRequest(Mode(request.mode), values), asking.apply.as_asked)
 

@@ -16,7 +16,7 @@ from kubectl_eksdoc.baseline.side import SnapshotOrigin
 from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_manifest, read_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.documents import ADDON_DIFF
@@ -128,11 +128,11 @@ def _since(
 
 def _asked(request: AddonDiffRequest, around: CommandContext) -> AddonUpdateRequest:
 
-    values = None if request.values is None else around.read_values(request.values)
+    values = None if request.values is None else read_values(request.values)
     path, flag = request.manifest or request.chart, "--manifest" if request.manifest else "--chart"
     if not path:
         return AddonUpdateRequest(Mode(request.mode), values)
-    manifest = known_of("", around.read_manifest(path, flag))
+    manifest = known_of("", read_manifest(path, flag))
     if not manifest.objects:
         raise UsageError(
             f"{flag} {path} holds no objects with a kind and a name",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, refused_beside, since_from, source_from
-from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.cli.surroundings import CommandContext, read_message
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -98,7 +98,7 @@ def _conflict(given: str, around: CommandContext) -> tuple[str, ...]:
     """The fields that EKS's message names: the text itself, a file of it, or ``-`` for standard input."""
     from kubectl_eksdoc.addon_diff.explaining import fields_in
 
-    found = fields_in(given) or fields_in(around.read_message(given))
+    found = fields_in(given) or fields_in(read_message(given))
     if not found:
         raise UsageError(
             "--explain-conflict: no field is named there",

@@ -37,7 +37,7 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.render.record.rows import RecordView
 from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, RunEdges
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, RunEdges, add_events, events_file
 
 
 def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class RunInvocation:
         if not text or self._unrecorded or self.command == "drain rollback":
             return
         try:
-            self.around.edges.add_events(self.keeping, text)
+            add_events(self.keeping, text)
         except JournalError as error:
             self._unrecorded = error.message
             self.around.note(f"the events of this run are not kept for a replay: {error.message}")
@@ -174,7 +174,7 @@ class RunInvocation:
     @property
     def recorded_in(self) -> str:
         """The file from which the run is shown again; "" where it could not be kept."""
-        return "" if self._unrecorded else self.around.edges.events_file(self.keeping)
+        return "" if self._unrecorded else events_file(self.keeping)
 
     @property
     def _stands(self) -> bool:

@@ -35,7 +35,7 @@ from kubectl_eksdoc.render.run.report import Outcome as Came
 from kubectl_eksdoc.render.run.report import RunReport, against_plan, verdict
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSummaryView
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, open_trial
 
 
 @dataclass(eq=False)
@@ -51,7 +51,7 @@ class RunController:
     def try_first(self, shown: DrainView) -> DryRunResult:
 
         with opening.explaining(new_run.COMMAND):
-            return try_first(shown.plan, self.around.edges.open_trial(self.reach().connection))
+            return try_first(shown.plan, open_trial(self.reach().connection))
 
     def runs(self) -> Sequence[RunSummary]:
 

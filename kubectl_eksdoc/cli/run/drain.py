@@ -41,6 +41,7 @@ from kubectl_eksdoc.render.drain.steps import confirmation
 from kubectl_eksdoc.render.result import plain
 from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.session.sources import SourceChoice
+from kubectl_eksdoc.wiring.runs import open_trial
 
 
 def show_in_short(
@@ -193,7 +194,7 @@ def _dry(request: _Request, read: PlannedRead, around: CommandContext) -> Comman
 
 def _server_refuses(options: GlobalOptions, read: PlannedRead, around: CommandContext) -> bool:
     """Anything of the first round; all of it is told."""
-    tried = try_first(read.plan, around.edges.open_trial(options.connection))
+    tried = try_first(read.plan, open_trial(options.connection))
     for each in tried.refused:
         around.note(f"the server would refuse {each.subject}: {each.why}")
     accepted = tried.asked - len(tried.refused)

@@ -19,6 +19,7 @@ from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, check_others
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Locked, UsageError
+from kubectl_eksdoc.host.documents import packed
 from kubectl_eksdoc.in_cluster import FOLDER, LARGEST, AvoidedNodes, InClusterCommand, avoided, needed, objects, rooms
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
@@ -126,9 +127,9 @@ def _packed(plan: Doc, around: CommandContext) -> bytes:
     Raises:
         UsageError: no ConfigMap can hold even that.
     """
-    found = around.edges.packed(to_json(plan))
+    found = packed(to_json(plan))
     if len(found) > LARGEST:
-        found = around.edges.packed(to_json(needed(plan)))
+        found = packed(to_json(needed(plan)))
         around.note("the plan goes along without what only people read: the whole of it is too large for a ConfigMap")
     if len(found) > LARGEST:
         raise UsageError(
