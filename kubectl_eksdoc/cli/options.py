@@ -415,9 +415,7 @@ def refused_beside(flag: str, since: str) -> None:
         raise UsageError(f"--since is about an answer that changes nothing, and {flag} gives another one", "Ask apart.")
 
 
-def earlier(
-    path: str, kind: str, command: str, around: CommandContext, make: Callable[[SourceChoice], SavedResult]
-) -> SavedResult | None:
+def earlier(path: str, kind: str, command: str, make: Callable[[SourceChoice], SavedResult]) -> SavedResult | None:
     """None where `path` is "". Read before the cluster: that takes longer than finding out that the file is wrong.
     `make`: the same asked of a snapshot.
 

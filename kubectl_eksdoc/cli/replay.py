@@ -36,7 +36,7 @@ def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, a
         UsageError: the file cannot be read or is none of a run, or what was given does not go with it.
     """
     _check_alone(args)
-    path, recording = _fuller(path, read(path, around), around)
+    path, recording = _fuller(path, read(path), around)
     if missing:
         streams.say(
             around.stderr, NO_TERMINAL.format(missing, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
@@ -60,7 +60,7 @@ def _fuller(path: str, recording: RunReplay, around: CommandContext) -> tuple[st
     beside = f"{path.removesuffix('.jsonl')}.events"
     if recording.source is ReplaySource.JOURNAL and os.path.exists(beside):
         try:
-            events = read(beside, around)
+            events = read(beside)
         except UsageError as error:
             around.note(f"{error.message}: the journal is shown")
             return path, recording
@@ -71,7 +71,7 @@ def _fuller(path: str, recording: RunReplay, around: CommandContext) -> tuple[st
     return path, recording
 
 
-def read(path: str, around: CommandContext) -> RunReplay:
+def read(path: str) -> RunReplay:
     """
     Raises:
         UsageError: it cannot be read, or is none.

@@ -155,7 +155,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         from kubectl_eksdoc.cli.addon import reading
 
         return reading.judge_plan(of_plan, around)
-    request = AddonDiffRequest.from_args(args, words, around)
+    request = AddonDiffRequest.from_args(args, words)
     if fleet is not None:
         return over_fleet(
             fleet, MemberFlags(NAME, ADDON_DIFF, request.given, named=("addon",)), request.options, around

@@ -44,7 +44,7 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
     """
     options = request.options
     AddonReport.check(options.output)
-    asked = _asked(request, around)
+    asked = _asked(request)
     before = _earlier(request, asked, around)
     with opening.explaining(NAME):
         found = answered(request, asked, around, around.note)
@@ -103,7 +103,7 @@ def _earlier(request: AddonDiffRequest, asked: AddonUpdateRequest, around: Comma
         then = answered(replace(request, source=source), asked, around, lambda _: None)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), then.session.cluster, then.plans)
 
-    return since_options.earlier(request.earlier, ADDON_DIFF, NAME, around, made)
+    return since_options.earlier(request.earlier, ADDON_DIFF, NAME, made)
 
 
 def _all_steps(found: _Answered) -> dict[str, tuple[AddonPlan, ...]]:
@@ -126,7 +126,7 @@ def _since(
     return {name: first_owned(plan, between, partial(versions_of, session, name)) for plan, name, between in names}
 
 
-def _asked(request: AddonDiffRequest, around: CommandContext) -> AddonUpdateRequest:
+def _asked(request: AddonDiffRequest) -> AddonUpdateRequest:
 
     values = None if request.values is None else read_values(request.values)
     path, flag = request.manifest or request.chart, "--manifest" if request.manifest else "--chart"

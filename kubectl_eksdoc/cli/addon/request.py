@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, refused_beside, since_from, source_from
-from kubectl_eksdoc.cli.surroundings import CommandContext, read_message
+from kubectl_eksdoc.cli.surroundings import read_message
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -50,12 +50,12 @@ class AddonDiffRequest:
     chart: str = ""
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> AddonDiffRequest:
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> AddonDiffRequest:
         """
         Raises:
             UsageError: no add-on is named, or several, or what was given does not fit together.
         """
-        conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict, around)
+        conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict)
         if conflict and not words:
             from kubectl_eksdoc.addon_diff.explaining import addon_in
 
@@ -94,7 +94,7 @@ class AddonDiffRequest:
         return non_empty(said) | {"resolve-conflicts": self.mode}
 
 
-def _conflict(given: str, around: CommandContext) -> tuple[str, ...]:
+def _conflict(given: str) -> tuple[str, ...]:
     """The fields that EKS's message names: the text itself, a file of it, or ``-`` for standard input."""
     from kubectl_eksdoc.addon_diff.explaining import fields_in
 

@@ -304,7 +304,7 @@ def earlier(
         _, plan = answered(replace(request, source=source, since=None, refresh=False), checks, wish, around)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), plan)
 
-    return options.earlier(request.earlier, UPGRADE_CHECK, NAME, around, made)
+    return options.earlier(request.earlier, UPGRADE_CHECK, NAME, made)
 
 
 def _refresh(session: ClusterSession, around: CommandContext) -> None:

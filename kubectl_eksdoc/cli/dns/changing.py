@@ -85,7 +85,7 @@ def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAns
     if apply is None:
         return CommandAnswer(rendered(asking, report), code(asking, report))
     if apply.dry:
-        return _dry(asking, apply, session, ready, report)
+        return _dry(asking, apply, ready, report)
     proposal = _proposal(asking, apply, session, ready, report)
     options = asking.request.options
     found = applying.confirmed(proposal, lambda now: prepared(asking, now).same, session, _DRIFTED, options, around)
@@ -167,9 +167,7 @@ def _given(asking: DnsChangeInvocation) -> dict[str, object]:
     return {name: value for name, value in said.items() if value}
 
 
-def _dry(
-    asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, ready: Ready, view: DnsChangeReport
-) -> CommandAnswer:
+def _dry(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready, view: DnsChangeReport) -> CommandAnswer:
     around = asking.around
     if apply.dry == "server" and ready.change.managed:
         raise UsageError(

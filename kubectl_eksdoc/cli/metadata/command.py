@@ -56,7 +56,7 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
         session, plan = answered(replace(request, source=source), scope, around)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), session.cluster, plan)
 
-    before = shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, around, made)
+    before = shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, made)
     with opening.explaining(reading.NAME):
         session, plan = answered(request, scope, around)
     opening.told(session, options, around)

@@ -178,7 +178,7 @@ def _replayed(path: str, request: RunRequest, around: CommandContext) -> Command
     """
     if request.run:
         raise UsageError(f"--replay is of a file: no run is named with it, as {request.run!r}")
-    return _events(replay.read(path, around), request, around)
+    return _events(replay.read(path), request, around)
 
 
 def _events(told: RunReplay | None, request: RunRequest, around: CommandContext) -> CommandAnswer:
