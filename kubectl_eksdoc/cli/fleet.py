@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, values
 from kubectl_eksdoc.cli.options import GlobalOptions, source_from
-from kubectl_eksdoc.cli.parser import add_flag
+from kubectl_eksdoc.cli.parser import add_flag, flag_of
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -103,7 +103,9 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
     if args.fleet is None:
         for dest in ("parallel", "fleet_timeout"):
             if getattr(args, dest) is not None:
-                raise UsageError(f"{_flag(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters.")
+                raise UsageError(
+                    f"{flag_of(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters."
+                )
         return None
     if not source_from(args).live:
         flag = "--demo" if getattr(args, "demo", False) else "--snapshot"
@@ -116,19 +118,15 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
     of_one += ["cluster_name"] if options.cluster_name else []
     if of_one:
         raise UsageError(
-            f"{_flag(of_one[0])} is of one cluster, and --fleet names many",
+            f"{flag_of(of_one[0])} is of one cluster, and --fleet names many",
             "Leave it out; a file for --fleet may say more of each cluster.",
         )
     for dest in beside:
         if getattr(args, dest) != args.leaf.get_default(dest):
             raise UsageError(
-                f"{_flag(dest)} is for one cluster at a time, and --fleet names many", "Give --context instead."
+                f"{flag_of(dest)} is for one cluster at a time, and --fleet names many", "Give --context instead."
             )
     return FleetChoice(args.fleet, args.parallel or AT_ONCE, args.fleet_timeout or TIMEOUT_S)
-
-
-def _flag(dest: str) -> str:
-    return f"--{dest.replace('_', '-')}"
 
 
 # What each cluster of a fleet is asked: the words of the same command for one of them.

@@ -179,6 +179,11 @@ def add_switch(to: argparse._ActionsContainer, names: str, about: str, default: 
     to.add_argument(*names.split(), action="switch", default=default, help=about)
 
 
+def flag_of(dest: str) -> str:
+    """As it is typed, by its name in the arguments."""
+    return f"--{dest.replace('_', '-')}"
+
+
 class RefusedFlag(argparse.Action):
     """A flag that is refused by name; `const` is the reason."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
-from kubectl_eksdoc.cli.parser import add_flag, add_switch
+from kubectl_eksdoc.cli.parser import add_flag, add_switch, flag_of
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
@@ -96,8 +96,8 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
         raise UsageError("--apply is of one add-on, and --all names every one", "Name the add-on.")
     if args.tf_plan is not None:
         raise UsageError("--tf-plan only looks: Terraform applies what a plan asks for", "Leave one of them away.")
-    for flag in (f"--{name.replace('_', '-')}" for name in _LOOKS if getattr(args, name)):
-        raise UsageError(f"{flag} only looks, and --apply carries out", "Look first, and then apply one step.")
+    for name in (name for name in _LOOKS if getattr(args, name)):
+        raise UsageError(f"{flag_of(name)} only looks, and --apply carries out", "Look first, and then apply one step.")
     if args.as_asked and args.configuration_values is not None:
         raise UsageError("--as-asked sends no values, and --configuration-values gives some", "Give one of them.")
     if args.resume and (found.dry or args.yes or args.to or args.configuration_values is not None or args.as_asked):

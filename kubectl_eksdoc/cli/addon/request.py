@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, refused_beside, since_from, source_from
+from kubectl_eksdoc.cli.parser import flag_of
 from kubectl_eksdoc.cli.surroundings import read_message
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -147,7 +148,7 @@ def look_back(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
         raise UsageError("--update names an update that has happened, and is of --after", "Give both.")
     beside = [name for name in _OF_THE_NEXT if getattr(args, name, None) not in (None, "", False)]
     if beside:
-        flags = " and ".join(f"--{name.replace('_', '-')}" for name in beside)
+        flags = " and ".join(map(flag_of, beside))
         raise UsageError(
             f"{flags} beside --after, which looks back on an update that has happened",
             "Ask for one of them at a time.",
@@ -163,17 +164,17 @@ def look_back(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
     return OtherRequest(GlobalOptions.from_args(args), source_from(args), addon, args.update, given)
 
 
-_IN_THE_PLAN = {
-    "to": "--to",
-    "resolve_conflicts": "--resolve-conflicts",
-    "configuration_values": "--configuration-values",
-    "all": "--all",
-    "each_step": "--each-step",
-    "since_when": "--since-when",
-    "explain_conflict": "--explain-conflict",
-    "manifest": "--manifest",
-    "chart": "--chart",
-}
+_IN_THE_PLAN = (
+    "to",
+    "resolve_conflicts",
+    "configuration_values",
+    "all",
+    "each_step",
+    "since_when",
+    "explain_conflict",
+    "manifest",
+    "chart",
+)
 """Flags by their names in the arguments: what they say, the plan says."""
 
 
@@ -184,8 +185,8 @@ def judge_plan(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
     """
     if len(words) > 1:
         raise UsageError(f"one add-on at a time, and {len(words)} are named", "For all of the plan: name none.")
-    beside = [flag for name, flag in _IN_THE_PLAN.items() if getattr(args, name)]
-    if args.configuration_values is not None and "--configuration-values" not in beside:
+    beside = [flag_of(name) for name in _IN_THE_PLAN if getattr(args, name)]
+    if args.configuration_values == "":
         beside.append("--configuration-values")
     if beside:
         raise UsageError(
