@@ -6,102 +6,143 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model.aws.questions import (
+    ACCESS_REPORT,
+    ADDON,
+    ADDON_CONFIGURATION,
+    ADDON_VERSIONS,
+    ADDONS,
+    ATTACHED_POLICIES,
+    CALLER,
+    CLUSTER,
+    CREATE_TEMPLATE_VERSION,
+    EVENTS,
+    IMAGES,
+    INSTANCE_PROFILE,
+    INSTANCES,
+    KEY,
+    KEY_POLICY,
+    LAST_ACCESSED,
+    LAUNCH_CONFIGURATIONS,
+    METADATA_DEFAULTS,
+    METRICS,
+    MODIFY_METADATA,
+    NODE_GROUP,
+    POD_IDENTITIES,
+    POD_IDENTITY,
+    POLICY,
+    POLICY_VERSION,
+    QUEUE_ATTRIBUTES,
+    QUEUE_URL,
+    ROLE,
+    ROLE_POLICIES,
+    ROLE_POLICY,
+    RULE_TARGETS,
+    RULES,
+    SCALING_GROUPS,
+    SPOT_REQUESTS,
+    TARGET_HEALTH,
+    TEMPLATE_VERSIONS,
+    UPDATE,
+    UPDATE_ADDON,
+    UPDATE_NODE_GROUP,
+    UPDATES,
+    AwsOperation,
+)
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.permissions import OptIn, Permission
 
 _OF_INTERRUPTION = (
-    questions.CALLER,
-    questions.CLUSTER,
-    questions.QUEUE_URL,
-    questions.QUEUE_ATTRIBUTES,
-    questions.RULES,
-    questions.RULE_TARGETS,
-    questions.KEY,
-    questions.KEY_POLICY,
-    questions.POD_IDENTITIES,
-    questions.POD_IDENTITY,
-    questions.ROLE,
-    questions.ROLE_POLICIES,
-    questions.ROLE_POLICY,
-    questions.ATTACHED_POLICIES,
-    questions.POLICY,
-    questions.POLICY_VERSION,
-    questions.METRICS,
-    questions.SPOT_REQUESTS,
+    CALLER,
+    CLUSTER,
+    QUEUE_URL,
+    QUEUE_ATTRIBUTES,
+    RULES,
+    RULE_TARGETS,
+    KEY,
+    KEY_POLICY,
+    POD_IDENTITIES,
+    POD_IDENTITY,
+    ROLE,
+    ROLE_POLICIES,
+    ROLE_POLICY,
+    ATTACHED_POLICIES,
+    POLICY,
+    POLICY_VERSION,
+    METRICS,
+    SPOT_REQUESTS,
 )
 
 _OF_COREDNS = (
-    questions.CALLER,
-    questions.CLUSTER,
-    questions.ADDON,
-    questions.ADDON_VERSIONS,
-    questions.ADDON_CONFIGURATION,
+    CALLER,
+    CLUSTER,
+    ADDON,
+    ADDON_VERSIONS,
+    ADDON_CONFIGURATION,
 )
 WISHES = tuple(f"coredns-lameduck {flag}" for flag in ("--set", "--place", "--autoscale"))
 """What is shown of a change to CoreDNS before it is applied, if it is."""
 
 OF_FIX: Mapping[str, tuple[AwsOperation, ...]] = {
-    "instance-options": (questions.MODIFY_METADATA,),
+    "instance-options": (MODIFY_METADATA,),
     "template-version": (
-        questions.CREATE_TEMPLATE_VERSION,
-        questions.UPDATE_NODE_GROUP,
-        questions.UPDATE,
-        questions.UPDATES,
+        CREATE_TEMPLATE_VERSION,
+        UPDATE_NODE_GROUP,
+        UPDATE,
+        UPDATES,
     ),
 }
 """What one fix of ``imds-probe --apply`` asks, and no other does."""
 
 OF_EVIDENCE: Mapping[str, tuple[AwsOperation, ...]] = {
-    "cloudwatch": (questions.METRICS,),
-    "cloudtrail": (questions.EVENTS,),
-    "iam": (questions.INSTANCE_PROFILE, questions.ACCESS_REPORT, questions.LAST_ACCESSED),
+    "cloudwatch": (METRICS,),
+    "cloudtrail": (EVENTS,),
+    "iam": (INSTANCE_PROFILE, ACCESS_REPORT, LAST_ACCESSED),
 }
 """What is asked for one source of ``imds-probe --evidence``, and for no other."""
 
 BY_COMMAND: Mapping[str, tuple[AwsOperation, ...]] = {
-    "completion": (questions.CALLER, questions.CLUSTER, questions.ADDONS),
+    "completion": (CALLER, CLUSTER, ADDONS),
     "addon-diff": (
-        questions.CALLER,
-        questions.CLUSTER,
-        questions.ADDONS,
-        questions.ADDON,
-        questions.ADDON_VERSIONS,
-        questions.ADDON_CONFIGURATION,
+        CALLER,
+        CLUSTER,
+        ADDONS,
+        ADDON,
+        ADDON_VERSIONS,
+        ADDON_CONFIGURATION,
     ),
     "addon-diff --after": (
-        questions.CALLER,
-        questions.CLUSTER,
-        questions.ADDONS,
-        questions.ADDON,
-        questions.ADDON_CONFIGURATION,
-        questions.UPDATES,
-        questions.UPDATE,
+        CALLER,
+        CLUSTER,
+        ADDONS,
+        ADDON,
+        ADDON_CONFIGURATION,
+        UPDATES,
+        UPDATE,
     ),
-    "addon-diff --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES, questions.TARGET_HEALTH),
+    "addon-diff --apply": (UPDATE_ADDON, UPDATE, UPDATES, TARGET_HEALTH),
     "imds-probe": (
-        questions.CALLER,
-        questions.CLUSTER,
-        questions.INSTANCES,
-        questions.NODE_GROUP,
-        questions.SCALING_GROUPS,
-        questions.LAUNCH_CONFIGURATIONS,
-        questions.TEMPLATE_VERSIONS,
-        questions.IMAGES,
-        questions.METADATA_DEFAULTS,
-        questions.POD_IDENTITIES,
+        CALLER,
+        CLUSTER,
+        INSTANCES,
+        NODE_GROUP,
+        SCALING_GROUPS,
+        LAUNCH_CONFIGURATIONS,
+        TEMPLATE_VERSIONS,
+        IMAGES,
+        METADATA_DEFAULTS,
+        POD_IDENTITIES,
     ),
     "coredns-lameduck": (
         *_OF_COREDNS,
         *_OF_INTERRUPTION,
     ),
     **dict.fromkeys(WISHES, _OF_COREDNS),
-    "coredns-lameduck --apply": (*_OF_COREDNS, questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
+    "coredns-lameduck --apply": (*_OF_COREDNS, UPDATE_ADDON, UPDATE, UPDATES),
     "interruption": _OF_INTERRUPTION,
     "imds-probe --evidence": tuple(question for each in OF_EVIDENCE.values() for question in each),
-    "imds-probe --active": (questions.CALLER, questions.CLUSTER, questions.INSTANCES),
+    "imds-probe --active": (CALLER, CLUSTER, INSTANCES),
     "imds-probe --apply": tuple(question for each in OF_FIX.values() for question in each),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; those of a flag are
@@ -112,7 +153,7 @@ WHOLE = frozenset((*WISHES, "addon-diff --after", "coredns-lameduck --apply", "i
 
 
 DOUBTS: Mapping[AwsOperation, str] = {
-    questions.UPDATE_NODE_GROUP: (
+    UPDATE_NODE_GROUP: (
         "For a node group with a custom launch template, eks:UpdateNodegroupVersion may require more "
         "permissions: ec2:RunInstances, and with it ec2:CreateTags and iam:PassRole. That is known "
         "of CreateNodegroup, and likely here (confidence: medium). They are not in the policy, for "
