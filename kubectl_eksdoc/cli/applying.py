@@ -49,11 +49,9 @@ def check_live(source: SourceChoice, dry: bool, practise: str = "") -> None:
     )
 
 
-def applying_to(source: SourceChoice, options: GlobalOptions, session: ClusterSession) -> tuple[str, ...]:
+def applying_to(request: opening.ClusterOptions, session: ClusterSession) -> tuple[str, ...]:
     """The words that lead a command with --apply to the same cluster; of the demo nothing can be changed."""
-    if source.demo:
-        return ("--demo", "--dry-run")
-    return opening.with_aws(source, options, session.cluster.identity.context)
+    return ("--demo", "--dry-run") if request.source.demo else opening.reached_by(request, session)
 
 
 @dataclass(frozen=True, slots=True)

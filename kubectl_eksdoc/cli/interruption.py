@@ -104,11 +104,6 @@ def stack_name(text: str) -> str:
 NAME = "interruption"
 
 
-def reached_by(request: _Request, world: opening.WasRead) -> tuple[str, ...]:
-    """The words that lead to the same cluster once more."""
-    return opening.with_aws(request.source, request.options, world.cluster.identity.context)
-
-
 # ``kubectl eksdoc interruption``: its flags, and its answer.
 
 
@@ -198,7 +193,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     InterruptionReport.check(options.output)
     with opening.explaining(NAME):
         session = opening.opened(request, around, NEEDS)
-        wish = InterruptionOptions(request.queue, request.stack, reached_by(request, session))
+        wish = InterruptionOptions(request.queue, request.stack, opening.reached_by(request, session))
         plan = look_at_interruption(session, wish, permissions.PROXY.name not in request.without)
     opening.told(session, options, around)
     if request.printed:

@@ -86,15 +86,21 @@ def with_aws(source: SourceChoice, options: GlobalOptions, context: str) -> tupl
     return (*words(source, options, context), *(word for flag in aws if aws[flag] for word in _with(flag, aws[flag])))
 
 
-def reach(source: SourceChoice, options: GlobalOptions, context: str) -> CommandTarget:
+def reached_by(request: ClusterOptions, world: WasRead) -> tuple[str, ...]:
+    """The words that lead to the same cluster once more, for a command that asks AWS, too."""
+    return with_aws(request.source, request.options, world.cluster.identity.context)
+
+
+def reach(request: ClusterOptions, world: WasRead) -> CommandTarget:
     """By which words a command that is proposed leads to the same cluster. Of the demo nothing can be changed, and a
     snapshot does not say how its cluster is reached."""
-    plain = words(source, options, context)
+    source, options = request.source, request.options
+    plain = words(source, options, world.cluster.identity.context)
     if source.demo:
         return CommandTarget(plain, (), (*plain, "--dry-run"))
     if not source.live:
         return CommandTarget(plain)
-    ours = with_aws(source, options, context)
+    ours = reached_by(request, world)
     return CommandTarget(ours, plain, ours, ("--profile", options.profile) if options.profile else ())
 
 

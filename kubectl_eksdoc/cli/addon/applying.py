@@ -94,7 +94,7 @@ class _Asking:
     around: CommandContext
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
-        return applying_to(self.request.source, self.request.options, session)
+        return applying_to(self.request, session)
 
 
 def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) -> CommandAnswer:

@@ -273,7 +273,7 @@ def answered(
             f"--changed-since {request.since and request.since.text} is after the cluster was observed, at {seen}",
             "Give a moment before that, or 2h.",
         )
-    reach = opening.reach(request.source, request.options, session.cluster.identity.context)
+    reach = opening.reach(request, session)
     reach = replace(reach, checks=request.again)
     if session.profile:  # a command of awscli that is proposed leads to the account that was asked
         reach = replace(reach, aws=("--profile", session.profile))

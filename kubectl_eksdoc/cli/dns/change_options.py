@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.change.wishes import AutoscalerRange, Wishes
     from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurementSettings
     from kubectl_eksdoc.coredns_lameduck.read import MeasuredBefore
-    from kubectl_eksdoc.model.connection import CommandTarget
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
     from kubectl_eksdoc.session.session import ClusterSession
 
@@ -215,7 +214,7 @@ class DnsChangeInvocation:
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
         """The words that lead to the same cluster, of ours."""
-        return applying_to(self.request.source, self.request.options, session)
+        return applying_to(self.request, session)
 
     def kubectl(self, session: ClusterSession) -> tuple[str, ...]:
         return opening.words(self.request.source, self.request.options, session.cluster.identity.context)
@@ -264,11 +263,6 @@ class LameduckRequest:
 
 NAME = "coredns-lameduck"
 ADDON = coredns.NAME
-
-
-def reach(request: LameduckRequest, session: ClusterSession) -> CommandTarget:
-    """By which words a command that is proposed leads to the same cluster."""
-    return opening.reach(request.source, request.options, session.cluster.identity.context)
 
 
 def measured_on(around: CommandContext) -> MeasuredBefore:

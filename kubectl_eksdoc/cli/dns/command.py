@@ -106,7 +106,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     LameduckReport.check(options.output)
     with opening.explaining(NAME):
         session = opening.opened(request, around, NEEDS)
-        reach, proxied = change_options.reach(request, session), permissions.PROXY.name not in request.without
+        reach, proxied = opening.reach(request, session), permissions.PROXY.name not in request.without
         facts = whole_facts(session, lambda: notices(session, reach.ours, proxied), change_options.measured_on(around))
         plan = plan_dns(facts, reach)
     opening.told(session, options, around)

@@ -80,7 +80,7 @@ def answered(
     from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds
 
     session = opening.opened(request, around, NEEDS)
-    reach = opening.reach(request.source, request.options, session.cluster.identity.context)
+    reach = opening.reach(request, session)
     cluster = scope.of(session.cluster)
     at_host = request.workload is not None and all(pod.calls.host_network for pod in cluster.pods)
     hops = HOST if at_host else request.hops

@@ -69,7 +69,7 @@ class _Fixing:
     around: CommandContext
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
-        return reading.reached_by(self.request, session)
+        return opening.reached_by(self.request, session)
 
     def rendered(self, report: FixReport) -> str:
         return opening.answered(report, self.request.options, self.around)

@@ -124,11 +124,6 @@ def scope(request: ImdsProbeRequest) -> ProbeScope:
     return ProbeScope(request.pod, there, request.nodes, request.groups, request.workload)
 
 
-def reached_by(request: ImdsProbeRequest, session: opening.WasRead) -> tuple[str, ...]:
-    """The words that lead to the same cluster once more."""
-    return opening.with_aws(request.source, request.options, session.cluster.identity.context)
-
-
 _LATEST = 20
 """So many journals are looked at for fixes that were not finished."""
 
@@ -149,5 +144,5 @@ def tell_open(request: ImdsProbeRequest, session: ClusterSession, around: Comman
     for each in unfinished(latest, session.aws.cluster.arn, METADATA_FIX)[::-1]:
         around.note(f"fix {each.id} ({each.text('fix') or 'unknown'}, {each.text('at')}) was not finished")
         for does, flag in (("continue", "--resume"), ("revert", "--undo")):
-            words = ("kubectl", "eksdoc", NAME, "--apply", flag, each.id, *reached_by(request, session))
+            words = ("kubectl", "eksdoc", NAME, "--apply", flag, each.id, *opening.reached_by(request, session))
             around.note(f"  {does} it: {shlex.join(words)}")
