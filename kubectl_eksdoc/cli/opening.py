@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from kubectl_eksdoc.cli import exits
@@ -86,12 +87,12 @@ def with_aws(source: SourceChoice, options: GlobalOptions, context: str) -> tupl
     return (*words(source, options, context), *(word for flag in aws if aws[flag] for word in _with(flag, aws[flag])))
 
 
-def reached_by(request: ClusterOptions, world: WasRead) -> tuple[str, ...]:
+def reached_by(request: ClusterOptions, world: WasRead | ClusterSession) -> tuple[str, ...]:
     """The words that lead to the same cluster once more, for a command that asks AWS, too."""
     return with_aws(request.source, request.options, world.cluster.identity.context)
 
 
-def reach(request: ClusterOptions, world: WasRead) -> CommandTarget:
+def reach(request: ClusterOptions, world: WasRead | ClusterSession) -> CommandTarget:
     """By which words a command that is proposed leads to the same cluster. Of the demo nothing can be changed, and a
     snapshot does not say how its cluster is reached."""
     source, options = request.source, request.options
@@ -123,20 +124,17 @@ def _with(flag: str, value: str) -> tuple[str, ...]:
 # What every command that reads a cluster and AWS says of them, and what it exits with.
 
 
-class WasRead(Protocol):
-    """A cluster, what AWS was asked, "" where nothing was, and the actions of IAM that it refused."""
+@dataclass(frozen=True, slots=True)
+class WasRead:
+    """A cluster without a session; of `calls` and `denied` as of one: what AWS was asked, "" where nothing was, and the
+    actions of IAM that it refused."""
 
-    @property
-    def cluster(self) -> Cluster: ...
-
-    @property
-    def calls(self) -> str: ...
-
-    @property
-    def denied(self) -> tuple[str, ...]: ...
+    cluster: Cluster
+    calls: str = ""
+    denied: tuple[str, ...] = ()
 
 
-def told(world: WasRead, options: GlobalOptions, around: CommandContext) -> None:
+def told(world: WasRead | ClusterSession, options: GlobalOptions, around: CommandContext) -> None:
     """On stderr: which cluster it was, what AWS refused, and what it was asked if somebody looks for a fault."""
     identify(world.cluster, options, around)
     for note in contradicted(world.cluster.identity, options):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing
@@ -20,6 +19,7 @@ from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earli
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+    from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.findings import Code
@@ -369,16 +369,6 @@ def _fault(text: str) -> str:
 Made = TypeVar("Made")
 
 
-class Compared(Protocol):
-    """Of which file an earlier answer is, and when its cluster was observed."""
-
-    @property
-    def file(self) -> str: ...
-
-    @property
-    def observed_at(self) -> datetime: ...
-
-
 def add_since_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Compare with a previous result")
     add_flag(
@@ -441,7 +431,7 @@ def made_of(path: str, command: str, make: Callable[[SourceChoice], Made]) -> Ma
         raise BaselineError(f"of {path} no earlier answer can be made: {error.message}", hint) from error
 
 
-def told(beside: Compared | None, around: CommandContext) -> None:
+def told(beside: SavedResult | Baseline | None, around: CommandContext) -> None:
     """On stderr: with what was compared, where nobody has seen the answer that was made of it."""
 
     if beside is not None and is_snapshot(beside.file):

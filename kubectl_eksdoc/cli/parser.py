@@ -105,18 +105,20 @@ class Parser(argparse.ArgumentParser):
 
     def commands(self) -> list[str]:
         """The commands under this one, hidden ones left out."""
-        actions = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
-        return [choice.dest for action in actions for choice in action._choices_actions]
+        return [name for name, _ in self.listed()]
+
+    def _subparsers_action(self) -> Commands | None:
+        return next((each for each in self._actions if isinstance(each, argparse._SubParsersAction)), None)
 
     def under(self) -> Mapping[str, Parser] | None:
         """The parsers of the commands under this one, hidden ones included; None where it is a command itself."""
-        actions = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
-        return next((action.choices for action in actions), None)
+        found = self._subparsers_action()
+        return None if found is None else found.choices
 
     def listed(self) -> list[tuple[str, str]]:
         """As `commands`, each with its line of help."""
-        actions = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
-        return [(choice.dest, choice.help or "") for action in actions for choice in action._choices_actions]
+        found = self._subparsers_action()
+        return [(choice.dest, choice.help or "") for choice in found._choices_actions] if found is not None else []
 
     def flag(self, name: str) -> argparse.Action | None:
         return self._option_string_actions.get(name)
@@ -129,7 +131,7 @@ class Parser(argparse.ArgumentParser):
         """Every flag of this parser and of all under it that may stand alone, and what it then means."""
         found: dict[str, str] = {}
         for parser in self._family():
-            for name, action in parser._flags():
+            for name, action in parser._option_string_actions.items():
                 if isinstance(action, Switch):
                     found[name] = "true"
                 elif alone := getattr(action.type, "alone", ""):
@@ -138,17 +140,12 @@ class Parser(argparse.ArgumentParser):
 
     def long_flags(self) -> set[str]:
         """Every long flag of this parser and of all under it, hidden ones included."""
-        return {name for parser in self._family() for name, _ in parser._flags() if name.startswith("--")}
+        return {name for parser in self._family() for name in parser._option_string_actions if name.startswith("--")}
 
     def _family(self) -> Iterator[Parser]:
         yield self
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for child in action.choices.values():
-                    yield from child._family()
-
-    def _flags(self) -> Iterator[tuple[str, argparse.Action]]:
-        return iter(self._option_string_actions.items())
+        for child in (self.under() or {}).values():
+            yield from child._family()
 
 
 class Switch(argparse.Action):

@@ -34,15 +34,6 @@ _PROVES_SOME = "the server was asked; room on the nodes and the image show when 
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """What was read of the cluster, named so that `opening.told` takes it: AWS is not asked."""
-
-    cluster: Cluster
-    calls: str = ""
-    denied: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class _Asking:
     """Who asks for what, in which surroundings, of which cluster."""
 
@@ -74,7 +65,7 @@ def measuring(
     with opening.explaining(COMMAND):
         with ProgressLine(around.stderr) as progress:
             cluster = around.open_reader(source, options.connection, progress).read((kinds.NODES,))
-        opening.told(_Read(cluster), options, around)
+        opening.told(opening.WasRead(cluster), options, around)
         ground = edges.open_ground(options.connection, manner.namespace, MARKS)
         dns = edges.open_dns(options.connection)
         plan = prepared(cluster.nodes, ground, dns, edges.new_probe_id(), manner)

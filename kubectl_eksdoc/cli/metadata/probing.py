@@ -30,7 +30,6 @@ from kubectl_eksdoc.imds_probe.sources import service_now
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.metadata import MARKS
 from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
@@ -46,13 +45,10 @@ _PROVES_SOME = "the server was asked; room on the nodes and the image show when 
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(opening.WasRead):
     """The cluster, narrowed down to what is asked about; of AWS what is known of its nodes, or in `unasked` why not."""
 
-    cluster: Cluster
     options: Mapping[str, MetadataOptions] = field(default_factory=dict)
-    calls: str = ""
-    denied: tuple[str, ...] = ()
     unasked: str = ""
 
 
@@ -114,7 +110,7 @@ def _read(asking: _Asking) -> _Read:
     services = {node.name: service_now(node, facts).options for node in cluster.nodes}
     known = {name: options for name, options in services.items() if isinstance(options, MetadataOptions)}
     denied = [each for each in services.values() if isinstance(each, Unknown) and each.missing]
-    return _Read(cluster, known, session.calls, unasked=denied[0].why if denied else "")
+    return _Read(cluster, session.calls, options=known, unasked=denied[0].why if denied else "")
 
 
 def _kinds(request: ImdsProbeRequest) -> tuple[Resource, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -98,12 +98,8 @@ class PermissionsRequest:
     @property
     def more(self) -> tuple[str, ...]:
         """The words besides the commands by which the same rights are named again."""
-        usual = Places(JOURNAL_NAMESPACE, PROBE_NAMESPACE, SYSTEM)
-        namespaces = (
-            (JOURNAL, self.places.journal, usual.journal),
-            (PROBE, self.places.probe, usual.probe),
-            (KARPENTER, self.places.karpenter, usual.karpenter),
-        )
+        usual = (JOURNAL_NAMESPACE, PROBE_NAMESPACE, SYSTEM)
+        namespaces = zip((JOURNAL, PROBE, KARPENTER), astuple(self.places), usual, strict=True)
         words = [word for flag, name, default in namespaces if name != default for word in (flag, name)]
         return (*(("--with", ",".join(self.opted)) if self.opted else ()), *words)
 
