@@ -98,7 +98,7 @@ def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
         "N",
         "objects per list request",
         values.page_size,
-        default=argparse.SUPPRESS,
+        argparse.SUPPRESS,
     )
     hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
 

@@ -240,7 +240,7 @@ def add_accepted(
         "CODE,…",
         f"accept these finding codes as unknown, without {otherwise}",
         values.Codes(lambda: (code.name for code in codes()), of),
-        default=(),
+        (),
     )
 
 
@@ -301,7 +301,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "N",
         "random seed; the same seed gives the same faults (default: 0)",
         values.Matching("[0-9]{1,9}", "is no seed; write a whole number, 0 or more", int),
-        default=0,
+        0,
     )
 
 

@@ -166,10 +166,16 @@ def add_flag(
     metavar: str,
     about: str,
     kind: Callable[[str], Any] = str,
+    default: object = None,
     **settings: Any,
 ) -> None:
     """Add a flag that takes a value. `names`: with a space between them; `kind`: what reads the value."""
-    to.add_argument(*names.split(), metavar=metavar, help=about, type=kind, **settings)
+    to.add_argument(*names.split(), metavar=metavar, help=about, type=kind, default=default, **settings)
+
+
+def add_text(to: argparse._ActionsContainer, names: str, metavar: str, about: str) -> None:
+    """A flag whose value is a text as it is, "" where it is not given."""
+    add_flag(to, names, metavar, about, default="")
 
 
 def add_switch(to: argparse._ActionsContainer, names: str, about: str, default: object = False) -> None:

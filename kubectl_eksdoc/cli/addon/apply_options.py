@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
-from kubectl_eksdoc.cli.parser import add_flag, add_switch, flag_of
+from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text, flag_of
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
@@ -47,14 +47,13 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "TIME",
         f"stop following after this time; the update continues in EKS (default: {values.duration_text(WATCH_FOR_S)})",
         values.some_seconds,
-        default=WATCH_FOR_S,
+        WATCH_FOR_S,
     )
-    add_flag(
+    add_text(
         group,
         "--resume",
         "ID",
         "follow an update that was started earlier, from its journal on this machine; changes nothing",
-        default="",
     )
     options.add_dry_run(group, "show the request and the rollback, and send nothing")
 

@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.addon import apply_options
 from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest, judge_plan, look_back
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.options import add_command, add_source
-from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch
+from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.model.documents import ADDON_DIFF
 
@@ -50,12 +50,11 @@ def add_to(commands: Commands) -> None:
     )
     add_source(parser)
     group = parser.add_argument_group("The update")
-    add_flag(
+    add_text(
         group,
         "--to",
         "VERSION",
         "target version, or 'latest' (default: the default version that EKS has for this cluster)",
-        default="",
     )
     add_flag(
         group,
@@ -94,19 +93,17 @@ def add_to(commands: Commands) -> None:
 
 
 def _add_manifests(group: argparse._ArgumentGroup) -> None:
-    add_flag(
+    add_text(
         group,
         "--manifest",
         "FILE|FOLDER",
         "rendered manifest of the target version (helm template), for a version without a built-in manifest",
-        default="",
     )
-    add_flag(
+    add_text(
         group,
         "--chart",
         "FOLDER",
         "as --manifest, from the templates of a Helm chart; a template with values to fill in is unknown",
-        default="",
     )
 
 
@@ -133,7 +130,7 @@ def _add_past(parser: Parser) -> None:
     add_switch(
         group, "--after", "show what the last update reset, the patch that restores it, and the values that keep it"
     )
-    add_flag(group, "--update", "ID", "ID of an earlier update from aws eks list-updates (with --after)", default="")
+    add_text(group, "--update", "ID", "ID of an earlier update from aws eks list-updates (with --after)")
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:

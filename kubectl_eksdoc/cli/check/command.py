@@ -26,7 +26,7 @@ from kubectl_eksdoc.cli.check.request import (
 )
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source
-from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch
+from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
@@ -158,14 +158,14 @@ def _add_aws(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_chosen(group: argparse._ArgumentGroup) -> None:
-    add_flag(group, "--only", "CODE,…", "run only these checks, and read only what they need", _ONLY, default=())
+    add_flag(group, "--only", "CODE,…", "run only these checks, and read only what they need", _ONLY, ())
     add_flag(
         group,
         "--area",
         "AREA,…",
         "run only the checks of these areas; workloads (replicas, probes, spread) runs only if named",
         _AREA,
-        default=(),
+        (),
     )
 
 
@@ -183,12 +183,11 @@ def _add_tables(group: argparse._ArgumentGroup) -> None:
 
 def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
     shared_options.add_accepted(group, _codes, "check")
-    add_flag(
+    add_text(
         group,
         "--suppressions",
         "FILE",
         "suppress findings listed in a YAML or JSON file: code, reason, until, and kind, namespace, name with *",
-        default="",
     )
 
 

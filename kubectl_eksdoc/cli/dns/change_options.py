@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.applying import applying_to
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
 from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, source_from, without_from
-from kubectl_eksdoc.cli.parser import add_flag, add_switch
+from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import coredns
@@ -62,12 +62,11 @@ def add_confirming_to(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_wishes(group: argparse._ArgumentGroup) -> None:
-    add_flag(
+    add_text(
         group,
         "--set",
         "lameduck=TIME",
         "lameduck duration: how long CoreDNS keeps serving after SIGTERM, such as lameduck=20s",
-        default="",
     )
     add_flag(
         group,
@@ -76,9 +75,7 @@ def _add_wishes(group: argparse._ArgumentGroup) -> None:
         "on-demand: keep CoreDNS off Spot nodes, if two nodes in two zones fit; any: revert that",
         values.one_of(("on-demand", "any"), "place"),
     )
-    add_flag(
-        group, "--autoscale", "MIN:MAX", "replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10", default=""
-    )
+    add_text(group, "--autoscale", "MIN:MAX", "replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10")
 
 
 def _add_applying(group: argparse._ArgumentGroup) -> None:
@@ -89,7 +86,7 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
         "FIELD,…",
         "fields set by other clients that the update may reset, as named in the refusal",
         _names,
-        default=(),
+        (),
     )
     add_switch(
         group, "--force-conflicts", "take over the Corefile of a self-managed CoreDNS from its current field manager"
@@ -101,7 +98,7 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
         "stop following the update and its rollout after this time; it continues in EKS (default: "
         f"{values.duration_text(WATCH_FOR_S)})",
         values.some_seconds,
-        default=WATCH_FOR_S,
+        WATCH_FOR_S,
     )
     add_flag(
         group,
@@ -109,14 +106,13 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
         "TIME",
         f"how long to wait for every pod to load the new Corefile (default: {values.duration_text(VERIFY_FOR_S)})",
         values.some_seconds,
-        default=VERIFY_FOR_S,
+        VERIFY_FOR_S,
     )
-    add_flag(
+    add_text(
         group,
         "--resume",
         "ID",
         "follow a change that was started earlier, from its journal on this machine; changes nothing",
-        default="",
     )
 
 
@@ -357,21 +353,20 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         "a query without an answer within this time is lost (default: 5s, as in resolv.conf)",
         _timeout,
     )
-    add_flag(
+    add_text(
         group,
         "--image",
         "IMAGE",
         "image of the test pods; needs Python 3.10 or newer (default: python:3.12-alpine of public.ecr.aws)",
-        default="",
     )
-    add_flag(group, "--probe-namespace", "NAME", "namespace of the test pods (default: 'default')", default="")
+    add_text(group, "--probe-namespace", "NAME", "namespace of the test pods (default: 'default')")
     add_flag(
         group,
         "--wait-for",
         "TIME",
         f"timeout for the pods to run, including the image pull (default: {values.duration_text(WAIT_S)})",
         _wait,
-        default=WAIT_S,
+        WAIT_S,
     )
 
 

@@ -6,7 +6,7 @@ import argparse
 
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, source_from
-from kubectl_eksdoc.cli.parser import add_flag
+from kubectl_eksdoc.cli.parser import add_flag, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
@@ -21,7 +21,7 @@ FILE, _VERSION = "--filename", "--coredns-version"
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Check a file (no cluster, no AWS)")
     add_flag(group, f"-f {FILE}", "COREFILE", "check this Corefile only, such as before a merge")
-    add_flag(group, _VERSION, "VERSION", "with -f: the CoreDNS version to check for; default: 1.13.1", default="")
+    add_text(group, _VERSION, "VERSION", "with -f: the CoreDNS version to check for; default: 1.13.1")
 
 
 def asked(args: argparse.Namespace) -> bool:

@@ -156,7 +156,7 @@ def _add_scope(group: argparse._ArgumentGroup) -> None:
         "hops from a pod to IMDS: 2 in a normal pod network, 3 with a nested network (nested "
         f"containers, some overlays); default: {POD}",
         _hops,
-        default=POD,
+        POD,
     )
     add_flag(
         group,
@@ -183,7 +183,7 @@ def _add_scope(group: argparse._ArgumentGroup) -> None:
         "metrics an instance), cloudtrail (events with the node role, of at most 10 nodes) and iam (services that node "
         "roles were last used for), with commas; none names a pod",
         _evidence,
-        default=(),
+        (),
     )
 
 

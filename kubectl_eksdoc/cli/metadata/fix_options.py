@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
-from kubectl_eksdoc.cli.parser import add_flag, add_switch
+from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.errors import UsageError
 
 WATCH_FOR_S = 3600.0
@@ -30,12 +30,11 @@ class FixRequest:
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Apply a fix (--active verifies it from pods)")
     add_switch(group, "--apply", "apply the fix that --fix names and verify the result")
-    add_flag(
+    add_text(
         group,
         "--fix",
         "NAME",
         "fix to apply: instance-options, node-class or template-version, as listed without --apply",
-        default="",
     )
     add_flag(
         group,
@@ -44,21 +43,19 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "stop following after this time; a node group update continues in EKS "
         f"(default: {values.duration_text(WATCH_FOR_S)})",
         values.some_seconds,
-        default=WATCH_FOR_S,
+        WATCH_FOR_S,
     )
-    add_flag(
+    add_text(
         group,
         "--resume",
         "ID",
         "resume an interrupted fix from its journal on this machine; completed steps are not repeated",
-        default="",
     )
-    add_flag(
+    add_text(
         group,
         "--undo",
         "ID",
         "revert what a fix changed, from its journal on this machine; later changes by other clients are kept",
-        default="",
     )
     group = parser.add_argument_group("Confirmation and dry run")
     options.add_confirmation(group, NODES, "exactly N nodes are tested, changed or replaced")
@@ -140,20 +137,18 @@ def add_active_to(parser: argparse.ArgumentParser) -> None:
         "test IMDS from two pods on one node of each kind: one in the pod network and one in the host network",
     )
     add_switch(group, "--all-nodes", "test on every node, not on one node of each kind")
-    add_flag(
+    add_text(
         group,
         "--image",
         "IMAGE",
         "image of the test pods; needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)",
-        default="",
     )
-    add_flag(
+    add_text(
         group,
         "--probe-namespace",
         "NAME",
         "namespace of the test pods (default: the namespace of pod/NAME, else 'default'); pod "
         "security must allow hostNetwork for the full test",
-        default="",
     )
     add_flag(
         group,
@@ -161,7 +156,7 @@ def add_active_to(parser: argparse.ArgumentParser) -> None:
         "TIME",
         f"timeout for the pods of a node, including the image pull (default: {values.duration_text(WAIT_S)})",
         values.some_seconds,
-        default=WAIT_S,
+        WAIT_S,
     )
 
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc.amazon.iam import IamPlace
 from kubectl_eksdoc.cli import exits, opening, options, values
 from kubectl_eksdoc.cli.commands import tree
 from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source_early, non_empty, opted_from, source_from
-from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
+from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.permissions import rights
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation, cautions, doubts, reading, wanted
 from kubectl_eksdoc.cli.rights import Places
@@ -196,11 +196,9 @@ def add_to(commands: Commands) -> None:
         default=[],
     )
     options.add_with(group, "also grant these")
-    add_flag(
-        group, JOURNAL, "NAME", f"namespace of the journals (default: that of -n, else {JOURNAL_NAMESPACE})", default=""
-    )
-    add_flag(group, PROBE, "NAME", f"namespace of test pods (default: {PROBE_NAMESPACE})", default="")
-    add_flag(group, KARPENTER, "NAME", f"where Karpenter is installed (default: {SYSTEM})", default="")
+    add_text(group, JOURNAL, "NAME", f"namespace of the journals (default: that of -n, else {JOURNAL_NAMESPACE})")
+    add_text(group, PROBE, "NAME", f"namespace of test pods (default: {PROBE_NAMESPACE})")
+    add_text(group, KARPENTER, "NAME", f"where Karpenter is installed (default: {SYSTEM})")
     add_switch(group, "--check", "check which of these permissions you have")
     group = parser.add_argument_group("In AWS")
     add_switch(
@@ -210,7 +208,7 @@ def add_to(commands: Commands) -> None:
         "--cluster-name and --account limit its resources",
     )
     add_flag(group, "--account", "ID", "account ID of the cluster, twelve digits", account)
-    add_flag(group, "--part", "N", "part N of a policy that is too long for one document", values.count, default=0)
+    add_flag(group, "--part", "N", "part N of a policy that is too long for one document", values.count, 0)
 
 
 def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:

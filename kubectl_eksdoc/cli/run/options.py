@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.options import add_command
-from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
+from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.drain.run.limits import BETWEEN_WAVES, GUARDS, THE_END, RunLimits
 from kubectl_eksdoc.errors import UsageError
@@ -115,12 +115,11 @@ def words_of(limits: RunLimits, hooks: Hooks) -> tuple[str, ...]:
 def add_between_waves(parser: argparse.ArgumentParser) -> None:
     group = add_options(parser, RunLimits, (BETWEEN_WAVES,))[BETWEEN_WAVES]
     for flag, when in _HOOKS.items():
-        add_flag(
+        add_text(
             group,
             flag,
             "COMMAND",
             f"command to run with /bin/sh {when.replace('-', ' each ')}; the drain stops if it fails",
-            default="",
         )
     add_flag(
         group,
@@ -128,7 +127,7 @@ def add_between_waves(parser: argparse.ArgumentParser) -> None:
         "TIME",
         f"timeout of a hook (default: {values.duration_text(Hooks().timeout_s)})",
         values.some_seconds,
-        default=Hooks().timeout_s,
+        Hooks().timeout_s,
     )
 
 
