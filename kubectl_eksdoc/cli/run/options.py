@@ -1,4 +1,4 @@
-"""The options of a run: how it is confirmed, where it is written down, and when it must stop."""
+"""The commands of runs with their flags: how a run is confirmed, where it is written down, and when it must stop."""
 
 from __future__ import annotations
 
