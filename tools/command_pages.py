@@ -66,7 +66,7 @@ def _global() -> str:
     """kubectl's flags by name, as kubectl documents them; ours with what they do."""
     theirs = ", ".join(code(flag.long) for flag in HONOURED if not flag.ours)
     ours = "".join(f"- {code(flag.shown)}: {flag.about}\n" for flag in HONOURED if flag.ours)
-    refused = ", ".join(code(name) for flag in REFUSED for name in flag.names)
+    refused = ", ".join(code(name) for names in REFUSED for name in names.split())
     return (
         "## Global flags\n\nBefore or after the command. `kubectl eksdoc options` describes each, and the reason for "
         f"each that is refused.\n\nAs in kubectl: {theirs}.\n\n{ours}\nRefused: {refused}.\n"

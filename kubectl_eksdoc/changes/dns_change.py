@@ -249,7 +249,7 @@ CONFIG_MAP = "ConfigMap coredns"
 
 @dataclass(frozen=True, slots=True)
 class MapApply:
-    """A `changes.engine.Kind`. `config` None: it was sent before."""
+    """The step of a `DnsChange` that EKS does not do. `config` None: it was sent before."""
 
     config: Doc | None
     force: bool
@@ -272,9 +272,6 @@ class MapApply:
 
     def result(self, sent: Sent) -> None:
         return None
-
-    def kept(self, result: None) -> Doc:
-        return {}
 
 
 # Which pods have taken it up, after it was sent.
@@ -324,11 +321,12 @@ class Looking:
         return DnsDone(ended, found, judged(found, self.reloads or not self.after.text, self.rolled))
 
 
+@dataclass(frozen=True, slots=True)
 class DnsChange:
     """A `changes.engine.Kind`: what changes CoreDNS, and then a look at its pods."""
 
-    def __init__(self, sent: AddonUpdate | MapApply, looking: Looking) -> None:
-        self._sent, self._looking = sent, looking
+    _sent: AddonUpdate | MapApply
+    _looking: Looking
 
     def steps(self, sent: Sent) -> Iterable[Step]:
         return self._sent.steps(sent)

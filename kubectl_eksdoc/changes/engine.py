@@ -127,7 +127,7 @@ class Kind(Protocol[R]):
 
     def over(self, sent: Sent) -> bool:
         """Look again; whether nothing more is to come. Raises AwsError: nothing can be asked, so no result is known."""
-        ...
+        return True
 
     def result(self, sent: Sent) -> R:
         """By what is read at last."""
@@ -135,7 +135,7 @@ class Kind(Protocol[R]):
 
     def kept(self, result: R) -> Doc:
         """What the journal has of it."""
-        ...
+        return {}
 
 
 def carry_out(kind: Kind[R], begun: Doc, world: World) -> R:

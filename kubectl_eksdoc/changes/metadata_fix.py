@@ -109,10 +109,11 @@ def fix_of(act: Act, token: str, ports: Ports, world: World) -> Kind[FixDone]:
             return _OnClass(act, ports, world)
 
 
-def _kept(done: FixDone) -> Doc:
-    """What is not known was not seen to be carried out."""
-    parts = [{"what": part.what, "became": part.became.value, "why": part.why} for part in done.parts]
-    return {"whole": done.whole and not done.of(Became.UNKNOWN), "parts": parts}
+class _Fix(Kind[FixDone]):
+    def kept(self, result: FixDone) -> Doc:
+        """What is not known was not seen to be carried out."""
+        parts = [{"what": part.what, "became": part.became.value, "why": part.why} for part in result.parts]
+        return {"whole": result.whole and not result.of(Became.UNKNOWN), "parts": parts}
 
 
 def _proved(done: FixDone, nodes: tuple[str, ...], ports: Ports) -> FixDone:
@@ -127,9 +128,7 @@ SHOWN_S = 60.0
 """EC2 shows a change that it has taken as pending within seconds: what is as it was after so long was not taken."""
 
 
-class _OnInstances:
-    """A `Kind`."""
-
+class _OnInstances(_Fix):
     def __init__(self, act: OnInstances, ports: Ports, world: World) -> None:
         self._act, self._ports, self._world = act, ports, world
         self._now: Mapping[str, Instance | Absent | Unknown] = {}
@@ -191,16 +190,11 @@ class _OnInstances:
             return replace(part, became=Became.SET_BACK)
         return replace(part, why=sent.refused.get(each.instance) or part.why)
 
-    def kept(self, result: FixDone) -> Doc:
-        return _kept(result)
-
 
 # A patch of an EC2NodeClass, of exactly the object that was read.
 
 
-class _OnClass:
-    """A `Kind`."""
-
+class _OnClass(_Fix):
     def __init__(self, act: OnClass, ports: Ports, world: World) -> None:
         self._act, self._classes, self._world = act, ports.classes, world
         self._what = f"EC2NodeClass {act.name}"
@@ -223,9 +217,6 @@ class _OnClass:
         self._classes.patch(self._act.name, self._body)
         return {}
 
-    def over(self, sent: Sent) -> bool:
-        return True
-
     def result(self, sent: Sent) -> FixDone:
         try:
             part = self._read()
@@ -237,9 +228,6 @@ class _OnClass:
         changed = (self._act.name,) if sent.ours(self._what) and part.became is Became.DONE else ()
         return FixDone(self._act, sent.seconds, (part,), sent.left, changed=changed)
 
-    def kept(self, result: FixDone) -> Doc:
-        return _kept(result)
-
 
 # A new version of a launch template, and the update of its node group to it, followed until EKS has ended it.
 
@@ -247,9 +235,7 @@ class _OnClass:
 _VERSION, _UPDATE = "version", "update"
 
 
-class _OnTemplate:
-    """A `Kind`."""
-
+class _OnTemplate(_Fix):
     def __init__(self, act: OnTemplate, token: str, ports: Ports, world: World) -> None:
         self._act, self._token, self._ports, self._aws, self._world = act, token, ports, ports.aws, world
         self._number, self._update = act.to, ""
@@ -358,9 +344,6 @@ class _OnTemplate:
             return (), (Part(f"nodes of {group}", Became.UNKNOWN, found.why),)
         names = tuple(sorted(found))
         return names, tuple(of_node(name, self._act.hop_limit, found[name]) for name in names)
-
-    def kept(self, result: FixDone) -> Doc:
-        return _kept(result)
 
 
 # What AWS and the cluster would say to a fix: nothing is changed.

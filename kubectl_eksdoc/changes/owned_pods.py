@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from kubectl_eksdoc.changes.engine import Sent, Step
+from kubectl_eksdoc.changes.engine import Kind, Sent, Step
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import Became, Part
 
@@ -38,8 +38,8 @@ class PodsDone(Generic[F]):
         return not self.left
 
 
-class OwnedPods(Generic[F]):
-    """A `changes.engine.Kind`. `run` makes the ConfigMap `owner` and its pods, and removes them whatever happens; or
+class OwnedPods(Kind[PodsDone[F]]):
+    """`run` makes the ConfigMap `owner` and its pods, and removes them whatever happens; or
     only removes them."""
 
     def __init__(self, owner: str, run: Callable[[], F]) -> None:
@@ -52,9 +52,6 @@ class OwnedPods(Generic[F]):
     def _send(self) -> Doc:
         self._found = self._run()
         return {}
-
-    def over(self, sent: Sent) -> bool:
-        return True
 
     def result(self, sent: Sent) -> PodsDone[F]:
         assert self._found is not None, "it was run"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from kubectl_eksdoc.changes.engine import Sent, Step
+from kubectl_eksdoc.changes.engine import Kind, Sent, Step
 from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, EksdocError, Forbidden, UsageError
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
@@ -74,8 +74,8 @@ class Placed:
         return not self.left
 
 
-class Placement:
-    """A `changes.engine.Kind`: each object is created, and never written over. Mutable: what is there by now."""
+class Placement(Kind[Placed]):
+    """Each object is created, and never written over. Mutable: what is there by now."""
 
     def __init__(
         self, docs: Sequence[Doc], ground: PlacingGround, tell: Callable[[str], object], away: str, again: bool = False
@@ -124,14 +124,8 @@ class Placement:
         there = [*self._there, *([f"perhaps {perhaps}"] if perhaps else [])]
         return f"There is by now: {', '.join(there)}. Take it away: {self._away}" if there else "Nothing was created."
 
-    def over(self, sent: Sent) -> bool:
-        return True
-
     def result(self, sent: Sent) -> Placed:
         return Placed("; ".join(filter(None, (sent.left, *sent.refused.values()))), self._half_way(""))
-
-    def kept(self, result: Placed) -> Doc:
-        return {}
 
 
 class Removal(Placement):

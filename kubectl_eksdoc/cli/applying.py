@@ -19,6 +19,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, LocalJournalError, UsageError
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.connection import IN_CLUSTER
+from kubectl_eksdoc.render.text import rfc3339
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -48,11 +49,9 @@ def check_live(source: SourceChoice, dry: bool, practise: str = "") -> None:
     )
 
 
-def applying_to(source: SourceChoice, options: GlobalOptions, session: ClusterSession) -> tuple[str, ...]:
+def applying_to(request: opening.ClusterOptions, session: ClusterSession) -> tuple[str, ...]:
     """The words that lead a command with --apply to the same cluster; of the demo nothing can be changed."""
-    if source.demo:
-        return ("--demo", "--dry-run")
-    return opening.with_aws(source, options, session.cluster.identity.context)
+    return ("--demo", "--dry-run") if request.source.demo else opening.reached_by(request, session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +171,6 @@ def check_context(saved: SavedChange, options: GlobalOptions) -> None:
 
 
 def first_line(kind: str, what: str, ident: str, context: str, around: CommandContext) -> Doc:
-    from kubectl_eksdoc.render.text import rfc3339
-
     keeping = around.edges.keeping(ident, "", around.environ)
     return {
         "kind": kind,

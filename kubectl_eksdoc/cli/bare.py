@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli.parser import Parser, ShowText, spelled_out, until_dashes
+from kubectl_eksdoc.cli.parser import Commands, Parser, ShowText, add_flag, spelled_out, until_dashes
 from kubectl_eksdoc.errors import UsageError
 
 REPLAY = "--replay"
@@ -42,7 +42,7 @@ def root(prog: str, *, only_help: bool = False) -> Parser:
     return parser
 
 
-def add_drain(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsersAction[Parser]:
+def add_drain(commands: Commands) -> Commands:
     """Add ``drain``; returns where what is under it is added."""
     drain = commands.add_parser("drain", help="plan and run node drains", description="Plan and run node drains.")
     _add_shared(drain, level=1)
@@ -52,20 +52,21 @@ def add_drain(commands: argparse._SubParsersAction[Parser]) -> argparse._SubPars
 
 
 def _add_shared(parser: Parser, level: int) -> None:
-    from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+    from kubectl_eksdoc.cli.options import GlobalOptions, add_source_early
 
     GlobalOptions.add_to(parser, level=level)
-    SourceOptions.add_early(parser)
+    add_source_early(parser)
 
 
 def _add_replay(parser: Parser) -> None:
-    parser.add_argument(
+    add_flag(
+        parser,
         REPLAY,
-        dest=_REPLAYED,
-        metavar="FILE",
-        default=argparse.SUPPRESS,
-        help="replay a run in the interactive UI from its journal, or from the output of 'drain run -o "
+        "FILE",
+        "replay a run in the interactive UI from its journal, or from the output of 'drain run -o "
         "json'; needs no cluster",
+        dest=_REPLAYED,
+        default=argparse.SUPPRESS,
     )
 
 

@@ -1,9 +1,11 @@
-"""What this program was called as: every entry point of ``plugins.yaml`` is the same program under another name."""
+"""What this program was called as: every entry point of ``plugins.yaml`` is the same program under another name;
+and what is loaded only when it is called."""
 
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from kubectl_eksdoc import __version__
 
@@ -46,3 +48,13 @@ def command_line(argv: list[str]) -> tuple[ProgramName, list[str]]:
     if argv[1:2] == [COMPLETE] and called.before[:1] != (COMPLETE,):
         return called, [COMPLETE, *called.before, *argv[2:]]
     return called, [*called.before, *argv[1:]]
+
+
+def late(place: str) -> Any:
+    """The function at `place` of this package, whose module is loaded when it is called first."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        module, _, name = place.rpartition(".")
+        return getattr(import_module(f"kubectl_eksdoc.{module}"), name)(*args, **kwargs)
+
+    return called

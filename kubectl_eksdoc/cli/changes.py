@@ -9,8 +9,8 @@ from importlib import import_module
 
 from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.applying import Again
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command
+from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS, State
@@ -43,21 +43,20 @@ Examples:
 _EXIT_CODES = """\
 Exit codes: 0 shown, 5 of a change it is not known how it stands; resume and undo: those of the command that began
 the change, 6 no such journal, 7 another cluster.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``changes``."""
-    parser = commands.add_parser(
+    add_command(
+        commands,
         NAME,
-        help="list the changes begun on this machine, and resume or undo one",
-        usage="%(prog)s [resume ID | undo ID] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "list the changes begun on this machine, and resume or undo one",
+        "[resume ID | undo ID] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -77,7 +76,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         keeping = around.edges.keeping("", "", around.environ)
         report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
         unknown = any(each.state is State.UNKNOWN for each in report.changes)
-        return CommandAnswer(opening.answered(report, options, around), exits.UNKNOWN if unknown else exits.CLEAN)
+        return opening.answer(report, options, around, exits.UNKNOWN if unknown else exits.CLEAN)
     if len(words) != 2 or words[0] not in VERBS:
         raise UsageError(
             f"{' '.join(words)!r} is neither resume ID nor undo ID",

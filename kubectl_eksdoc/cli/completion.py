@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kubectl_eksdoc.cli import exits, values
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, dry_from
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, add_command, add_dry_run, dry_from
+from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.completers import (
@@ -183,38 +183,24 @@ kubectl-eksdoc completion fish | source. For all shells, save it as ~/.config/fi
 _NO_VERSION = "kubectl asks them from 1.26 on; which version yours is tells: kubectl version --client"
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     about = "install or remove shell completion"
     parser = commands.add_parser(NAME, help=about, description=_ABOUT)
     GlobalOptions.add_to(parser, level=LEVELS - 2)
     under = parser.add_commands()
-    add_command(under, "install", "create the links for completion by kubectl", _INSTALL, install, dry=True)
-    add_command(under, "uninstall", "remove them", _UNINSTALL, uninstall, dry=True)
-    add_command(under, "status", "list the links and what is missing", _STATUS, status)
+    add_under(under, "install", "create the links for completion by kubectl", _INSTALL, install, dry=True)
+    add_under(under, "uninstall", "remove them", _UNINSTALL, uninstall, dry=True)
+    add_under(under, "status", "list the links and what is missing", _STATUS, status)
     for shell, script in BY_SHELL.items():
-        add_command(under, shell, f"print the {shell} completion script", _SHELL[shell], _printing(script))
+        add_under(under, shell, f"print the {shell} completion script", _SHELL[shell], _printing(script))
 
 
-def add_command(
-    under: argparse._SubParsersAction[Parser],
-    name: str,
-    about: str,
-    description: str,
-    command: Callable[[argparse.Namespace, Sequence[str], CommandContext], CommandAnswer],
-    dry: bool = False,
+def add_under(
+    under: Commands, name: str, about: str, description: str, command: Callable[..., CommandAnswer], dry: bool = False
 ) -> None:
-    parser = under.add_parser(name, help=about, description=description, usage="%(prog)s [flags]")
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    parser = add_command(under, name, about, "[flags]", description, "", command)
     if dry:
-        parser.add_argument(
-            "--dry-run",
-            dest="dry",
-            type=values.NO_SERVER_DRY_RUN,
-            default="none",
-            metavar="[client]",
-            help="show what would be done",
-        )
-    parser.set_defaults(leaf=parser, command=command)
+        add_dry_run(parser, "show what would be done")
 
 
 def install(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -224,7 +210,7 @@ def install(args: argparse.Namespace, words: Sequence[str], around: CommandConte
     """
     found, dry = _found(words, around), is_dry(args)
     said = [_made(each, dry) for each in found.completers if each.state is not CompleterState.DANGLING]
-    return _answer([*said, *_path(found)], any(each.state is CompleterState.OTHER for each in found.completers))
+    return answer([*said, *_path(found)], any(each.state is CompleterState.OTHER for each in found.completers))
 
 
 def uninstall(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -236,7 +222,7 @@ def uninstall(args: argparse.Namespace, words: Sequence[str], around: CommandCon
         if not dry:
             done(lambda: unlink(each), f"remove {each.path}")  # noqa: B023 (it is done at once)
         said.append(f"{would(dry, 'remove', 'removed')} {each.path}")
-    return _answer(said or [f"nothing to remove: there is no link of this tool in {found.folder}"], False)
+    return answer(said or [f"nothing to remove: there is no link of this tool in {found.folder}"], False)
 
 
 def status(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -246,7 +232,7 @@ def status(args: argparse.Namespace, words: Sequence[str], around: CommandContex
     missing = any(each.state not in (CompleterState.LINK, CompleterState.SCRIPT) for each in found.completers)
     if any(each.state is CompleterState.MISSING for each in found.completers):
         lines.append("To make what is missing: kubectl eksdoc completion install")
-    return _answer([*lines, *_path(found), _NO_VERSION], missing or not found.on_path)
+    return answer([*lines, *_path(found), _NO_VERSION], missing or not found.on_path)
 
 
 def _printing(script: str) -> Callable[[argparse.Namespace, Sequence[str], CommandContext], CommandAnswer]:
@@ -340,5 +326,5 @@ def _off(folder: Path) -> str:
     return f"{folder} is not on PATH, so kubectl does not find what lies there"
 
 
-def _answer(lines: Sequence[str], fails: bool) -> CommandAnswer:
+def answer(lines: Sequence[str], fails: bool) -> CommandAnswer:
     return CommandAnswer("".join(f"{line}\n" for line in lines), exits.FAILS if fails else exits.CLEAN)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from kubectl_eksdoc.errors import Drifted, UsageError
 
@@ -42,16 +42,6 @@ def check_writable(environ: Mapping[str, str], what: str, instead: str = "drain 
 
 Ask = Callable[[str], str]
 """Asks whoever sits at the terminal and gives what was typed. Raises UsageError: nobody sits there."""
-
-
-class ExpectedCount(Protocol):
-    """What the command line says in place of what is typed; `expect` None: nothing."""
-
-    @property
-    def yes(self) -> bool: ...
-
-    @property
-    def expect(self) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +97,7 @@ def confirm(
         typed_back(word, f"to delete {word} past its budget", asked)
 
 
-def as_expected(given: ExpectedCount, count: int, what: str, of: CountedThing) -> None:
+def as_expected(given: ConfirmationFlags, count: int, what: str, of: CountedThing) -> None:
     """
     Raises:
         Drifted: another number was expected; nothing was done.
@@ -125,7 +115,7 @@ def as_expected(given: ExpectedCount, count: int, what: str, of: CountedThing) -
         )
 
 
-def check_answerable(given: ExpectedCount, check_terminal: Callable[[], object], of: CountedThing = NODES) -> None:
+def check_answerable(given: ConfirmationFlags, check_terminal: Callable[[], object], of: CountedThing = NODES) -> None:
     """Before anything is read. Raises UsageError: it has to be confirmed, and nobody can be asked."""
     if not given.yes:
         explained(check_terminal, _in_script(of))()

@@ -12,8 +12,8 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.declared import add_options, given_of
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser, RefusedFlag
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source, source_from
+from kubectl_eksdoc.cli.parser import Commands, RefusedFlag, add_flag
 from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
@@ -75,27 +75,30 @@ def targeting_from(args: argparse.Namespace, names: Sequence[str]) -> Targeting:
 
 def add_targeting(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Nodes (by name, or all that pass every filter)")
-    group.add_argument("-l", "--selector", type=values.selector, metavar="SELECTOR", help="nodes whose labels match")
-    group.add_argument(
+    add_flag(group, "-l --selector", "SELECTOR", "nodes whose labels match", values.selector)
+    add_flag(
+        group,
         "--nodegroup",
+        "NAME",
+        "nodes of a managed or eksctl node group or a Karpenter NodePool; may be repeated",
         action="append",
         default=[],
-        metavar="NAME",
-        help="nodes of a managed or eksctl node group or a Karpenter NodePool; may be repeated",
     )
-    group.add_argument(
-        "--older-than",
-        type=values.version,
-        metavar="VERSION",
-        help="nodes with a kubelet older than this version, such as v1.33",
+    add_flag(
+        group, "--older-than", "VERSION", "nodes with a kubelet older than this version, such as v1.33", values.version
     )
 
 
 def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
     """`runs`: for a command that does it: what only a plan can suppose is refused there."""
     groups = add_options(parser, DrainPolicy, (AS_IN_KUBECTL, ONLY_HERE, *(() if runs else (WHAT_IF,)), PACE, FIRST))
-    groups[AS_IN_KUBECTL].add_argument(
-        "--chunk-size", type=values.page_size, default=argparse.SUPPRESS, metavar="N", help="objects per list request"
+    add_flag(
+        groups[AS_IN_KUBECTL],
+        "--chunk-size",
+        "N",
+        "objects per list request",
+        values.page_size,
+        argparse.SUPPRESS,
     )
     hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
 
@@ -200,32 +203,24 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 nothing blocks, 1 blockers, 5 nothing blocks but something is unknown; 2 usage, 3 cluster.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_plan(commands: argparse._SubParsersAction[Parser]) -> None:
-    plan = commands.add_parser(
-        "plan",
-        help="plan a drain: order, duration and blockers",
-        usage="%(prog)s [NODE…] [flags]",
-        description=_PLAN,
-        epilog=_EXIT_CODES,
+def add_plan(commands: Commands) -> None:
+    plan = add_command(
+        commands, "plan", "plan a drain: order, duration and blockers", "[NODE…] [flags]", _PLAN, _EXIT_CODES, run_plan
     )
-    GlobalOptions.add_to(plan, level=LEVELS - 1)
     add_targeting(plan)
-    SourceOptions.add_to(plan)
+    add_source(plan)
     add_policy(plan)
-    plan.add_argument_group("Compare with a previous plan").add_argument(
-        "--since",
-        "--baseline",
-        dest="baseline",
-        metavar="FILE",
-        default=None,
-        help="compare with a plan saved with -o json > FILE, or with the same plan of a snapshot or dump, "
+    add_flag(
+        plan.add_argument_group("Compare with a previous plan"),
+        "--since --baseline",
+        "FILE",
+        "compare with a plan saved with -o json > FILE, or with the same plan of a snapshot or dump, "
         "and show what is new and what is fixed",
+        dest="baseline",
     )
-    plan.set_defaults(leaf=plan, command=run_plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +249,7 @@ class PlanRequest:
             UsageError: no nodes are named or selected, or what was given does not fit together.
         """
         options = GlobalOptions.from_args(args)
-        source = SourceOptions.from_args(args).choice
+        source = source_from(args)
         targeting = targeting_from(args, words)
         notes = [text for dest, text in _NOTES.items() if hasattr(args, dest)] + _idle(options, source)
         if targeting.empty and source.demo:
@@ -314,16 +309,14 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     if comparison and comparison.doubt:
         tell((f"it is unknown whether the baseline is of this cluster: {comparison.doubt}",), around)
     report = DrainReport(plan, cluster, request.given, reached_by=reached_by, comparison=comparison)
-    return CommandAnswer(opening.answered(report, options, around), exit_code(plan))
+    return opening.answer(report, options, around, exit_code(plan))
 
 
 @contextmanager
 def noting(request: PlanRequest, command: str, around: CommandContext) -> Iterator[list[str]]:
     """What is to be said about the answer, once it is there; it is said where there is none."""
     said = list(request.notes)
-    from kubectl_eksdoc.cli import rights
-
-    with rights.explaining(command):
+    with opening.explaining(command):
         try:
             yield said
         except Exception:

@@ -7,11 +7,11 @@ flags are those of its ``kubectl options`` (cli-runtime's config flags).
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 
 OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "html", "name", "junit", "sarif")
@@ -29,150 +29,118 @@ class FlagValueKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """`dest` is the field it fills, of `Connection` where that has one and of `GlobalOptions` otherwise."""
+    """`spelled`: its names with a space between them, the long one last. `field`: what it fills, of `Connection` where
+    that has one and of `GlobalOptions` otherwise, "" where that is called as the flag. Without a `metavar` it is a
+    switch."""
 
-    names: tuple[str, ...]
-    dest: str
+    spelled: str
     about: str
-    takes: FlagValueKind = FlagValueKind.TEXT
     metavar: str = ""
+    kind: FlagValueKind = FlagValueKind.TEXT
     ours: bool = False
+    field: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.spelled.split())
 
     @property
     def long(self) -> str:
         return self.names[-1]
 
     @property
+    def dest(self) -> str:
+        return self.field or self.long.lstrip("-").replace("-", "_")
+
+    @property
+    def takes(self) -> FlagValueKind:
+        return self.kind if self.metavar else FlagValueKind.SWITCH
+
+    @property
     def shown(self) -> str:
         """As help shows it: ``-n, --namespace NAME``."""
-        names = ", ".join(self.names)
-        return names if self.takes is FlagValueKind.SWITCH else f"{names} {self.metavar}"
+        return f"{', '.join(self.names)} {self.metavar}".rstrip()
 
 
 HONOURED: tuple[Flag, ...] = (
-    Flag(("--kubeconfig",), "kubeconfig", "the kubeconfig file to use instead of $KUBECONFIG", metavar="PATH"),
+    Flag("--kubeconfig", "the kubeconfig file to use instead of $KUBECONFIG", "PATH"),
+    Flag("--context", "the kubeconfig's context to use; it decides region and account too", "NAME"),
+    Flag("--cluster", "the kubeconfig's cluster entry to use", "NAME"),
+    Flag("--user", "the kubeconfig's user entry to use", "NAME"),
+    Flag("-s --server", "address of the API server", "URL"),
+    Flag("--token", "bearer token for the API server", "TOKEN"),
+    Flag("--as", "user to impersonate", "NAME", field="impersonate_user"),
     Flag(
-        ("--context",), "context", "the kubeconfig's context to use; it decides region and account too", metavar="NAME"
+        "--as-group",
+        "group to impersonate; may be repeated",
+        "NAME",
+        FlagValueKind.REPEATED,
+        field="impersonate_groups",
     ),
-    Flag(("--cluster",), "cluster", "the kubeconfig's cluster entry to use", metavar="NAME"),
-    Flag(("--user",), "user", "the kubeconfig's user entry to use", metavar="NAME"),
-    Flag(("-s", "--server"), "server", "address of the API server", metavar="URL"),
-    Flag(("--token",), "token", "bearer token for the API server", metavar="TOKEN"),
-    Flag(("--as",), "impersonate_user", "user to impersonate", metavar="NAME"),
+    Flag("--as-uid", "UID to impersonate", "UID", field="impersonate_uid"),
     Flag(
-        ("--as-group",), "impersonate_groups", "group to impersonate; may be repeated", FlagValueKind.REPEATED, "NAME"
-    ),
-    Flag(("--as-uid",), "impersonate_uid", "UID to impersonate", metavar="UID"),
-    Flag(
-        ("--request-timeout",),
-        "request_timeout",
+        "--request-timeout",
         "longest wait for one answer: 30, 30s, 2m, 1h; 0: no limit; default: 75s",
-        FlagValueKind.SECONDS,
         "TIME",
+        FlagValueKind.SECONDS,
     ),
     Flag(
-        ("--read-timeout",),
-        "read_timeout",
+        "--read-timeout",
         "longest time for reading the cluster and AWS, all answers and retries together; 0: no limit; default: 5m",
-        FlagValueKind.SECONDS,
         "TIME",
+        FlagValueKind.SECONDS,
         ours=True,
     ),
+    Flag("--insecure-skip-tls-verify", "do not check the API server's certificate"),
+    Flag("--certificate-authority", "file with the certificate authority's certificates", "PATH"),
+    Flag("--client-certificate", "file with the client's certificate", "PATH"),
+    Flag("--client-key", "file with the client's key", "PATH"),
+    Flag("--tls-server-name", "name to expect in the server's certificate", "NAME"),
+    Flag("--disable-compression", "ask for answers that are not compressed"),
+    Flag("-n --namespace", "accepted as kubectl drain accepts it: the pods of a node are of all namespaces", "NAME"),
+    Flag("-A --all-namespaces", "always so: nodes hold pods of all namespaces"),
+    Flag("--region", "AWS region, where the kubeconfig does not say it", "NAME", ours=True),
+    Flag("--cluster-name", "EKS cluster, where the kubeconfig does not say it", "NAME", ours=True),
+    Flag("--profile", "AWS profile (default: as the kubeconfig has it)", "NAME", ours=True),
     Flag(
-        ("--insecure-skip-tls-verify",),
-        "insecure_skip_tls_verify",
-        "do not check the API server's certificate",
-        FlagValueKind.SWITCH,
-    ),
-    Flag(
-        ("--certificate-authority",),
-        "certificate_authority",
-        "file with the certificate authority's certificates",
-        metavar="PATH",
-    ),
-    Flag(("--client-certificate",), "client_certificate", "file with the client's certificate", metavar="PATH"),
-    Flag(("--client-key",), "client_key", "file with the client's key", metavar="PATH"),
-    Flag(("--tls-server-name",), "tls_server_name", "name to expect in the server's certificate", metavar="NAME"),
-    Flag(
-        ("--disable-compression",),
-        "disable_compression",
-        "ask for answers that are not compressed",
-        FlagValueKind.SWITCH,
-    ),
-    Flag(
-        ("-n", "--namespace"),
-        "namespace",
-        "accepted as kubectl drain accepts it: the pods of a node are of all namespaces",
-        metavar="NAME",
-    ),
-    Flag(
-        ("-A", "--all-namespaces"),
-        "all_namespaces",
-        "always so: nodes hold pods of all namespaces",
-        FlagValueKind.SWITCH,
-    ),
-    Flag(("--region",), "region", "AWS region, where the kubeconfig does not say it", metavar="NAME", ours=True),
-    Flag(
-        ("--cluster-name",),
-        "cluster_name",
-        "EKS cluster, where the kubeconfig does not say it",
-        metavar="NAME",
-        ours=True,
-    ),
-    Flag(("--profile",), "profile", "AWS profile (default: as the kubeconfig has it)", metavar="NAME", ours=True),
-    Flag(
-        ("-o", "--output"),
-        "output",
+        "-o --output",
         "table, wide, json, yaml, markdown, html, name, junit or sarif",
-        FlagValueKind.OUTPUT,
         "FORMAT",
+        FlagValueKind.OUTPUT,
         ours=True,
     ),
-    Flag(("--no-headers",), "no_headers", "tables without their first line", FlagValueKind.SWITCH, ours=True),
-    Flag(
-        ("--no-color",),
-        "no_color",
-        "no colours, as when NO_COLOR is set or stdout is no terminal",
-        FlagValueKind.SWITCH,
-        ours=True,
-    ),
-    Flag(("--ascii",), "ascii", "ASCII output only", FlagValueKind.SWITCH, ours=True),
-    Flag(("--debug",), "debug", "show where an error came from", FlagValueKind.SWITCH, ours=True),
+    Flag("--no-headers", "tables without their first line", ours=True),
+    Flag("--no-color", "no colours, as when NO_COLOR is set or stdout is no terminal", ours=True),
+    Flag("--ascii", "ASCII output only", ours=True),
+    Flag("--debug", "show where an error came from", ours=True),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """A flag of kubectl that is not honoured. `why` ends the sentence "NAME is not supported: …"."""
-
-    names: tuple[str, ...]
-    why: str
-
-
-REFUSED: tuple[_Refused, ...] = (
-    _Refused(("--cache-dir",), "nothing of the API is cached on disk; names for the Tab key are, in XDG_CACHE_HOME"),
-    _Refused(("-v", "--v"), "there are no verbosity levels; --debug shows where an error came from"),
-    _Refused(("--vmodule",), "there are no verbosity levels"),
-    _Refused(("--username",), "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
-    _Refused(("--password",), "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
-    _Refused(("--as-user-extra",), "extra fields cannot be impersonated; --as, --as-group and --as-uid can"),
-    _Refused(("--match-server-version",), "versions are compared where they matter, never for their own sake"),
-    _Refused(("--profile-output",), "kubectl's profiling is kubectl's own"),
-    _Refused(("--log-flush-frequency",), "there is no log to flush"),
-    _Refused(("--kuberc",), "preferences of kubectl are not read"),
-    _Refused(("--warnings-as-errors",), "the API server's warnings are not shown; findings have exit codes"),
-    _Refused(("--template",), "there are no templates; use -o json and a JSON tool"),
-    _Refused(("--sort-by",), "the order of a plan is part of the plan; use -o json and a JSON tool"),
-    _Refused(("--show-labels",), "labels are not part of a plan; use kubectl get nodes --show-labels"),
-    _Refused(("-w", "--watch"), "a plan is made once, of one observation"),
-    _Refused(("-f", "--filename"), "nodes are named or selected; for a dump use --snapshot PATH"),
-)
+REFUSED: Mapping[str, str] = {
+    "--cache-dir": "nothing of the API is cached on disk; names for the Tab key are, in XDG_CACHE_HOME",
+    "-v --v": "there are no verbosity levels; --debug shows where an error came from",
+    "--vmodule": "there are no verbosity levels",
+    "--username": "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user",
+    "--password": "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user",
+    "--as-user-extra": "extra fields cannot be impersonated; --as, --as-group and --as-uid can",
+    "--match-server-version": "versions are compared where they matter, never for their own sake",
+    "--profile-output": "kubectl's profiling is kubectl's own",
+    "--log-flush-frequency": "there is no log to flush",
+    "--kuberc": "preferences of kubectl are not read",
+    "--warnings-as-errors": "the API server's warnings are not shown; findings have exit codes",
+    "--template": "there are no templates; use -o json and a JSON tool",
+    "--sort-by": "the order of a plan is part of the plan; use -o json and a JSON tool",
+    "--show-labels": "labels are not part of a plan; use kubectl get nodes --show-labels",
+    "-w --watch": "a plan is made once, of one observation",
+    "-f --filename": "nodes are named or selected; for a dump use --snapshot PATH",
+}
+"""Flags of kubectl that are not honoured, by their names; the reason ends the sentence "NAME is not supported: …"."""
 
 
 # ``kubectl eksdoc options``: the global flags, kept out of each command's help as kubectl does.
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add the command; without a help text it is not listed."""
     parser = commands.add_parser("options", description="List the flags that every command takes.")
     parser.set_defaults(leaf=parser, command=run)
@@ -190,5 +158,5 @@ def text() -> str:
     lines += ["", "Flags of this tool, before or after the command:"]
     lines += [f"  {flag.shown:<{width}}{flag.about}" for flag in HONOURED if flag.ours]
     lines += ["", "Flags of kubectl that are refused:"]
-    lines += [f"  {', '.join(refused.names):<{width}}{refused.why}" for refused in REFUSED]
+    lines += [f"  {', '.join(names.split()):<{width}}{why}" for names, why in REFUSED.items()]
     return "\n".join(lines) + "\n"

@@ -13,10 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, values
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, source_from
+from kubectl_eksdoc.cli.parser import add_flag, flag_of
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.render.text import cut, listing, shown
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -66,27 +68,21 @@ class FleetChoice:
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Several clusters")
-    group.add_argument(
+    add_flag(
+        group,
         "--fleet",
-        metavar="CONTEXTS|GLOB|FILE",
-        default=None,
-        help="comma-separated contexts, a pattern such as 'prod-*', or a file that lists them (also "
+        "CONTEXTS|GLOB|FILE",
+        "comma-separated contexts, a pattern such as 'prod-*', or a file that lists them (also "
         "@FILE): names, or entries with name, context, kubeconfig, cluster-name, region, profile, "
         "snapshot. The worst result sets the exit code",
     )
-    group.add_argument(
-        "--parallel",
-        type=_at_once,
-        default=None,
-        metavar="N",
-        help=f"clusters to check in parallel; default: {AT_ONCE}",
-    )
-    group.add_argument(
+    add_flag(group, "--parallel", "N", f"clusters to check in parallel; default: {AT_ONCE}", _at_once)
+    add_flag(
+        group,
         "--fleet-timeout",
-        type=values.some_seconds,
-        default=None,
-        metavar="TIME",
-        help=f"timeout for one cluster; default: {values.duration_text(TIMEOUT_S)}",
+        "TIME",
+        f"timeout for one cluster; default: {values.duration_text(TIMEOUT_S)}",
+        values.some_seconds,
     )
 
 
@@ -107,9 +103,11 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
     if args.fleet is None:
         for dest in ("parallel", "fleet_timeout"):
             if getattr(args, dest) is not None:
-                raise UsageError(f"{_flag(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters.")
+                raise UsageError(
+                    f"{flag_of(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters."
+                )
         return None
-    if not SourceOptions.from_args(args).choice.live:
+    if not source_from(args).live:
         flag = "--demo" if getattr(args, "demo", False) else "--snapshot"
         raise UsageError(
             f"{flag} is one cluster, and --fleet names many",
@@ -120,19 +118,15 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
     of_one += ["cluster_name"] if options.cluster_name else []
     if of_one:
         raise UsageError(
-            f"{_flag(of_one[0])} is of one cluster, and --fleet names many",
+            f"{flag_of(of_one[0])} is of one cluster, and --fleet names many",
             "Leave it out; a file for --fleet may say more of each cluster.",
         )
     for dest in beside:
         if getattr(args, dest) != args.leaf.get_default(dest):
             raise UsageError(
-                f"{_flag(dest)} is for one cluster at a time, and --fleet names many", "Give --context instead."
+                f"{flag_of(dest)} is for one cluster at a time, and --fleet names many", "Give --context instead."
             )
     return FleetChoice(args.fleet, args.parallel or AT_ONCE, args.fleet_timeout or TIMEOUT_S)
-
-
-def _flag(dest: str) -> str:
-    return f"--{dest.replace('_', '-')}"
 
 
 # What each cluster of a fleet is asked: the words of the same command for one of them.
@@ -207,6 +201,7 @@ def over_fleet(
         KeyboardInterrupt: it was told to end; so was whatever was begun for it.
     """
     from kubectl_eksdoc.flows.fleet import ask_fleet
+    from kubectl_eksdoc.host.endings import told_to_stop
     from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.fleet.report import FleetReport
     from kubectl_eksdoc.wiring import fleet
@@ -216,7 +211,7 @@ def over_fleet(
     aside = opening.decide(options, around.stderr, around.environ)
     around.note(aside.signs(_first_line(choice, passed, len(members))))
     asking = around.open_members(partial(passed.words, options), passed.kind, dict(around.environ), choice.timeout_s)
-    with ProgressLine(around.stderr) as progress, fleet.told_to_end() as told:
+    with ProgressLine(around.stderr) as progress, told_to_stop() as told:
         plan = ask_fleet(
             members,
             asking,
@@ -227,16 +222,17 @@ def over_fleet(
             Severity.INFO if least is None else least,
         )
     report = FleetReport(plan, passed.command, options={**passed.given, **choice.given})
-    return CommandAnswer(opening.answered(report, options, around), plan.exit_code)
+    return opening.answer(report, options, around, plan.exit_code)
 
 
 def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
     from kubectl_eksdoc import fleet as choosing
+    from kubectl_eksdoc.host.fleet.fleet_file import named_file, read_fleet
     from kubectl_eksdoc.wiring import fleet
 
-    path = fleet.file_of(choice.text)
+    path = named_file(choice.text)
     if path and choice.text.startswith(_OF_FILES):
-        found = fleet.entries(path, choosing.WANTED)
+        found = read_fleet(path, choosing.WANTED)
         if all(isinstance(each, Mapping) for each in found):  # whatever the kubeconfig has, they say it themselves
             return choosing.listed(found, (), f"--fleet {path}")
     contexts = fleet.contexts(options.connection)
@@ -247,7 +243,7 @@ def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
             f"--fleet {choice.text} is a context, and a file here as well",
             f"Write @{path} for the file, or {choice.text}, with a comma behind it for the context.",
         )
-    return choosing.listed(fleet.entries(path, choosing.WANTED), contexts, f"--fleet {path}")
+    return choosing.listed(read_fleet(path, choosing.WANTED), contexts, f"--fleet {path}")
 
 
 def _first_line(choice: FleetChoice, passed: MemberFlags, count: int) -> str:
@@ -258,7 +254,5 @@ def _first_line(choice: FleetChoice, passed: MemberFlags, count: int) -> str:
 
 def _far(done: int, count: int, names: Sequence[str], look: Look) -> str:
     """In one line: a second one would not be rewritten."""
-    from kubectl_eksdoc.render.text import cut, listing, shown
-
     said = f"{done} of {count} clusters answered; asking {listing(names, _SHOWN, look)}"
     return cut(shown(said, look), look.width - 1, look)

@@ -19,8 +19,9 @@ from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing, typed_back
 from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, LocalJournalError, UsageError
+from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.model.change_journal import PLACEMENT
 from kubectl_eksdoc.model.own_labels import PROGRAM
 
@@ -68,17 +69,10 @@ class InClusterOptions:
 
 def add_to(group: argparse._ArgumentGroup, what: str) -> None:
     """`what` runs it, with its article: ``a Job``."""
-    group.add_argument(
-        IN_CLUSTER,
-        action="switch",
-        default=False,
-        help=f"print the Kubernetes objects of {what} that runs this inside the cluster",
-    )
-    group.add_argument(APPLY, action="switch", default=False, help=f"with {IN_CLUSTER}: create them, once confirmed")
-    group.add_argument(IMAGE, default=None, metavar="IMAGE", help=f"the image of this tool (default: {DEFAULT_IMAGE})")
-    group.add_argument(
-        ROLE, default=None, metavar="ARN", help="IAM role of the ServiceAccount (IRSA), for its AWS requests"
-    )
+    add_switch(group, IN_CLUSTER, f"print the Kubernetes objects of {what} that runs this inside the cluster")
+    add_switch(group, APPLY, f"with {IN_CLUSTER}: create them, once confirmed")
+    add_flag(group, IMAGE, "IMAGE", f"the image of this tool (default: {DEFAULT_IMAGE})")
+    add_flag(group, ROLE, "ARN", "IAM role of the ServiceAccount (IRSA), for its AWS requests")
 
 
 def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> InClusterOptions | None:
@@ -159,7 +153,7 @@ def shown_or_created(ready: InClusterReady, options: GlobalOptions, around: Comm
     if not ready.inside.apply or ready.dry == "client":
         return _shown(ready, options, around)
     away = taken_away(ready.errand, ready.reached_by)
-    try:
+    with opening.explaining(ready.command):
         ground = around.edges.open_placing(options.connection)
         tried(docs, ground, partial(is_ours, errand=ready.errand), away)
         if ready.dry:
@@ -176,10 +170,6 @@ def shown_or_created(ready: InClusterReady, options: GlobalOptions, around: Comm
             done = applying.carried(Placement(docs, ground, tell, away), begun, world, written, around)
         if not done.whole:
             return _broken_off(done, around)
-    except Forbidden as error:
-        from kubectl_eksdoc.cli import rights
-
-        raise rights.explained(error, ready.command) from error
     for line in ready.manifests.rows:
         around.note(line)
     return _shown(ready, options, around, quiet=as_lines)
@@ -216,7 +206,7 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
     around.note(f"{saved.text('what')}, begun at {saved.text('at')}:")
     typed_back(f"{change.id} {count}", f"to {does} {OBJECTS.said(count)} in {context}", around.ask)
     ground, written = around.edges.open_placing(change.options.connection), applying.journal(change.id, around)
-    with rights.explaining(command) if command in rights.BY_COMMAND else nullcontext():
+    with opening.explaining(command) if command in rights.BY_COMMAND else nullcontext():
         if change.undo:
             done = applying.reverted(Removal(docs, ground, around.note, away), written, around)
         else:

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, rights, values
+from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import options as shared_options
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, non_empty, without_from
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source, non_empty, source_from, without_from
+from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 
 PRINTED = ("stack", "commands", "iam", "helm-values")
-_QUEUE = re.compile(r"[A-Za-z0-9_-]{1,80}\Z")
 _STACK = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}\Z")
 _KARPENTERS = "karpenter-"
 """What Karpenter's documentation calls its own stack begins so, whatever the case: ``Karpenter-my-cluster``."""
@@ -59,7 +58,7 @@ class _Request:
             raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
         request = _Request(
             GlobalOptions.from_args(args),
-            SourceOptions.from_args(args).choice,
+            source_from(args),
             args.print or "",
             args.queue or "",
             args.stack_name or "",
@@ -83,14 +82,7 @@ class _Request:
         )
 
 
-def queue_name(text: str) -> str:
-    """
-    Raises:
-        argparse.ArgumentTypeError: SQS takes no such name.
-    """
-    if not _QUEUE.match(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a queue: letters, digits, - and _, at most 80")
-    return text
+queue_name = values.Matching("[A-Za-z0-9_-]{1,80}", "is no name of a queue: letters, digits, - and _, at most 80", str)
 
 
 def stack_name(text: str) -> str:
@@ -110,11 +102,6 @@ def stack_name(text: str) -> str:
 
 
 NAME = "interruption"
-
-
-def reached_by(request: _Request, world: opening.WasRead) -> tuple[str, ...]:
-    """The words that lead to the same cluster once more."""
-    return opening.with_aws(request.source, request.options, world.cluster.identity.context)
 
 
 # ``kubectl eksdoc interruption``: its flags, and its answer.
@@ -141,49 +128,48 @@ _EXIT_CODES = """\
 Exit codes: 0 interruptions are handled, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
 With --print: 0 the document is complete, 1 it is empty and something else fails, 5 something is unknown, so the
 document may be incomplete.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``interruption``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="verify Karpenter interruption handling (SQS, EventBridge, IAM)",
-        usage="%(prog)s [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "verify Karpenter interruption handling (SQS, EventBridge, IAM)",
+        "[flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
-    SourceOptions.add_to(parser)
+    add_source(parser)
     group = parser.add_argument_group("Scope")
-    group.add_argument(
+    add_flag(
+        group,
         "--queue",
-        type=queue_name,
-        default=None,
-        metavar="NAME",
-        help="interruption queue; default: the queue that Karpenter is configured with, else the cluster's name",
+        "NAME",
+        "interruption queue; default: the queue that Karpenter is configured with, else the cluster's name",
+        queue_name,
     )
     shared_options.add_accepted(group, _codes, "interruptions")
     shared_options.add_without(group, permissions.PROXY.name)
     group = parser.add_argument_group("Print what is missing (changes nothing)")
-    group.add_argument(
+    add_flag(
+        group,
         "--print",
-        type=values.one_of(PRINTED, "document"),
-        default=None,
-        metavar="WHAT",
-        help="stack: a CloudFormation template with only the missing resources, for a separate stack; "
+        "WHAT",
+        "stack: a CloudFormation template with only the missing resources, for a separate stack; "
         "commands: the same as AWS CLI and Helm commands; iam: the policy that the controller needs; "
         "helm-values: the setting to merge into your values",
+        values.one_of(PRINTED, "document"),
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--stack-name",
-        type=stack_name,
-        default=None,
-        metavar="NAME",
-        help="name of the stack; never the name of Karpenter's own stack, whose other resources an update would delete",
+        "NAME",
+        "name of the stack; never the name of Karpenter's own stack, whose other resources an update would delete",
+        stack_name,
     )
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _codes() -> tuple[Code, ...]:
@@ -205,17 +191,15 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     request = _Request.from_args(args, words)
     options = request.options
     InterruptionReport.check(options.output)
-    try:
+    with opening.explaining(NAME):
         session = opening.opened(request, around, NEEDS)
-        wish = InterruptionOptions(request.queue, request.stack, reached_by(request, session))
+        wish = InterruptionOptions(request.queue, request.stack, opening.reached_by(request, session))
         plan = look_at_interruption(session, wish, permissions.PROXY.name not in request.without)
-    except Forbidden as error:
-        raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
     if request.printed:
         return _printed(plan, request, around)
     report = InterruptionReport(plan, options=request.given, recognised=session.recognised)
-    return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return opening.answer(report, options, around, opening.code(plan.findings, request.accepted))
 
 
 def _printed(plan: InterruptionPlan, request: _Request, around: CommandContext) -> CommandAnswer:

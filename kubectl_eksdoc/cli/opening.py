@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli.flags import HONOURED, Flag, FlagValueKind
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.streams import ProgressLine, say
-from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.model.connection import IN_CLUSTER, CommandTarget, Connection
 from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -49,6 +52,17 @@ def opened(request: ClusterOptions, around: CommandContext, needs: ClusterNeeds)
     return session
 
 
+@contextmanager
+def explaining(command: str) -> Iterator[None]:
+    """What is forbidden within is raised with all that `command` needs, and how to allow it."""
+    try:
+        yield
+    except Forbidden as error:
+        from kubectl_eksdoc.cli import rights
+
+        raise rights.explained(error, command) from error
+
+
 # The words that lead to the same cluster or dump once more, for the command lines that an answer proposes.
 
 
@@ -73,15 +87,21 @@ def with_aws(source: SourceChoice, options: GlobalOptions, context: str) -> tupl
     return (*words(source, options, context), *(word for flag in aws if aws[flag] for word in _with(flag, aws[flag])))
 
 
-def reach(source: SourceChoice, options: GlobalOptions, context: str) -> CommandTarget:
+def reached_by(request: ClusterOptions, world: WasRead | ClusterSession) -> tuple[str, ...]:
+    """The words that lead to the same cluster once more, for a command that asks AWS, too."""
+    return with_aws(request.source, request.options, world.cluster.identity.context)
+
+
+def reach(request: ClusterOptions, world: WasRead | ClusterSession) -> CommandTarget:
     """By which words a command that is proposed leads to the same cluster. Of the demo nothing can be changed, and a
     snapshot does not say how its cluster is reached."""
-    plain = words(source, options, context)
+    source, options = request.source, request.options
+    plain = words(source, options, world.cluster.identity.context)
     if source.demo:
         return CommandTarget(plain, (), (*plain, "--dry-run"))
     if not source.live:
         return CommandTarget(plain)
-    ours = with_aws(source, options, context)
+    ours = reached_by(request, world)
     return CommandTarget(ours, plain, ours, ("--profile", options.profile) if options.profile else ())
 
 
@@ -104,24 +124,19 @@ def _with(flag: str, value: str) -> tuple[str, ...]:
 # What every command that reads a cluster and AWS says of them, and what it exits with.
 
 
-class WasRead(Protocol):
-    """A cluster, what AWS was asked, "" where nothing was, and the actions of IAM that it refused."""
+@dataclass(frozen=True, slots=True)
+class WasRead:
+    """A cluster without a session; of `calls` and `denied` as of one: what AWS was asked, "" where nothing was, and the
+    actions of IAM that it refused."""
 
-    @property
-    def cluster(self) -> Cluster: ...
-
-    @property
-    def calls(self) -> str: ...
-
-    @property
-    def denied(self) -> tuple[str, ...]: ...
+    cluster: Cluster
+    calls: str = ""
+    denied: tuple[str, ...] = ()
 
 
-def told(world: WasRead, options: GlobalOptions, around: CommandContext) -> None:
+def told(world: WasRead | ClusterSession, options: GlobalOptions, around: CommandContext) -> None:
     """On stderr: which cluster it was, what AWS refused, and what it was asked if somebody looks for a fault."""
-    from kubectl_eksdoc.render.identity import identity_line
-
-    around.note(identity_line(world.cluster, around.now(), decide(options, around.stderr, around.environ)))
+    identify(world.cluster, options, around)
     for note in contradicted(world.cluster.identity, options):
         around.note(f"note: {note}")
     if world.denied:
@@ -183,6 +198,10 @@ def decide(options: GlobalOptions, stream: TextIO, environ: Mapping[str, str]) -
 def answered(report: Report, options: GlobalOptions, around: CommandContext) -> str:
     """The text for stdout, in the format that was asked for."""
     return report.render(options.output, decide(options, around.stdout, around.environ))
+
+
+def answer(report: Report, options: GlobalOptions, around: CommandContext, code: int = exits.CLEAN) -> CommandAnswer:
+    return CommandAnswer(answered(report, options, around), code)
 
 
 def identify(cluster: Cluster, options: GlobalOptions, around: CommandContext) -> None:

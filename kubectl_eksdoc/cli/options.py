@@ -5,21 +5,21 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, CountedThing
 from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, FlagValueKind
-from kubectl_eksdoc.cli.parser import RefusedFlag
+from kubectl_eksdoc.cli.parser import Commands, Parser, RefusedFlag, add_flag, add_switch
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.text import Look, rfc3339, wrap
-from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
+from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earlier
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.surroundings import CommandContext
+    from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+    from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.findings import Code
@@ -61,14 +61,14 @@ class GlobalOptions:
         command honours itself."""
         for flag in HONOURED:
             _add(parser, flag, level)
-        for refused in REFUSED:
-            if refused.names[-1] in own:
+        for names, why in REFUSED.items():
+            if names.split()[-1] in own:
                 continue
             parser.add_argument(
-                *refused.names,
+                *names.split(),
                 action=RefusedFlag,
                 nargs="?",  # a switch as well: it is another command's, so that "=true" may stand behind it
-                const=refused.why,
+                const=why,
                 default=argparse.SUPPRESS,
                 help=argparse.SUPPRESS,
             )
@@ -85,6 +85,29 @@ class GlobalOptions:
                 given[flag.dest] = getattr(args, flag.dest)
         connection = {f.name: given.pop(f.name) for f in fields(Connection) if f.name in given}
         return GlobalOptions(connection=Connection(**connection), **given)
+
+
+def add_command(
+    commands: Commands,
+    name: str,
+    about: str,
+    usage: str,
+    description: str,
+    exit_codes: str,
+    run: Callable[..., CommandAnswer],
+    level: int = LEVELS - 1,
+    own: Sequence[str] = (),
+    **settings: Any,
+) -> Parser:
+    """Add a command with the global flags. `usage`: what follows its name; `exit_codes`: lines behind the help, "" for
+    none; `level` and `own`: as of `GlobalOptions.add_to`."""
+    end = f"{exit_codes}Global flags: kubectl eksdoc options\n" if exit_codes else None
+    parser = commands.add_parser(
+        name, help=about, usage=f"%(prog)s {usage}", description=description, epilog=end, **settings
+    )
+    GlobalOptions.add_to(parser, level, own)
+    parser.set_defaults(leaf=parser, command=run)
+    return parser
 
 
 def _add(parser: argparse.ArgumentParser, flag: Flag, level: int) -> None:
@@ -110,58 +133,51 @@ def _output(text: str) -> str:
     return values.OneOf(OUTPUTS, "output format")(text)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceOptions:
-    """What a reading command reads: a live cluster unless ``--snapshot`` or ``--demo`` says otherwise."""
+# What a reading command reads: a live cluster unless ``--snapshot`` or ``--demo`` says otherwise.
 
-    choice: SourceChoice = SourceChoice()
 
-    @staticmethod
-    def add_to(parser: argparse.ArgumentParser) -> None:
-        group = parser.add_argument_group("Read from (default: the live cluster of your kubeconfig)")
-        group.add_argument(
-            "--snapshot",
-            metavar="PATH",
-            default=argparse.SUPPRESS,
-            help="a folder, archive or file of 'kubectl get … -A -o json' ('-': standard input)",
+def add_source(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Read from (default: the live cluster of your kubeconfig)")
+    add_flag(
+        group,
+        "--snapshot",
+        "PATH",
+        "a folder, archive or file of 'kubectl get … -A -o json' ('-': standard input)",
+        default=argparse.SUPPRESS,
+    )
+    add_switch(group, "--demo", "the built-in cluster", default=argparse.SUPPRESS)
+
+
+def add_source_early(parser: argparse.ArgumentParser) -> None:
+    """Take the same flags, unseen in help, before the command they are meant for."""
+    add_flag(parser, "--snapshot", "PATH", argparse.SUPPRESS, default=argparse.SUPPRESS)
+    add_switch(parser, "--demo", argparse.SUPPRESS, default=argparse.SUPPRESS)
+
+
+def check_source_live(args: argparse.Namespace) -> None:
+    """For a command that knows no other source: the flags are taken before it, and must not be passed over.
+
+    Raises:
+        UsageError: something else than the live cluster was asked for.
+    """
+    if not source_from(args).live:
+        raise UsageError(
+            "runs are of the live cluster: --demo and --snapshot do not go with them",
+            "To practise: kubectl eksdoc rehearse --serve --demo, and its kubeconfig.",
         )
-        group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
 
-    @staticmethod
-    def add_early(parser: argparse.ArgumentParser) -> None:
-        """Take the same flags, unseen in help, before the command they are meant for."""
-        hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-        parser.add_argument("--snapshot", metavar="PATH", **hidden)
-        parser.add_argument("--demo", action="switch", **hidden)
 
-    @staticmethod
-    def check_live(args: argparse.Namespace) -> None:
-        """For a command that knows no other source: the flags are taken before it, and must not be passed over.
-
-        Raises:
-            UsageError: something else than the live cluster was asked for.
-        """
-        if not SourceOptions.from_args(args).choice.live:
-            raise UsageError(
-                "runs are of the live cluster: --demo and --snapshot do not go with them",
-                "To practise: kubectl eksdoc rehearse --serve --demo, and its kubeconfig.",
-            )
-
-    @staticmethod
-    def from_args(args: argparse.Namespace) -> SourceOptions:
-        """
-        Raises:
-            UsageError: both were given, or an empty path.
-        """
-        demo = getattr(args, "demo", False)
-        path = getattr(args, "snapshot", None)
-        if path is not None and demo:
-            raise UsageError(
-                "--snapshot and --demo exclude each other", "Give one of them, or none for the live cluster."
-            )
-        if path == "":
-            raise UsageError("--snapshot needs the path of a dump")
-        return SourceOptions(SourceChoice(snapshot=path or "", demo=demo))
+def source_from(args: argparse.Namespace) -> SourceChoice:
+    """
+    Raises:
+        UsageError: both were given, or an empty path.
+    """
+    demo, path = getattr(args, "demo", False), getattr(args, "snapshot", None)
+    if path is not None and demo:
+        raise UsageError("--snapshot and --demo exclude each other", "Give one of them, or none for the live cluster.")
+    if path == "":
+        raise UsageError("--snapshot needs the path of a dump")
+    return SourceChoice(snapshot=path or "", demo=demo)
 
 
 # ``--with`` and ``--without``: rights that are granted only by name, and what is left out of a scope without them.
@@ -186,7 +202,7 @@ def _opt_in_options_add(
     group: argparse._ArgumentGroup, flag: str, dest: str, names: tuple[str, ...], about: str
 ) -> None:
     type_ = values.Codes(lambda: names, none="names no opt-in", listed=True, what="opt-in")
-    group.add_argument(flag, dest=dest, type=type_, action="append", default=[], metavar="OPT-IN,…", help=about)
+    add_flag(group, flag, "OPT-IN,…", about, type_, dest=dest, action="append", default=[])
 
 
 def opted_from(args: argparse.Namespace) -> tuple[str, ...]:
@@ -218,12 +234,13 @@ def add_accepted(
     """Add it for `codes`, which are asked for only where the flag is given; `of` says which they are, for the error of
     another one. `otherwise`: what follows where something unknown is not accepted."""
 
-    group.add_argument(
+    add_flag(
+        group,
         "--accept-unknown",
-        type=values.Codes(lambda: (code.name for code in codes()), of),
-        default=(),
-        metavar="CODE,…",
-        help=f"accept these finding codes as unknown, without {otherwise}",
+        "CODE,…",
+        f"accept these finding codes as unknown, without {otherwise}",
+        values.Codes(lambda: (code.name for code in codes()), of),
+        (),
     )
 
 
@@ -232,32 +249,21 @@ def add_accepted(
 
 def add_confirmation(group: argparse._ArgumentGroup, of: CountedThing, unless: str) -> None:
     """``--yes``, and the expectation without which it is refused; `unless` exactly N …, nothing is done."""
-    group.add_argument(
-        "--yes",
-        "-y",
-        action="switch",
-        default=False,
-        help=f"do not ask for confirmation; requires the expected number of {of.expected}",
-    )
-    group.add_argument(
-        of.flag,
-        type=values.count,
-        default=None,
-        metavar="N",
-        help=f"do nothing (exit code 7) unless {unless}",
-    )
+    add_switch(group, "--yes -y", f"do not ask for confirmation; requires the expected number of {of.expected}")
+    add_flag(group, of.flag, "N", f"do nothing (exit code 7) unless {unless}", values.count)
 
 
 def add_dry_run(group: argparse._ActionsContainer, shows: str, server: str = "") -> None:
     """`shows`: what a dry run does; `server`: what one of the server does, "" where there is none (it is refused with
     the reason by whoever has the flag)."""
-    group.add_argument(
+    add_flag(
+        group,
         "--dry-run",
+        "[client|server]" if server else "[client]",
+        f"{shows}; server: {server}" if server else shows,
+        values.DRY_RUN if server else values.NO_SERVER_DRY_RUN,
         dest="dry",
-        type=values.DRY_RUN if server else values.NO_SERVER_DRY_RUN,
         default="none",
-        metavar="[client|server]" if server else "[client]",
-        help=f"{shows}; server: {server}" if server else shows,
     )
 
 
@@ -280,20 +286,22 @@ LIST = "list"
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Fault injection")
-    group.add_argument(
+    add_flag(
+        group,
         "--fault",
-        type=_fault,
+        "NAME[=VALUE][@SHARE]",
+        f"inject a fault, such as slow=2s@5%%; may be repeated; {LIST}: list all faults",
+        _fault,
         action="append",
         default=[],
-        metavar="NAME[=VALUE][@SHARE]",
-        help=f"inject a fault, such as slow=2s@5%%; may be repeated; {LIST}: list all faults",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--fault-seed",
-        type=_seed,
-        default=0,
-        metavar="N",
-        help="random seed; the same seed gives the same faults (default: 0)",
+        "N",
+        "random seed; the same seed gives the same faults (default: 0)",
+        values.Matching("[0-9]{1,9}", "is no seed; write a whole number, 0 or more", int),
+        0,
     )
 
 
@@ -355,36 +363,19 @@ def _fault(text: str) -> str:
     return text
 
 
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed; write a whole number, 0 or more")
-    return int(text)
-
-
 # ``--since FILE``: an answer of the same command that was saved earlier, or one that is made of what was read then.
 
 
 Made = TypeVar("Made")
 
 
-class Compared(Protocol):
-    """Of which file an earlier answer is, and when its cluster was observed."""
-
-    @property
-    def file(self) -> str: ...
-
-    @property
-    def observed_at(self) -> datetime: ...
-
-
 def add_since_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Compare with a previous result")
-    group.add_argument(
+    add_flag(
+        group,
         "--since",
-        metavar="FILE",
-        default=None,
-        help="show what is new, fixed and unchanged since a result saved with -o json > FILE, or since a "
-        "snapshot or dump",
+        "FILE",
+        "show what is new, fixed and unchanged since a result saved with -o json > FILE, or since a snapshot or dump",
     )
 
 
@@ -414,9 +405,7 @@ def refused_beside(flag: str, since: str) -> None:
         raise UsageError(f"--since is about an answer that changes nothing, and {flag} gives another one", "Ask apart.")
 
 
-def earlier(
-    path: str, kind: str, command: str, around: CommandContext, make: Callable[[SourceChoice], SavedResult]
-) -> SavedResult | None:
+def earlier(path: str, kind: str, command: str, make: Callable[[SourceChoice], SavedResult]) -> SavedResult | None:
     """None where `path` is "". Read before the cluster: that takes longer than finding out that the file is wrong.
     `make`: the same asked of a snapshot.
 
@@ -425,7 +414,7 @@ def earlier(
     """
     if not path:
         return None
-    return made_of(path, command, make) if is_snapshot(path) else around.read_earlier(path, kind, command)
+    return made_of(path, command, make) if is_snapshot(path) else read_earlier(path, kind, command)
 
 
 def made_of(path: str, command: str, make: Callable[[SourceChoice], Made]) -> Made:
@@ -442,7 +431,7 @@ def made_of(path: str, command: str, make: Callable[[SourceChoice], Made]) -> Ma
         raise BaselineError(f"of {path} no earlier answer can be made: {error.message}", hint) from error
 
 
-def told(beside: Compared | None, around: CommandContext) -> None:
+def told(beside: SavedResult | Baseline | None, around: CommandContext) -> None:
     """On stderr: with what was compared, where nobody has seen the answer that was made of it."""
 
     if beside is not None and is_snapshot(beside.file):

@@ -8,12 +8,15 @@ from __future__ import annotations
 import argparse
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias
 
 from kubectl_eksdoc.cli.called import VERSION
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.spelling import maybe
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+"""Where commands are added."""
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)'")
 _COMMAND = "COMMAND"
@@ -95,25 +98,27 @@ class Parser(argparse.ArgumentParser):
             found = below
         return found
 
-    def add_commands(self) -> argparse._SubParsersAction[Parser]:
+    def add_commands(self) -> Commands:
         """Where the commands under this one are added; without one of them help is shown."""
         self.set_defaults(leaf=self)
         return self.add_subparsers(metavar=_COMMAND, parser_class=Parser, title="Commands", prog=self.prog)
 
     def commands(self) -> list[str]:
         """The commands under this one, hidden ones left out."""
-        actions = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
-        return [choice.dest for action in actions for choice in action._choices_actions]
+        return [name for name, _ in self.listed()]
+
+    def _subparsers_action(self) -> Commands | None:
+        return next((each for each in self._actions if isinstance(each, argparse._SubParsersAction)), None)
 
     def under(self) -> Mapping[str, Parser] | None:
         """The parsers of the commands under this one, hidden ones included; None where it is a command itself."""
-        actions = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
-        return next((action.choices for action in actions), None)
+        found = self._subparsers_action()
+        return None if found is None else found.choices
 
     def listed(self) -> list[tuple[str, str]]:
         """As `commands`, each with its line of help."""
-        actions = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
-        return [(choice.dest, choice.help or "") for action in actions for choice in action._choices_actions]
+        found = self._subparsers_action()
+        return [(choice.dest, choice.help or "") for choice in found._choices_actions] if found is not None else []
 
     def flag(self, name: str) -> argparse.Action | None:
         return self._option_string_actions.get(name)
@@ -126,7 +131,7 @@ class Parser(argparse.ArgumentParser):
         """Every flag of this parser and of all under it that may stand alone, and what it then means."""
         found: dict[str, str] = {}
         for parser in self._family():
-            for name, action in parser._flags():
+            for name, action in parser._option_string_actions.items():
                 if isinstance(action, Switch):
                     found[name] = "true"
                 elif alone := getattr(action.type, "alone", ""):
@@ -135,17 +140,12 @@ class Parser(argparse.ArgumentParser):
 
     def long_flags(self) -> set[str]:
         """Every long flag of this parser and of all under it, hidden ones included."""
-        return {name for parser in self._family() for name, _ in parser._flags() if name.startswith("--")}
+        return {name for parser in self._family() for name in parser._option_string_actions if name.startswith("--")}
 
     def _family(self) -> Iterator[Parser]:
         yield self
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for child in action.choices.values():
-                    yield from child._family()
-
-    def _flags(self) -> Iterator[tuple[str, argparse.Action]]:
-        return iter(self._option_string_actions.items())
+        for child in (self.under() or {}).values():
+            yield from child._family()
 
 
 class Switch(argparse.Action):
@@ -158,6 +158,33 @@ class Switch(argparse.Action):
 
     def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option: object = None) -> None:
         setattr(namespace, self.dest, values)
+
+
+def add_flag(
+    to: argparse._ActionsContainer,
+    names: str,
+    metavar: str,
+    about: str,
+    kind: Callable[[str], Any] = str,
+    default: object = None,
+    **settings: Any,
+) -> None:
+    """Add a flag that takes a value. `names`: with a space between them; `kind`: what reads the value."""
+    to.add_argument(*names.split(), metavar=metavar, help=about, type=kind, default=default, **settings)
+
+
+def add_text(to: argparse._ActionsContainer, names: str, metavar: str, about: str) -> None:
+    """A flag whose value is a text as it is, "" where it is not given."""
+    add_flag(to, names, metavar, about, default="")
+
+
+def add_switch(to: argparse._ActionsContainer, names: str, about: str, default: object = False) -> None:
+    to.add_argument(*names.split(), action="switch", default=default, help=about)
+
+
+def flag_of(dest: str) -> str:
+    """As it is typed, by its name in the arguments."""
+    return f"--{dest.replace('_', '-')}"
 
 
 class RefusedFlag(argparse.Action):

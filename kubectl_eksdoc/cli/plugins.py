@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.cli.completion import add_command, done, is_dry, located, would
+from kubectl_eksdoc.cli.completion import add_under, answer, done, is_dry, located, would
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.host.completers import EntryPoint, EntryPointState, entry_points
 from kubectl_eksdoc.host.completers import link_plugins as link
@@ -32,14 +31,14 @@ List the entry points of the six commands and their type. Exit codes: 0 all exis
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     about = "create, remove or list the entry points such as kubectl eksdoc-drain"
     parser = commands.add_parser(NAME, help=about, description=_ABOUT)
     GlobalOptions.add_to(parser, level=LEVELS - 2)
     under = parser.add_commands()
-    add_command(under, "link", "create links for the entry points", _LINK, make, dry=True)
-    add_command(under, "unlink", "remove these links", _UNLINK, remove, dry=True)
-    add_command(under, "status", "list the entry points", _STATUS, status)
+    add_under(under, "link", "create links for the entry points", _LINK, make, dry=True)
+    add_under(under, "unlink", "remove these links", _UNLINK, remove, dry=True)
+    add_under(under, "status", "list the entry points", _STATUS, status)
 
 
 def make(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -52,7 +51,7 @@ def make(args: argparse.Namespace, words: Sequence[str], around: CommandContext)
     lines = [_made(each, dry) for each in entries]
     if any(each.state is EntryPointState.MISSING for each in entries):
         lines.append("Tab completion for them: kubectl eksdoc completion install")
-    return _answer(
+    return answer(
         [*lines, *on_path], any(each.state in (EntryPointState.OTHER, EntryPointState.DANGLING) for each in entries)
     )
 
@@ -66,7 +65,7 @@ def remove(args: argparse.Namespace, words: Sequence[str], around: CommandContex
             if not dry:
                 done(lambda: unlink(each), f"remove {each.path}")  # noqa: B023 (it is called at once)
             lines.append(f"{would(dry, 'remove', 'removed')} {each.path}")
-    return _answer(lines or [f"nothing to remove: there is no link of this tool in {folder}"], False)
+    return answer(lines or [f"nothing to remove: there is no link of this tool in {folder}"], False)
 
 
 def status(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -77,7 +76,7 @@ def status(args: argparse.Namespace, words: Sequence[str], around: CommandContex
     if any(each.state is EntryPointState.MISSING for each in entries):
         lines.append("To make what is missing: kubectl eksdoc plugins link")
     there = all(each.state in (EntryPointState.LINK, EntryPointState.INSTALLED) for each in entries)
-    return _answer([*lines, *on_path], not there or bool(on_path))
+    return answer([*lines, *on_path], not there or bool(on_path))
 
 
 def _made(each: EntryPoint, dry: bool) -> str:
@@ -98,7 +97,3 @@ def _stands(each: EntryPoint) -> str:
         EntryPointState.DANGLING: "a link to a program that is gone; kubectl eksdoc plugins unlink removes it",
         EntryPointState.OTHER: "is not a file of this tool; move it away and link again",
     }[each.state]
-
-
-def _answer(lines: Sequence[str], fails: bool) -> CommandAnswer:
-    return CommandAnswer("".join(f"{line}\n" for line in lines), exits.FAILS if fails else exits.CLEAN)

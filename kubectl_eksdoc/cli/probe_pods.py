@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
+from kubectl_eksdoc.changes.owned_pods import F, OwnedPods
 from kubectl_eksdoc.cli import applying, exits, rights
 from kubectl_eksdoc.cli.applying import Again
 from kubectl_eksdoc.cli.confirming import typed_back
@@ -12,20 +13,18 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Drifted, Forbidden, LocalJournalError
+from kubectl_eksdoc.flows.metadata_probe import removed, still_there
+from kubectl_eksdoc.model import coredns, metadata
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.change_journal import TEST_PODS
-from kubectl_eksdoc.model.permissions import Permission
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.changes.owned_pods import F
-    from kubectl_eksdoc.model.api_objects import Doc
-    from kubectl_eksdoc.model.placing import ProbeLabels
+from kubectl_eksdoc.model.placing import ProbeLabels, ProbeOwner
 
 
+@dataclass(frozen=True, slots=True)
 class ClockAround:
     """Time as the command's surroundings have it."""
 
-    def __init__(self, around: CommandContext) -> None:
-        self._around = around
+    _around: CommandContext
 
     def monotonic(self) -> float:
         return self._around.edges.clock.monotonic()
@@ -40,7 +39,7 @@ def check_allowed(needed: Iterable[tuple[Right, str]], options: GlobalOptions, a
     Raises:
         Forbidden: rights are missing without which nothing can be measured, or not be deleted; it names all of them.
     """
-    asked = {Permission(right.verb, right.resource, right.subresource, where): str(right) for right, where in needed}
+    asked = {right.at(where): str(right) for right, where in needed}
     missing = around.edges.denied(options.connection, tuple(asked))
     if missing:
         said = "; ".join(each.said for each in missing)
@@ -73,8 +72,6 @@ def owned(
 ) -> F:
     """`manifest` of the ConfigMap that owns the pods; `run` makes them, and is given how often the process was told to
     end. Raises: as `run`; JournalError: it cannot be written down, and nothing was made."""
-    from kubectl_eksdoc.changes.owned_pods import OwnedPods
-
     written, meta = applying.new_journal(around), manifest["metadata"]
     owner = {
         "owner": meta["name"],
@@ -96,11 +93,6 @@ def again(change: Again, around: CommandContext) -> CommandAnswer:
         Drifted: they are of another cluster.
         UsageError: what was typed is something else.
     """
-    from kubectl_eksdoc.changes.owned_pods import OwnedPods
-    from kubectl_eksdoc.flows.metadata_probe import removed, still_there
-    from kubectl_eksdoc.model import coredns, metadata
-    from kubectl_eksdoc.model.placing import ProbeOwner
-
     saved = change.saved
     owner, namespace, context = saved.text("owner"), saved.text("namespace"), saved.text("cluster", "context")
     if not change.undo:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from kubectl_eksdoc.cli import drain, exits, opening, values
 from kubectl_eksdoc.cli import options as fault_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, add_command, add_source, source_from
+from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -32,44 +32,38 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 as planned, 1 blockers, or a node was not drained, 5 something is unknown; 2 usage, 3 cluster.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser], level: int = LEVELS - 1) -> None:
+def add_to(commands: Commands, level: int = LEVELS - 1) -> None:
     """Add ``rehearse``; `level` as for the global options."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "rehearse",
-        help="rehearse a drain on a simulated cluster, or serve that cluster",
-        usage="%(prog)s [NODE…] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "rehearse a drain on a simulated cluster, or serve that cluster",
+        "[NODE…] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run_rehearse,
+        level=level,
     )
-    GlobalOptions.add_to(parser, level=level)
     drain.add_targeting(parser)
-    SourceOptions.add_to(parser)
+    add_source(parser)
     _add_serving(parser)
     fault_options.add_to(parser)
     drain.add_policy(parser)
-    parser.set_defaults(leaf=parser, command=run_rehearse, baseline=None)
+    parser.set_defaults(baseline=None)
+
+
+def add_at_top(commands: Commands) -> None:
+    add_to(commands, level=1)
 
 
 def _add_serving(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Serve the simulated cluster")
-    group.add_argument(
-        "--serve",
-        action="switch",
-        default=False,
-        help="serve the simulated cluster until Ctrl-C and print the path of its kubeconfig",
-    )
-    group.add_argument(
-        "--speed",
-        type=values.speed,
-        default=None,
-        metavar="N",
-        help=f"virtual seconds per second while serving (default: {SPEED:g})",
-    )
-    group.add_argument("--kubeconfig-out", default=None, metavar="FILE", help="write the kubeconfig to this path")
+    add_switch(group, "--serve", "serve the simulated cluster until Ctrl-C and print the path of its kubeconfig")
+    add_flag(group, "--speed", "N", f"virtual seconds per second while serving (default: {SPEED:g})", values.speed)
+    add_flag(group, "--kubeconfig-out", "FILE", "write the kubeconfig to this path")
 
 
 def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -105,7 +99,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
 
 
 def _serve(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
-    options, source = GlobalOptions.from_args(args), SourceOptions.from_args(args).choice
+    options, source = GlobalOptions.from_args(args), source_from(args)
     if words:
         raise UsageError(f"--serve serves the whole cluster: it takes no node, as {words[0]!r}")
     speed = SPEED if args.speed is None else args.speed

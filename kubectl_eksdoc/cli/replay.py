@@ -9,10 +9,10 @@ from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import exits, opening, streams
 from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, source_from
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import JournalError, UsageError
 from kubectl_eksdoc.model.connection import Connection
@@ -35,10 +35,8 @@ def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, a
     Raises:
         UsageError: the file cannot be read or is none of a run, or what was given does not go with it.
     """
-    from kubectl_eksdoc.cli import exits, streams
-
     _check_alone(args)
-    path, recording = _fuller(path, read(path, around), around)
+    path, recording = _fuller(path, read(path), around)
     if missing:
         streams.say(
             around.stderr, NO_TERMINAL.format(missing, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
@@ -62,7 +60,7 @@ def _fuller(path: str, recording: RunReplay, around: CommandContext) -> tuple[st
     beside = f"{path.removesuffix('.jsonl')}.events"
     if recording.source is ReplaySource.JOURNAL and os.path.exists(beside):
         try:
-            events = read(beside, around)
+            events = read(beside)
         except UsageError as error:
             around.note(f"{error.message}: the journal is shown")
             return path, recording
@@ -73,18 +71,19 @@ def _fuller(path: str, recording: RunReplay, around: CommandContext) -> tuple[st
     return path, recording
 
 
-def read(path: str, around: CommandContext) -> RunReplay:
+def read(path: str) -> RunReplay:
     """
     Raises:
         UsageError: it cannot be read, or is none.
     """
     from kubectl_eksdoc.drain.run.replay import of_events, of_journal
+    from kubectl_eksdoc.host.journals import read_recorded
     from kubectl_eksdoc.model.journal import Entries
 
     if not path:
         raise UsageError(f"{REPLAY} needs the path of a journal")
     try:
-        recorded = around.edges.read_recorded(path)
+        recorded = read_recorded(path)
     except JournalError as error:
         raise UsageError(error.message, error.hint) from error
     recording = of_journal(recorded) if isinstance(recorded, Entries) else of_events(recorded)
@@ -94,7 +93,7 @@ def read(path: str, around: CommandContext) -> RunReplay:
 
 
 def _check_alone(args: argparse.Namespace) -> None:
-    source = SourceOptions.from_args(args).choice
+    source = source_from(args)
     given = [] if source.live else ["--demo" if source.demo else "--snapshot"]
     options, usual = GlobalOptions.from_args(args), GlobalOptions()
     given += [flag.long for flag in HONOURED if flag.dest not in _STILL_OF_USE and _is_given(options, usual, flag.dest)]

@@ -9,44 +9,39 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol
 
+from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.wiring.changes import (
     identity_of,
     new_probe_id,
     open_dns,
     open_ground,
     open_placing,
-    packed,
-    packed_asker,
 )
 from kubectl_eksdoc.wiring.runs import (
     Hooks,
     JournalLocation,
     RunEdges,
-    add_events,
     denied,
     earlier_journals,
-    events_file,
     keeping_here,
     new_run_id,
     open_run,
     open_runs,
-    open_trial,
     open_watch,
     pod_report,
-    read_recorded,
     reviewed,
 )
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.changes.placement import PlacingGround
     from kubectl_eksdoc.flows.dns_measure import Dns
-    from kubectl_eksdoc.flows.ports import DryRunField, Field, ProbeNamespace, RunStore
+    from kubectl_eksdoc.flows.ports import Field, ProbeNamespace, RunStore
     from kubectl_eksdoc.flows.run.draining import DrainClock as RunClock
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.interruption import PodReport
-    from kubectl_eksdoc.model.journal import Entries, RunEvents
+    from kubectl_eksdoc.model.journal import Entries
     from kubectl_eksdoc.model.permissions import Permission, Review
     from kubectl_eksdoc.model.placing import ProbeLabels
 
@@ -67,12 +62,6 @@ class WallClock:
         return datetime.now(timezone.utc)
 
 
-def _told_to_stop() -> AbstractContextManager[Callable[[], int]]:
-    from kubectl_eksdoc.host.endings import told_to_stop
-
-    return told_to_stop()
-
-
 @dataclass(frozen=True, slots=True)
 class DrainRunEdges:
     """`told_to_stop` gives how often the process was told to end while it is open."""
@@ -81,21 +70,16 @@ class DrainRunEdges:
     open_runs: Callable[[Connection, JournalLocation], RunStore] = open_runs
     keeping: Callable[[str, str, Mapping[str, str]], JournalLocation] = keeping_here
     open_watch: Callable[[Connection], AbstractContextManager[Field]] = open_watch
-    open_trial: Callable[[Connection], DryRunField] = open_trial
     denied: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = denied
     reviewed: Callable[[Connection, Sequence[Permission]], tuple[Review, ...]] = reviewed
     pod_report: Callable[[Connection, str], PodReport] = pod_report
     new_run_id: Callable[[datetime], str] = new_run_id
     earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = earlier_journals
-    add_events: Callable[[JournalLocation, str], None] = add_events
-    events_file: Callable[[JournalLocation], str] = events_file
     clock: RunClock = WallClock()
-    read_recorded: Callable[[str], Entries | RunEvents] = read_recorded
-    told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop
+    told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = late("host.endings.told_to_stop")
     open_ground: OpenGround = open_ground
     open_dns: Callable[[Connection], Dns] = open_dns
-    packed_asker: Callable[[], bytes] = packed_asker
+    packed_asker: Callable[[], bytes] = late("host.asker_archive.packed")
     new_probe_id: Callable[[], str] = new_probe_id
     open_placing: Callable[[Connection], PlacingGround] = open_placing
     identity_of: Callable[[Connection, AwsRequest], Identity] = identity_of
-    packed: Callable[[str], bytes] = packed

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import bare, exits, replay, streams
 from kubectl_eksdoc.cli import opening as looks
-from kubectl_eksdoc.cli import opening as reaching
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, source_from
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.host.completers import read_keymap
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session import sources
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -112,7 +111,7 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: CommandContext)
         return CommandAnswer("", exits.USAGE)
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
 
-    with ScreenRuns(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around) as runs:
+    with ScreenRuns(GlobalOptions.from_args(args), source_from(args), around) as runs:
         code = around.open_screens(opening(args, around, runs))
     return CommandAnswer("", exits.STOPPED if runs.left_in_the_middle else code)
 
@@ -127,7 +126,7 @@ def no_terminal(around: CommandContext) -> str:
 
 
 def opening(args: argparse.Namespace, around: CommandContext, runs: ScreenRuns) -> Opening:
-    return _opening(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around, runs)
+    return _opening(GlobalOptions.from_args(args), source_from(args), around, runs)
 
 
 def _opening(
@@ -139,22 +138,16 @@ def _opening(
     reached = Pinned(options.connection)
 
     def read(progress: Progress) -> Cluster:
-        from kubectl_eksdoc.model import kinds
-
         if not source.live:
             where = runs.source
             cluster = around.open_reader(where.source, where.options.connection, progress).read(kinds.ALL)
             return where.named(cluster)
-        try:
+        with looks.explaining(COMMAND):
             cluster = around.open_reader(source, reached(), progress).read(kinds.ALL)
-        except Forbidden as error:
-            from kubectl_eksdoc.cli import rights
-
-            raise rights.explained(error, COMMAND) from error
         return _with_stops(cluster, reached(), around)
 
     def reached_by(cluster: Cluster) -> tuple[str, ...]:
-        return reaching.words(source, options, cluster.identity.context)
+        return looks.words(source, options, cluster.identity.context)
 
     def targeting() -> Targeting:
         from kubectl_eksdoc.drain.policy import Targeting

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, source_from
+from kubectl_eksdoc.cli.parser import Commands, add_switch
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -47,26 +48,25 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 complete, 5 written, but something could not be read; 2 usage, 3 cluster, 4 AWS.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``snapshot``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="save the cluster and AWS data to a file, without secrets, for offline use",
-        usage="%(prog)s FILE [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "save the cluster and AWS data to a file, without secrets, for offline use",
+        "FILE [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
     group = parser.add_argument_group("Read from (default: the live cluster of your kubeconfig)")
-    group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
+    add_switch(group, "--demo", "the built-in cluster", default=argparse.SUPPRESS)
     group = parser.add_argument_group("Output file")
-    group.add_argument("--overwrite", action="switch", default=False, help="overwrite FILE if it exists")
+    add_switch(group, "--overwrite", "overwrite FILE if it exists")
     opt_in_options.add_without(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class _Request:
             raise UsageError("the file is not named to which the snapshot is to be written", f"{NAME} FILE")
         if len(words) > 1:
             raise UsageError(f"one file is written, and {len(words)} are named: {', '.join(words)}")
-        source = SourceOptions.from_args(args).choice
+        source = source_from(args)
         if source.snapshot:
             raise UsageError("a snapshot is made of a cluster that lives, or of --demo, not of another one")
         path = words[0]
@@ -103,8 +103,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         EksdocError: the command line, the cluster, AWS or the file is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc import __version__
-    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.render.snapshot import SnapshotReport
 
@@ -112,15 +110,12 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     options = request.options
     SnapshotReport.check(options.output)
     wanted = AwsRequest(options.cluster_name, options.region, options.profile)
-    try:
-        with ProgressLine(around.stderr) as progress:
-            taken = around.take_snapshot(
-                request.path, request.source, options.connection, wanted, progress, __version__, request.without
-            )
-    except Forbidden as error:
-        raise rights.explained(error, NAME) from error
-    text = looks.answered(SnapshotReport(taken, request.path, request.without), options, around)
-    return CommandAnswer(text, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
+    with opening.explaining(NAME), ProgressLine(around.stderr) as progress:
+        taken = around.take_snapshot(
+            request.path, request.source, options.connection, wanted, progress, __version__, request.without
+        )
+    report = SnapshotReport(taken, request.path, request.without)
+    return opening.answer(report, options, around, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
 
 
 def _whole(snapshot: Snapshot) -> bool:

@@ -5,24 +5,23 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline, read_earlier
+from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run_edges import DrainRunEdges
     from kubectl_eksdoc.flows.fleet import Members
     from kubectl_eksdoc.flows.ports import SimulatedCluster
-    from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.connection import Connection, OutageLimits
-    from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.fleet import Member
     from kubectl_eksdoc.session.ports import ClusterReader
     from kubectl_eksdoc.session.session import ClusterSession, SessionRequest
@@ -48,9 +47,7 @@ class OpenReader(Protocol):
 OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "SimulatedCluster"]
 OpenSession = Callable[["SessionRequest"], "ClusterSession"]
 OpenMembers = Callable[["Callable[[Member], Sequence[str]]", str, "Mapping[str, str]", float], "Members"]
-TakeSnapshot = Callable[
-    ["str", "SourceChoice", "Connection", "AwsRequest", "Progress | None", "str", "Collection[str]"], "SnapshotContent"
-]
+TakeSnapshot = Callable[..., "SnapshotContent"]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 
@@ -67,52 +64,10 @@ def _show_again(again: ShownRun) -> int:
     return ReplayApp(again).run() or 0
 
 
-def _open_stage(
-    source: SourceChoice, connection: Connection, progress: Progress | None, faults: Faults
-) -> SimulatedCluster:
-    from kubectl_eksdoc.wiring.stages import open_stage
-
-    return open_stage(source, connection, progress, faults)
-
-
-def _serve(source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving) -> None:
-    from kubectl_eksdoc.wiring.stages import serve
-
-    serve(source, connection, progress, how)
-
-
-def _open_session(request: SessionRequest) -> ClusterSession:
-    from kubectl_eksdoc.session.session import open_session
-
-    return open_session(request)
-
-
-def _open_members(
-    words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
-) -> Members:
-    from kubectl_eksdoc.wiring.fleet import open_members
-
-    return open_members(words, kind, environ, timeout_s)
-
-
-def _take_snapshot(
-    path: str,
-    source: SourceChoice,
-    connection: Connection,
-    wanted: AwsRequest,
-    progress: Progress | None,
-    tool: str,
-    without: Collection[str],
-) -> SnapshotContent:
-    from kubectl_eksdoc.snapshot.apply import take
-
-    return take(path, source, connection, wanted, progress, tool, without=without)
-
-
 _MOST_BYTES = 4 << 20
 
 
-def _read_values(path: str) -> Doc:
+def read_values(path: str) -> Doc:
     """Configuration values of the file at `path`, which may be written as awscli wants it: ``file://values.json``.
 
     Raises:
@@ -125,7 +80,7 @@ def _read_values(path: str) -> Doc:
     return values_of(read_text(path.removeprefix("file://"), "--configuration-values", _MOST_BYTES, wanted))
 
 
-def _read_message(given: str) -> str:
+def read_message(given: str) -> str:
     """EKS's message of a conflict, from a file or, with ``-``, from standard input.
 
     Raises:
@@ -141,7 +96,7 @@ def _read_message(given: str) -> str:
         return stream.read(_MOST_BYTES).decode("utf-8", "replace")
 
 
-def _read_manifest(path: str, flag: str) -> tuple[Doc, ...]:
+def read_manifest(path: str, flag: str) -> tuple[Doc, ...]:
     from kubectl_eksdoc.host.manifest_files import read_documents
 
     return read_documents(path, flag, _MOST_BYTES)
@@ -161,20 +116,16 @@ class CommandContext:
     open_reader: OpenReader = open_reader
     now: Callable[[], datetime] = _now
     read_baseline: Callable[[str], Baseline] = read_baseline
-    open_stage: OpenStage = _open_stage
-    serve: Serve = _serve
-    open_session: OpenSession = _open_session
-    open_members: OpenMembers = _open_members
-    take_snapshot: TakeSnapshot = _take_snapshot
-    read_values: Callable[[str], Doc] = _read_values
-    read_message: Callable[[str], str] = _read_message
-    read_manifest: Callable[[str, str], tuple[Doc, ...]] = _read_manifest
+    open_stage: OpenStage = late("wiring.stages.open_stage")
+    serve: Serve = late("wiring.stages.serve")
+    open_session: OpenSession = late("session.session.open_session")
+    open_members: OpenMembers = late("wiring.fleet.open_members")
+    take_snapshot: TakeSnapshot = late("snapshot.apply.take")
     stdin: TextIO | None = None
     run_edges: DrainRunEdges | None = None
     sleep: Callable[[float], object] = time.sleep
     open_screens: Callable[[Opening], int] = _open_screens
     show_again: Callable[[ShownRun], int] = _show_again
-    read_earlier: Callable[[str, str, str], SavedResult] = read_earlier
 
     @property
     def edges(self) -> DrainRunEdges:

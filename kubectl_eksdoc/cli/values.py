@@ -9,7 +9,7 @@ import argparse
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kubectl_eksdoc.model.spelling import maybe
 
@@ -74,11 +74,34 @@ class Codes:
         return names
 
 
-def whole_seconds(text: str) -> int:
-    """A whole number of seconds, which may be negative."""
-    if not re.match(r"-?[0-9]{1,9}\Z", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds")
-    return int(text)
+@dataclass(frozen=True, slots=True)
+class Matching(Generic[T]):
+    """A type for a text that `pattern` matches as a whole, and that is `read`. `otherwise`: what is said of another."""
+
+    pattern: str
+    otherwise: str
+    read: Callable[[str], T]
+
+    def __call__(self, text: str) -> T:
+        if not re.fullmatch(self.pattern, text):
+            raise argparse.ArgumentTypeError(f"{text!r} {self.otherwise}")
+        return self.read(text)
+
+
+count = Matching("[0-9]{1,9}", "is not a whole number from 0", int)
+whole_seconds = Matching("-?[0-9]{1,9}", "is not a whole number of seconds", int)
+"""It may be negative."""
+page_size = Matching("[0-9]{1,9}", "is not a number of objects (0: all in one answer)", int)
+new_nodes = Matching("[0-9]{1,5}", "is no number of nodes; write 0, 1, 2 …", int)
+percentage = Matching(
+    "(100|0{0,2}[1-9]|0?[1-9][0-9])%?",
+    "is no percentage from 1 to 100; write 25 or 25%",
+    lambda text: int(text.rstrip("%")),
+)
+pod_key = Matching("[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*", "names no pod; write NAMESPACE/POD", str)
+rate = Matching(
+    r"(?=.*[1-9])[0-9]{1,9}(\.[0-9]{1,9})?", "is no rate above 0; write how many a second, such as 5 or 0.5", float
+)
 
 
 def speed(text: str) -> float:
@@ -90,13 +113,6 @@ def speed(text: str) -> float:
     if not 0 < found <= 1_000_000:
         raise argparse.ArgumentTypeError(f"{text!r} is no speed; write how many times as fast as time, as 60 or 0.5")
     return found
-
-
-def page_size(text: str) -> int:
-    """A positive number, or 0 for pages without a limit."""
-    if not re.match(r"[0-9]{1,9}\Z", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of objects (0: all in one answer)")
-    return int(text)
 
 
 def amount(text: str) -> Amount:
@@ -121,13 +137,6 @@ def nodes_at_once(text: str) -> tuple[str, Amount]:
     return by or ALL, amount(number)
 
 
-def new_nodes(text: str) -> int:
-    """0 or more."""
-    if not re.match(r"[0-9]{1,5}\Z", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of nodes; write 0, 1, 2 …")
-    return int(text)
-
-
 def effort(text: str) -> int:
     """A number of evictions, 0 or more."""
     from kubectl_eksdoc.drain.policy import DEFAULT_EFFORT
@@ -135,14 +144,6 @@ def effort(text: str) -> int:
     if not re.match(r"[0-9]{1,9}\Z", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of evictions; write 0, or {DEFAULT_EFFORT}")
     return int(text)
-
-
-def percentage(text: str) -> int:
-    """``25`` or ``25%``, from 1 to 100."""
-    match = re.match(r"([0-9]{1,3})%?\Z", text)
-    if not match or not 1 <= int(match.group(1)) <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 1 to 100; write 25 or 25%")
-    return int(match.group(1))
 
 
 def pin(text: str) -> tuple[str, int]:
@@ -167,20 +168,6 @@ def patience(text: str) -> int:
     if found != int(found) or found > 7 * 86400:
         raise argparse.ArgumentTypeError(f"{text!r} is no time to wait; write 30m, 1h or 90s, at most 168h (0: none)")
     return int(found)
-
-
-def pod_key(text: str) -> str:
-    """``shop/cart-0``: a namespace and the name of a pod."""
-    if not re.match(r"[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*\Z", text):
-        raise argparse.ArgumentTypeError(f"{text!r} names no pod; write NAMESPACE/POD")
-    return text
-
-
-def rate(text: str) -> float:
-    """Evictions a second, more than 0."""
-    if not re.match(r"[0-9]{1,9}(\.[0-9]{1,9})?\Z", text) or not float(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no rate above 0; write how many a second, such as 5 or 0.5")
-    return float(text)
 
 
 def selector(text: str) -> Selector:
@@ -252,13 +239,6 @@ def one_of(words: Iterable[str], what: str, alone: str = "") -> OneOf:
 DRY_RUN = OneOf(("none", "client", "server"), "dry run", alone="client")
 NO_SERVER_DRY_RUN = OneOf(DRY_RUN.known, DRY_RUN.what, DRY_RUN.alone, unoffered=("server",))
 """Where that of the server is refused, and told why."""
-
-
-def count(text: str) -> int:
-    """A whole number from 0."""
-    if not re.match(r"[0-9]{1,9}\Z", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
-    return int(text)
 
 
 def some_seconds(text: str) -> float:

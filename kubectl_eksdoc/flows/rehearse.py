@@ -8,7 +8,7 @@ they would look at is not there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kubectl_eksdoc.drain.duration.generations import NEW_NODE_S, EvictionTimes, Time
@@ -37,12 +37,12 @@ LOOK_S = 60.0
 """So often it is looked whether there is still something to wait for."""
 
 
+@dataclass(frozen=True, slots=True)
 class PlannedPace:
     """As long as the plan's p50 has them take, with its `level`."""
 
-    def __init__(self, clock: EvictionTimes, level: float = 0.0) -> None:
-        self._clock = clock
-        self._level = level
+    _clock: EvictionTimes
+    _level: float = 0.0
 
     def start_s(self, pod: Pod) -> float:
         return self._clock.times_at(pod, self._level)[1]

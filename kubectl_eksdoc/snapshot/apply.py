@@ -50,11 +50,11 @@ def take(
     wanted: AwsRequest,
     progress: Progress | None,
     tool: str,
-    open_aws: OpenAws = open_live,
     without: Collection[str] = (),
+    open_aws: OpenAws = open_live,
 ) -> SnapshotContent:
-    """Of the live cluster or the demo, to a new file at `path`. `tool`: its version; `open_aws`: of whom AWS is asked;
-    `without`: opt-ins that are left out.
+    """Of the live cluster or the demo, to a new file at `path`. `tool`: its version; `without`: opt-ins that are left
+    out; `open_aws`: of whom AWS is asked.
 
     Raises:
         ConfigError, ClusterError: the cluster cannot be read.

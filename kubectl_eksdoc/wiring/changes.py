@@ -147,17 +147,3 @@ def new_probe_id() -> str:
     import secrets
 
     return secrets.token_hex(4)
-
-
-def packed(text: str) -> bytes:
-    """Of a file: small enough for a ConfigMap where it can be; the same text gives the same bytes."""
-    from kubectl_eksdoc.host.documents import packed
-
-    return packed(text)
-
-
-def packed_asker() -> bytes:
-    """The program that asks DNS. Raises ConfigError: dnspython is not installed."""
-    from kubectl_eksdoc.host.asker_archive import packed
-
-    return packed()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,20 +41,6 @@ def whose(member: Member, connection: Connection) -> Identity:
     return found.called(member.cluster, member.region)
 
 
-def file_of(text: str) -> str:
-    """As `host.fleet.fleet_file.named_file`."""
-    from kubectl_eksdoc.host.fleet.fleet_file import named_file
-
-    return named_file(text)
-
-
-def entries(path: str, wanted: str) -> list[object]:
-    """As `host.fleet.fleet_file.read_fleet`."""
-    from kubectl_eksdoc.host.fleet.fleet_file import read_fleet
-
-    return read_fleet(path, wanted)
-
-
 def open_members(
     words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
 ) -> Members:
@@ -73,10 +59,3 @@ def _source(profile: str) -> str:
     from kubectl_eksdoc.aws.sessions import source_of
 
     return source_of(profile)
-
-
-def told_to_end() -> AbstractContextManager[Callable[[], int]]:
-    """As `host.endings.told_to_stop`."""
-    from kubectl_eksdoc.host.endings import told_to_stop
-
-    return told_to_stop()

@@ -12,6 +12,7 @@ from dataclasses import astuple, dataclass
 from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.model import names
 from kubectl_eksdoc.model.names import Name, NameKind
 from kubectl_eksdoc.session.sources import SourceChoice, namespace_of, open_reader
 
@@ -174,8 +175,6 @@ def _addons(asked: NameQuery) -> tuple[Name, ...]:
 
 def held_in(cluster: Cluster, kind: NameKind, namespace: str) -> tuple[Name, ...]:
     """`namespace`: of pods. Runs are of live clusters alone."""
-    from kubectl_eksdoc.model import names
-
     if kind is NameKind.NODES:
         return names.of_nodes((node.name, node.labels) for node in cluster.nodes)
     if kind is NameKind.NODE_GROUPS:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.acts import Errand
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.interruption import PodReport
-    from kubectl_eksdoc.model.journal import Entries, RunEvents, RunStanding
+    from kubectl_eksdoc.model.journal import Entries
     from kubectl_eksdoc.model.permissions import Permission, Review
 
 
@@ -266,23 +266,6 @@ def add_events(keeping: JournalLocation, text: str) -> None:
     journals.add_events(journals.runs_folder(keeping.environ, keeping.home), keeping.run, text)
 
 
-def standing_line(standing: RunStanding) -> str:
-    from kubectl_eksdoc.objects import journal_lines
-
-    return journal_lines.standing_line(standing)
-
-
-def read_recorded(path: str) -> Entries | RunEvents:
-    """A run as it was written down in a file: its journal, or what ``drain run -o json`` told.
-
-    Raises:
-        JournalError: it cannot be read.
-    """
-    from kubectl_eksdoc.host import journals
-
-    return journals.read_recorded(path)
-
-
 def sender_of(connection: Connection) -> ApiWriter:
     """For what a run writes down: it does not wait for long.
 
@@ -320,10 +303,10 @@ class HastenedClock:
         return self._begin + (self._clock.now() - self._since) * self._speed
 
 
+@dataclass(frozen=True, slots=True)
 class HastenedField:
-    def __init__(self, field: Field, speed: float) -> None:
-        self._field = field
-        self._speed = speed
+    _field: Field
+    _speed: float
 
     def do(self, act: Errand) -> None:
         self._field.do(act)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from threading import Event
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
@@ -90,8 +91,6 @@ def served(
     """
     import os
     import time
-    from contextlib import suppress
-    from threading import Event
 
     from kubectl_eksdoc.embedded import stage as kubeconfigs
     from kubectl_eksdoc.embedded.demo.reader import demo_services

@@ -11,7 +11,10 @@ from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
 from kubectl_eksdoc.cli.main import tree
 from tests.cli.running import FakeSource, run_cli
 
-FLAGS = sorted((tree().long_flags() | {name for flag in (*HONOURED, *REFUSED) for name in flag.names}) - {"--debug"})
+FLAGS = sorted(
+    (tree().long_flags() | {name for flag in HONOURED for name in flag.names} | set(" ".join(REFUSED).split()))
+    - {"--debug"}
+)
 VALUES = [
     "",
     "x",

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.cli.opening import reach, words
+from datetime import datetime, timezone
+
+from kubectl_eksdoc.cli.dns.change_options import LameduckRequest
+from kubectl_eksdoc.cli.opening import WasRead, reach, words
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.connection import IN_CLUSTER, CommandTarget, Connection
 from kubectl_eksdoc.session.sources import SourceChoice
 
 LIVE = SourceChoice()
+
+
+def _reach(source: SourceChoice, options: GlobalOptions, context: str) -> CommandTarget:
+    read = WasRead(Cluster(Identity(context), Source.LIVE, datetime(2026, 11, 20, tzinfo=timezone.utc)))
+    return reach(LameduckRequest(options, source, ()), read)
 
 
 def live(connection: Connection, context: str = "prod-eu") -> tuple[str, ...]:
@@ -42,7 +51,7 @@ def test_a_dump_and_the_demo_need_no_cluster() -> None:
 
 def test_awscli_is_given_the_profile_that_was_given() -> None:
     options = GlobalOptions(profile="my prod", region="eu-west-1")
-    found = reach(LIVE, options, "prod-eu")
+    found = _reach(LIVE, options, "prod-eu")
     assert found.of("aws eks list-addons") == "aws --profile 'my prod' eks list-addons"
     both = 'query=$(aws logs start-query) && aws logs get-query-results --query-id "$query"'
     assert found.of(both).count("aws --profile 'my prod' logs") == 2
@@ -51,5 +60,5 @@ def test_awscli_is_given_the_profile_that_was_given() -> None:
     assert first.startswith("kubectl eksdoc interruption --print stack --context prod-eu --region eu-west-1 --profile")
     assert then == "aws --profile 'my prod' cloudformation create-stack --stack-name a"
     assert found.of("aws eks list-addons --profile x") == "aws eks list-addons --profile x"
-    assert reach(LIVE, GlobalOptions(), "prod-eu").of("aws eks list-addons") == "aws eks list-addons"
-    assert reach(SourceChoice(demo=True), options, "demo").of("aws eks list-addons") == "aws eks list-addons"
+    assert _reach(LIVE, GlobalOptions(), "prod-eu").of("aws eks list-addons") == "aws eks list-addons"
+    assert _reach(SourceChoice(demo=True), options, "demo").of("aws eks list-addons") == "aws eks list-addons"

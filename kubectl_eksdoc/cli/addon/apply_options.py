@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import options, values
-from kubectl_eksdoc.cli.confirming import CHANGES
+from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
+from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text, flag_of
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
@@ -18,13 +19,12 @@ WATCH_FOR_S = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """`expect` None: no number of changes was named. `accepted`: codes of what may be unknown. `resume`: the id of an
+    """`accepted`: codes of what may be unknown. `resume`: the id of an
     update that was sent before, "" for a new one; `undo`: of one that this update reverts."""
 
     dry: bool = False
     as_asked: bool = False
-    yes: bool = False
-    expect: int | None = None
+    given: ConfirmationFlags = ConfirmationFlags()
     accepted: tuple[str, ...] = ()
     watch_s: float = WATCH_FOR_S
     resume: str = ""
@@ -33,33 +33,27 @@ class Apply:
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Apply")
-    group.add_argument(
-        "--apply",
-        action="switch",
-        default=False,
-        help="start the update in EKS, follow it, and compare the result with the prediction",
-    )
-    group.add_argument(
+    add_switch(group, "--apply", "start the update in EKS, follow it, and compare the result with the prediction")
+    add_switch(
+        group,
         "--as-asked",
-        action="switch",
-        default=False,
-        help="send only the values that you give (default: proposed values, which keep what other clients have set)",
+        "send only the values that you give (default: proposed values, which keep what other clients have set)",
     )
     options.add_confirmation(group, CHANGES, "exactly N fields are predicted to change")
     options.add_accepted(group, _codes, "add-ons", "typed confirmation")
-    group.add_argument(
+    add_flag(
+        group,
         "--watch-for",
-        type=values.some_seconds,
-        default=WATCH_FOR_S,
-        metavar="TIME",
-        help="stop following after this time; the update continues in EKS "
-        f"(default: {values.duration_text(WATCH_FOR_S)})",
+        "TIME",
+        f"stop following after this time; the update continues in EKS (default: {values.duration_text(WATCH_FOR_S)})",
+        values.some_seconds,
+        WATCH_FOR_S,
     )
-    group.add_argument(
+    add_text(
+        group,
         "--resume",
-        metavar="ID",
-        default="",
-        help="follow an update that was started earlier, from its journal on this machine; changes nothing",
+        "ID",
+        "follow an update that was started earlier, from its journal on this machine; changes nothing",
     )
     options.add_dry_run(group, "show the request and the rollback, and send nothing")
 
@@ -83,8 +77,7 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
     found = Apply(
         dry != "none",
         args.as_asked,
-        args.yes,
-        args.expect_changes,
+        options.given_from(args, CHANGES),
         args.accept_unknown,
         args.watch_for,
         args.resume,
@@ -102,8 +95,8 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
         raise UsageError("--apply is of one add-on, and --all names every one", "Name the add-on.")
     if args.tf_plan is not None:
         raise UsageError("--tf-plan only looks: Terraform applies what a plan asks for", "Leave one of them away.")
-    for flag in (f"--{name.replace('_', '-')}" for name in _LOOKS if getattr(args, name)):
-        raise UsageError(f"{flag} only looks, and --apply carries out", "Look first, and then apply one step.")
+    for name in (name for name in _LOOKS if getattr(args, name)):
+        raise UsageError(f"{flag_of(name)} only looks, and --apply carries out", "Look first, and then apply one step.")
     if args.as_asked and args.configuration_values is not None:
         raise UsageError("--as-asked sends no values, and --configuration-values gives some", "Give one of them.")
     if args.resume and (found.dry or args.yes or args.to or args.configuration_values is not None or args.as_asked):

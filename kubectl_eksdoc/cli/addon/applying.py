@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
@@ -15,7 +14,7 @@ from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, changing, is_n
 from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.cli import applying as shared
-from kubectl_eksdoc.cli import exits, opening, rights
+from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.addon import following
 from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.addon.forecast import code
@@ -23,25 +22,21 @@ from kubectl_eksdoc.cli.addon.request import AddonDiffRequest
 from kubectl_eksdoc.cli.applying import Again, Proposal, applying_to
 from kubectl_eksdoc.cli.confirming import (
     Ask,
+    ConfirmationFlags,
     CountedThing,
-    ExpectedCount,
     as_expected,
     check_writable,
     explained,
     typed_back,
 )
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_values
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render.addon_update.commands import Sent, look_again, way_back_text
 from kubectl_eksdoc.render.addon_update.report import UpdateReport
 from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.session.sources import SourceChoice
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.model.findings import Finding
-
 
 # What must be typed before EKS is asked for an update: the cluster and how many fields change; and what weighs most.
 #
@@ -61,22 +56,16 @@ IN_A_SCRIPT = (
 FIELDS = CountedThing("field", "fields", "--expect-changes", "changes")
 
 
-class _Given(ExpectedCount, Protocol):
-    """Of the command line, with what is accepted beforehand."""
-
-    @property
-    def accepted(self) -> tuple[str, ...]: ...
-
-
 def confirm(
     cluster: str,
     acknowledgement: str,
     changes: int,
     weighty: Sequence[Finding],
-    given: _Given,
+    accepted: Sequence[str],
+    given: ConfirmationFlags,
     ask: Ask,
 ) -> None:
-    """`acknowledgement`: the add-on and its target, as they are typed back.
+    """`acknowledgement`: the add-on and its target, as they are typed back. `accepted`: codes of what may be unknown.
 
     Raises:
         Drifted: the expectation is wrong; nothing was done.
@@ -84,7 +73,7 @@ def confirm(
     """
     as_expected(given, changes, "change", FIELDS)
     asked = explained(ask, IN_A_SCRIPT)
-    left = still(weighty, given.accepted)
+    left = still(weighty, accepted)
     if left:
         count = "1 finding" if len(left) == 1 else f"{len(left)} findings"
         typed_back(acknowledgement, f"to acknowledge {count} that must not be passed over", asked)
@@ -95,8 +84,6 @@ def confirm(
 
 def still(weighty: Sequence[Finding], accepted: Sequence[str]) -> list[Finding]:
     """Those that are not accepted beforehand: only what is unknown can be."""
-    from kubectl_eksdoc.model.findings import Status
-
     return [each for each in weighty if each.status is not Status.UNKNOWN or each.code.name not in accepted]
 
 
@@ -114,7 +101,7 @@ class _Asking:
     around: CommandContext
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
-        return applying_to(self.request.source, self.request.options, session)
+        return applying_to(self.request, session)
 
 
 def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) -> CommandAnswer:
@@ -127,12 +114,10 @@ def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) ->
     if not (apply.dry or apply.resume):
         check_writable(around.environ, COMMAND, "addon-diff without --apply reads only")
     asking = _Asking(request, apply, around)
-    try:
+    with opening.explaining(COMMAND):
         session = opening.opened(request, around, NEEDS)
         opening.told(session, request.options, around)
         return _resumed(asking, session) if apply.resume else _applied(asking, session)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
@@ -157,7 +142,7 @@ def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     if asking.apply.dry:
         around.note(ASKS_EKS_NOTHING)
         failing = exits.FAILS if ready.guards else code((ready.plan,))
-        return CommandAnswer(opening.answered(report, options, around), failing)
+        return opening.answer(report, options, around, failing)
     proposal = _proposal(asking, session, ready, report)
     found = shared.confirmed(proposal, lambda now: _prepared(asking, now).same, session, _DRIFTED, options, around)
     return found if isinstance(found, CommandAnswer) else _carried_out(asking, found, ready, report, written)
@@ -165,7 +150,7 @@ def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
 
 def _prepared(asking: _Asking, session: ClusterSession) -> PreparedAddonUpdate:
     request = asking.request
-    values = None if request.values is None else asking.around.read_values(request.values)
+    values = None if request.values is None else read_values(request.values)
     side = side_of(session, request.addon, request.to)
     return prepared(session, side, AddonUpdateRequest(Mode(request.mode), values), asking.apply.as_asked)
 
@@ -182,7 +167,8 @@ def _proposal(asking: _Asking, session: ClusterSession, ready: PreparedAddonUpda
         acknowledgement(ready.plan),
         report.changes,
         to_acknowledge(ready.plan),
-        asking.apply,
+        asking.apply.accepted,
+        asking.apply.given,
         asking.around.ask,
     )
     return Proposal(report, ready.same, typed, refused)
@@ -277,4 +263,4 @@ def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ende
         for line in look_again(asking.request.addon, report.run, ended.id, eks.name, eks.region, words):
             around.note(f"  {line}")
     done = replace(report, ended=ended)
-    return CommandAnswer(opening.answered(done, asking.request.options, around), shared.code(ended))
+    return opening.answer(done, asking.request.options, around, shared.code(ended))

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options, values
-from kubectl_eksdoc.cli.addon import apply_options, reading
-from kubectl_eksdoc.cli.addon.forecast import forecast
-from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
+from kubectl_eksdoc.cli.addon import apply_options
+from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest, judge_plan, look_back
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import add_command, add_source
+from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.model.documents import ADDON_DIFF
 
@@ -38,106 +37,100 @@ _EXIT_CODES = """\
 Exit codes: 0 nothing is lost, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
 With --apply: 0 the result is as predicted, 1 it differs, or nothing was sent, 5 something is unknown, 6 the update
 failed or is still running, 7 the add-on changed after the preview.
-Global flags: kubectl eksdoc options
 """
 
 _OF_ONE = ("explain_conflict", "manifest", "chart")
 MODES = ("NONE", "OVERWRITE", "PRESERVE")
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``addon-diff``."""
-    parser = commands.add_parser(
-        NAME,
-        help="predict what an add-on update changes and resets",
-        usage="%(prog)s [ADDON] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+    parser = add_command(
+        commands, NAME, "predict what an add-on update changes and resets", "[ADDON] [flags]", _ABOUT, _EXIT_CODES, run
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
-    SourceOptions.add_to(parser)
+    add_source(parser)
     group = parser.add_argument_group("The update")
-    group.add_argument(
+    add_text(
+        group,
         "--to",
-        metavar="VERSION",
-        default="",
-        help="target version, or 'latest' (default: the default version that EKS has for this cluster)",
+        "VERSION",
+        "target version, or 'latest' (default: the default version that EKS has for this cluster)",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--resolve-conflicts",
-        type=values.OneOf(MODES, "mode", upper=True),
-        default=None,
-        metavar="MODE",
-        help="conflict mode that is checked: NONE, OVERWRITE or PRESERVE; all three are shown (default: NONE, as EKS)",
+        "MODE",
+        "conflict mode that is checked: NONE, OVERWRITE or PRESERVE; all three are shown (default: NONE, as EKS)",
+        values.OneOf(MODES, "mode", upper=True),
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--configuration-values",
-        metavar="FILE",
-        default=None,
-        help="file with the configuration values of the update, JSON or YAML (default: keep the current values)",
+        "FILE",
+        "file with the configuration values of the update, JSON or YAML (default: keep the current values)",
     )
     _add_manifests(group)
-    group.add_argument(
+    add_flag(
+        group,
         "--explain-conflict",
-        metavar="TEXT|FILE",
-        default=None,
-        help="conflict message of a failed update ('-': standard input): show who owns each field, what each mode "
+        "TEXT|FILE",
+        "conflict message of a failed update ('-': standard input): show who owns each field, what each mode "
         "does, and the values that resolve the conflict",
     )
-    group.add_argument(
-        "--all", action="switch", default=False, help="check every add-on that EKS manages in this cluster"
-    )
+    add_switch(group, "--all", "check every add-on that EKS manages in this cluster")
     _add_looks(group)
-    group.add_argument(
+    add_flag(
+        group,
         "--tf-plan",
-        metavar="FILE",
-        default=None,
-        help="check the add-on changes of a Terraform plan: the output of terraform show -json ('-': "
+        "FILE",
+        "check the add-on changes of a Terraform plan: the output of terraform show -json ('-': "
         "standard input); ADDON: only that add-on",
     )
     options.add_since_to(parser)
-    reading.add_to(parser)
+    _add_past(parser)
     apply_options.add_to(parser)
     fleet_options.add_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _add_manifests(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    add_text(
+        group,
         "--manifest",
-        metavar="FILE|FOLDER",
-        default="",
-        help="rendered manifest of the target version (helm template), for a version without a built-in manifest",
+        "FILE|FOLDER",
+        "rendered manifest of the target version (helm template), for a version without a built-in manifest",
     )
-    group.add_argument(
+    add_text(
+        group,
         "--chart",
-        metavar="FOLDER",
-        default="",
-        help="as --manifest, from the templates of a Helm chart; a template with values to fill in is unknown",
+        "FOLDER",
+        "as --manifest, from the templates of a Helm chart; a template with values to fill in is unknown",
     )
 
 
 def _add_looks(group: argparse._ArgumentGroup) -> None:
     """What is told besides, and how strictly."""
-    group.add_argument(
+    add_switch(
+        group,
         "--each-step",
-        action="switch",
-        default=False,
-        help="for an add-on that is updated one minor version at a time: the values for each step, "
+        "for an add-on that is updated one minor version at a time: the values for each step, "
         "validated against its schema (one more AWS request per step)",
     )
-    group.add_argument(
-        "--since-when",
-        action="switch",
-        default=False,
-        help="for each field at risk: the first version whose schema has it (some more AWS requests)",
+    add_switch(
+        group, "--since-when", "for each field at risk: the first version whose schema has it (some more AWS requests)"
     )
-    group.add_argument(
+    add_switch(
+        group,
         "--strict",
-        action="switch",
-        default=False,
-        help="also exit with code 5 if the prediction for a field at risk has medium or low confidence (column SURE)",
+        "also exit with code 5 if the prediction for a field at risk has medium or low confidence (column SURE)",
     )
+
+
+def _add_past(parser: Parser) -> None:
+    group = parser.add_argument_group("Analyze a past update")
+    add_switch(
+        group, "--after", "show what the last update reset, the patch that restores it, and the values that keep it"
+    )
+    add_text(group, "--update", "ID", "ID of an earlier update from aws eks list-updates (with --after)")
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -147,18 +140,26 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     """
     fleet = fleet_options.fleet_from(args, ("after", "update", "apply", "resume", "tf_plan", "since", *_OF_ONE))
     if args.after or args.update:
-        return reading.look_back(args, words, around)
+        past = look_back(args, words)
+        from kubectl_eksdoc.cli.addon import reading
+
+        return reading.look_back(past, around)
     apply = apply_options.apply_from(args)
     if apply is not None:
         options.refused_beside("--apply", options.since_from(args))
     if args.tf_plan is not None:
-        return reading.judge_plan(args, words, around)
-    request = AddonDiffRequest.from_args(args, words, around)
+        of_plan = judge_plan(args, words)
+        from kubectl_eksdoc.cli.addon import reading
+
+        return reading.judge_plan(of_plan, around)
+    request = AddonDiffRequest.from_args(args, words)
     if fleet is not None:
         return over_fleet(
             fleet, MemberFlags(NAME, ADDON_DIFF, request.given, named=("addon",)), request.options, around
         )
     if apply is None:
+        from kubectl_eksdoc.cli.addon.forecast import forecast
+
         return forecast(request, around)
     from kubectl_eksdoc.cli.addon.applying import applying
 

@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, opening, rights
+from kubectl_eksdoc.addon_diff.explaining import explained
+from kubectl_eksdoc.addon_diff.manifests import known_of
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, against, as_earlier
+from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
+from kubectl_eksdoc.addon_diff.read import NEEDS, addon_names, first_owned, plan_addon, plan_steps, side_of, versions_of
+from kubectl_eksdoc.baseline.side import SnapshotOrigin
+from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
-from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_manifest, read_values
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
+from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.documents import ADDON_DIFF
+from kubectl_eksdoc.model.earlier import SavedResult
+from kubectl_eksdoc.model.findings import reached
+from kubectl_eksdoc.render.addon.report import AddonReport
 from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.session.sources import SourceChoice
-
-if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince
-    from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
-    from kubectl_eksdoc.model.aws.addons import AddonSide
-    from kubectl_eksdoc.model.earlier import SavedResult
-    from kubectl_eksdoc.session.session import ClusterSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +43,15 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
     Raises:
         EksdocError: a file, the cluster or AWS is at fault; the error says which.
     """
-    # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.addon_diff.plan import against
-    from kubectl_eksdoc.render.addon.report import AddonReport
-
     options = request.options
     AddonReport.check(options.output)
-    asked = _asked(request, around)
+    asked = _asked(request)
     before = _earlier(request, asked, around)
-    try:
+    with opening.explaining(NAME):
         found = answered(request, asked, around, around.note)
         session, plans = found.session, found.plans
         steps = _all_steps(found) if request.each_step else {}
         since = _since(session, plans, found.sides) if request.since_when else {}
-    except Forbidden as error:
-        raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
     since_options.told(before, around)
     whole = not request.addon and not found.left_out
@@ -63,7 +61,7 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
         plans, session.cluster, options=request.given, recognised=known, steps=steps, since=since, beside=beside
     )
     left_out = found.left_out or (request.strict and is_unsure(plans, around))
-    return CommandAnswer(opening.answered(report, options, around), code(plans, left_out))
+    return opening.answer(report, options, around, code(plans, left_out))
 
 
 def answered(
@@ -74,17 +72,13 @@ def answered(
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.addon_diff.explaining import explained
-    from kubectl_eksdoc.addon_diff.read import NEEDS, addon_names, plan_addon
-    from kubectl_eksdoc.model.findings import reached
-
     named = asked.manifest.names if asked.manifest is not None else ()
     session = opening.opened(request, around, replace(NEEDS, objects=(*NEEDS.objects, *named)))
     names = (request.addon,) if request.addon else addon_names(session)
     sides = tuple(_sides(session, names, request, note))
     plans = tuple(plan_addon(session, side, asked) for side in sides)
     plans = tuple(explained(plan, request.conflict) for plan in plans) if request.conflict else plans
-    reach = opening.reach(request.source, request.options, session.cluster.identity.context)
+    reach = opening.reach(request, session)
     plans = tuple(replace(plan, findings=tuple(reached(each, reach) for each in plan.findings)) for plan in plans)
     return _Answered(session, sides, plans, len(sides) < len(names))
 
@@ -93,8 +87,6 @@ def _sides(
     session: ClusterSession, names: Sequence[str], request: AddonDiffRequest, note: Callable[[str], object]
 ) -> Iterator[AddonSide]:
     """Of one add-on, or of all: then what cannot be told of one is noted, and takes no other with it."""
-    from kubectl_eksdoc.addon_diff.read import side_of
-
     for name in names:
         try:
             yield side_of(session, name, request.to)
@@ -110,16 +102,13 @@ def _earlier(request: AddonDiffRequest, asked: AddonUpdateRequest, around: Comma
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.addon_diff.plan import as_earlier
-    from kubectl_eksdoc.baseline.side import SnapshotOrigin
-    from kubectl_eksdoc.model.documents import ADDON_DIFF
 
     def made(source: SourceChoice) -> SavedResult:
         # Which add-ons it leaves out is told by the comparison: nobody looked at them then.
         then = answered(replace(request, source=source), asked, around, lambda _: None)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), then.session.cluster, then.plans)
 
-    return since_options.earlier(request.earlier, ADDON_DIFF, NAME, around, made)
+    return since_options.earlier(request.earlier, ADDON_DIFF, NAME, made)
 
 
 def _all_steps(found: _Answered) -> dict[str, tuple[AddonPlan, ...]]:
@@ -130,8 +119,6 @@ def _all_steps(found: _Answered) -> dict[str, tuple[AddonPlan, ...]]:
 
 def _steps(session: ClusterSession, plan: AddonPlan, side: AddonSide) -> tuple[AddonPlan, ...]:
     """None for an add-on that may go there at once. Of the target all is known already."""
-    from kubectl_eksdoc.addon_diff.read import plan_steps, versions_of
-
     between = plan.facts.steps[:-1]
     return plan_steps(plan, (*versions_of(session, side.addon.name, between), side.target)) if between else ()
 
@@ -139,21 +126,18 @@ def _steps(session: ClusterSession, plan: AddonPlan, side: AddonSide) -> tuple[A
 def _since(
     session: ClusterSession, plans: Sequence[AddonPlan], sides: Sequence[AddonSide]
 ) -> dict[str, tuple[SchemaSince, ...]]:
-    from kubectl_eksdoc.addon_diff.read import first_owned, versions_of
 
     names = [(plan, side.addon.name, side.between) for plan, side in zip(plans, sides, strict=True)]
     return {name: first_owned(plan, between, partial(versions_of, session, name)) for plan, name, between in names}
 
 
-def _asked(request: AddonDiffRequest, around: CommandContext) -> AddonUpdateRequest:
-    from kubectl_eksdoc.addon_diff.manifests import known_of
-    from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
+def _asked(request: AddonDiffRequest) -> AddonUpdateRequest:
 
-    values = None if request.values is None else around.read_values(request.values)
+    values = None if request.values is None else read_values(request.values)
     path, flag = request.manifest or request.chart, "--manifest" if request.manifest else "--chart"
     if not path:
         return AddonUpdateRequest(Mode(request.mode), values)
-    manifest = known_of("", around.read_manifest(path, flag))
+    manifest = known_of("", read_manifest(path, flag))
     if not manifest.objects:
         raise UsageError(
             f"{flag} {path} holds no objects with a kind and a name",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from
-from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, refused_beside, since_from, source_from
+from kubectl_eksdoc.cli.parser import flag_of
+from kubectl_eksdoc.cli.surroundings import read_message
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -49,12 +51,12 @@ class AddonDiffRequest:
     chart: str = ""
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> AddonDiffRequest:
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> AddonDiffRequest:
         """
         Raises:
             UsageError: no add-on is named, or several, or what was given does not fit together.
         """
-        conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict, around)
+        conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict)
         if conflict and not words and not args.all:
             from kubectl_eksdoc.addon_diff.explaining import addon_in
 
@@ -69,7 +71,7 @@ class AddonDiffRequest:
             raise UsageError("--to VERSION and --configuration-values are of one add-on, and --all names every one")
         return AddonDiffRequest(
             GlobalOptions.from_args(args),
-            SourceOptions.from_args(args).choice,
+            source_from(args),
             addon,
             args.to,
             args.resolve_conflicts or "NONE",
@@ -93,14 +95,109 @@ class AddonDiffRequest:
         return non_empty(said) | {"resolve-conflicts": self.mode}
 
 
-def _conflict(given: str, around: CommandContext) -> tuple[str, ...]:
+def _conflict(given: str) -> tuple[str, ...]:
     """The fields that EKS's message names: the text itself, a file of it, or ``-`` for standard input."""
     from kubectl_eksdoc.addon_diff.explaining import fields_in
 
-    found = fields_in(given) or fields_in(around.read_message(given))
+    found = fields_in(given) or fields_in(read_message(given))
     if not found:
         raise UsageError(
             "--explain-conflict: no field is named there",
             "Give what EKS said: aws eks describe-update prints it (errors[].errorMessage).",
         )
     return found
+
+
+# The answers besides the forecast.
+
+
+class OtherRequest(NamedTuple):
+    """`addon` is "" for all; `of`: the id of an update, "" for the latest, or the path of a Terraform plan, ``-`` for
+    standard input. `given`: by the names of the flags."""
+
+    options: GlobalOptions
+    source: SourceChoice
+    addon: str
+    of: str
+    given: Mapping[str, object]
+
+
+_OF_THE_NEXT = (
+    "to",
+    "resolve_conflicts",
+    "configuration_values",
+    "each_step",
+    "since_when",
+    "tf_plan",
+    "apply",
+    "since",
+    "strict",
+    "explain_conflict",
+    "manifest",
+    "chart",
+)
+"""Flags by their names in the arguments that say what is yet to come."""
+
+
+def look_back(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
+    """
+    Raises:
+        UsageError: no add-on is named, or several, or what was given does not fit together.
+    """
+    if not args.after:
+        raise UsageError("--update names an update that has happened, and is of --after", "Give both.")
+    beside = [name for name in _OF_THE_NEXT if getattr(args, name, None) not in (None, "", False)]
+    if beside:
+        flags = " and ".join(map(flag_of, beside))
+        raise UsageError(
+            f"{flags} beside --after, which looks back on an update that has happened",
+            "Ask for one of them at a time.",
+        )
+    from kubectl_eksdoc.cli.addon import apply_options
+
+    apply_options.apply_from(args)  # what belongs to it alone is of no use here
+    addon = addon_named(args, words)
+    if args.all and args.update:
+        raise UsageError("--update ID is of one add-on, and --all names every one")
+    said = {"addon": addon, "all": not addon, "after": True, "update": args.update}
+    given = non_empty(said)
+    return OtherRequest(GlobalOptions.from_args(args), source_from(args), addon, args.update, given)
+
+
+_IN_THE_PLAN = (
+    "to",
+    "resolve_conflicts",
+    "configuration_values",
+    "all",
+    "each_step",
+    "since_when",
+    "explain_conflict",
+    "manifest",
+    "chart",
+)
+"""Flags by their names in the arguments: what they say, the plan says."""
+
+
+def judge_plan(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
+    """
+    Raises:
+        UsageError: what was given does not fit together.
+    """
+    if len(words) > 1:
+        raise UsageError(f"one add-on at a time, and {len(words)} are named", "For all of the plan: name none.")
+    beside = [flag_of(name) for name in _IN_THE_PLAN if getattr(args, name)]
+    if args.configuration_values == "":
+        beside.append("--configuration-values")
+    if beside:
+        raise UsageError(
+            f"{' and '.join(beside)} cannot be used with --tf-plan: the Terraform plan has the request to EKS",
+            "Give the plan alone, or with the name of one of its add-ons.",
+        )
+    source = source_from(args)
+    refused_beside("--tf-plan", since_from(args))
+    if args.tf_plan == "-" == source.snapshot:
+        raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
+    addon = words[0] if words else ""
+    said = {"addon": addon, "strict": args.strict}
+    given = {"tf-plan": args.tf_plan} | non_empty(said)
+    return OtherRequest(GlobalOptions.from_args(args), source, addon, args.tf_plan, given)

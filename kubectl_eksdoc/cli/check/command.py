@@ -25,10 +25,10 @@ from kubectl_eksdoc.cli.check.request import (
     tables_of,
 )
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source
+from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 
 if TYPE_CHECKING:  # help must not pay for plans
@@ -64,7 +64,6 @@ Examples:
 _EXIT_CODES = """\
 Exit codes: 0 nothing blocks the upgrade, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
 With --symptom: 0 nothing explains it, 1 something may, 5 nothing does, and something is unknown.
-Global flags: kubectl eksdoc options
 """
 
 
@@ -89,64 +88,61 @@ def _areas() -> tuple[str, ...]:
 _AREA = values.Codes(_areas, "check", "no area is named; leave the flag out for all", listed=True, what="area")
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``check``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="check whether the cluster can be upgraded, and list the upgrade steps",
-        usage="%(prog)s [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "check whether the cluster can be upgraded, and list the upgrade steps",
+        "[flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
+        own=(_FILES,),
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1, own=(_FILES,))
-    SourceOptions.add_to(parser)
+    add_source(parser)
     _add_judged(parser)
     _add_when_it_hurts(parser)
     shared_options.add_since_to(parser)
     fleet_options.add_to(parser)
     inside.add_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _add_judged(parser: Parser) -> None:
     group = parser.add_argument_group("Scope")
-    group.add_argument(
+    add_flag(
+        group,
         "--target",
-        type=values.version,
-        default=None,
-        metavar="1.N",
-        help="the version to upgrade to, one minor at a time; default: the next one",
+        "1.N",
+        "the version to upgrade to, one minor at a time; default: the next one",
+        values.version,
     )
-    group.add_argument(
-        "--gate",
-        type=values.one_of(GATES, "gate"),
-        default=None,
-        metavar="STEP",
-        help=f"show only what blocks this step: {', '.join(GATES)}",
+    add_flag(
+        group, "--gate", "STEP", f"show only what blocks this step: {', '.join(GATES)}", values.one_of(GATES, "gate")
     )
     _add_chosen(group)
-    group.add_argument(
+    add_flag(
+        group,
         "--fail-on",
-        type=values.one_of(SEVERITIES, "severity"),
-        default=None,
-        metavar="SEVERITY",
-        help="lowest severity that causes exit code 1; default: low",
+        "SEVERITY",
+        "lowest severity that causes exit code 1; default: low",
+        values.one_of(SEVERITIES, "severity"),
     )
-    group.add_argument(
-        "-f",
-        _FILES,
+    add_flag(
+        group,
+        f"-f {_FILES}",
+        "MANIFESTS",
+        "also check the API versions in manifests: a file, a folder (recursive) or -; may be repeated",
         action="append",
         default=[],
-        metavar="MANIFESTS",
-        help="also check the API versions in manifests: a file, a folder (recursive) or -; may be repeated",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--from",
+        "1.N",
+        "check only the manifests of -f, for an upgrade from this version; needs no cluster and no AWS",
+        values.version,
         dest="from_version",
-        type=values.version,
-        default=None,
-        metavar="1.N",
-        help="check only the manifests of -f, for an upgrade from this version; needs no cluster and no AWS",
     )
     _add_aws(group)
     _add_tables(group)
@@ -155,70 +151,61 @@ def _add_judged(parser: Parser) -> None:
 
 
 def _add_aws(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--refresh-insights",
-        action="switch",
-        default=False,
-        help="refresh the EKS upgrade insights first; takes some minutes and changes nothing",
+    add_switch(
+        group, "--refresh-insights", "refresh the EKS upgrade insights first; takes some minutes and changes nothing"
     )
-    group.add_argument(
-        "--no-aws",
-        action="switch",
-        default=False,
-        help="do not query AWS; checks that need it are out of scope instead of unknown",
-    )
+    add_switch(group, "--no-aws", "do not query AWS; checks that need it are out of scope instead of unknown")
 
 
 def _add_chosen(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--only", type=_ONLY, default=(), metavar="CODE,…", help="run only these checks, and read only what they need"
-    )
-    group.add_argument(
+    add_flag(group, "--only", "CODE,…", "run only these checks, and read only what they need", _ONLY, ())
+    add_flag(
+        group,
         "--area",
-        type=_AREA,
-        default=(),
-        metavar="AREA,…",
-        help="run only the checks of these areas; workloads (replicas, probes, spread) runs only if named",
+        "AREA,…",
+        "run only the checks of these areas; workloads (replicas, probes, spread) runs only if named",
+        _AREA,
+        (),
     )
 
 
 def _add_tables(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    add_flag(
+        group,
         "--tables",
+        "FILE",
+        "add or override rows of the knowledge tables (YAML or JSON); without FILE: print the tables "
+        "with their sources and age",
         nargs="?",
         const="",
-        default=None,
-        metavar="FILE",
-        help="add or override rows of the knowledge tables (YAML or JSON); without FILE: print the tables "
-        "with their sources and age",
     )
 
 
 def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
     shared_options.add_accepted(group, _codes, "check")
-    group.add_argument(
+    add_text(
+        group,
         "--suppressions",
-        default="",
-        metavar="FILE",
-        help="suppress findings listed in a YAML or JSON file: code, reason, until, and kind, namespace, name with *",
+        "FILE",
+        "suppress findings listed in a YAML or JSON file: code, reason, until, and kind, namespace, name with *",
     )
 
 
 def _add_when_it_hurts(parser: Parser) -> None:
     pain = parser.add_argument_group("Diagnose a symptom")
-    pain.add_argument(
+    add_flag(
+        pain,
         "--symptom",
-        type=values.one_of(SYMPTOMS, "symptom"),
-        default=None,
-        metavar="WHAT",
-        help=f"show possible causes of this symptom, most likely first: {', '.join(SYMPTOMS)}",
+        "WHAT",
+        f"show possible causes of this symptom, most likely first: {', '.join(SYMPTOMS)}",
+        values.one_of(SYMPTOMS, "symptom"),
     )
-    pain.add_argument(
+    add_flag(
+        pain,
         "--changed-since",
-        type=since,
-        default=None,
-        metavar="WHEN",
-        help="list changes since a time: 2h (before the observation) or 2026-11-20T08:00:00Z",
+        "WHEN",
+        "list changes since a time: 2h (before the observation) or 2026-11-20T08:00:00Z",
+        since,
     )
 
 
@@ -261,12 +248,8 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
         return inside.inside(request, wanted, checks, around)
     asked = (request, checks, _wish(request, suppressions), around)
     before = earlier(*asked)
-    try:
+    with opening.explaining(NAME):
         session, plan = answered(*asked)
-    except Forbidden as error:
-        from kubectl_eksdoc.cli import rights
-
-        raise rights.explained(error, NAME) from error
     if request.no_aws and not plan.judged:
         raise UsageError("--no-aws leaves out all that was asked for: only AWS knows it", "Choose others, or ask AWS.")
     opening.told(session, options, around)
@@ -275,7 +258,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     report = CheckReport(plan, options=request.given, recognised=session.recognised, since=beside)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else opening.of(plan.outcome.status)
-    return CommandAnswer(opening.answered(report, options, around), code)
+    return opening.answer(report, options, around, code)
 
 
 def _wish(request: CheckRequest, suppressions: tuple[Suppression, ...]) -> CheckWish:

@@ -18,10 +18,12 @@ from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check.request import CheckRequest
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags
 from kubectl_eksdoc.cli.in_cluster import OBJECTS, InClusterOptions, InClusterReady, shown_or_created
+from kubectl_eksdoc.cli.parser import add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import Permission
 
 if TYPE_CHECKING:  # help must not pay for plans
@@ -64,21 +66,17 @@ class _Wanted:
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("In the cluster")
     in_cluster.add_to(group, "a CronJob")
-    group.add_argument(_SCHEDULE, default=None, metavar="CRON", help='schedule, such as "0 6 * * mon-fri" or @daily')
-    group.add_argument(
-        _ZONE, default=None, metavar="ZONE", help="time zone of the schedule, such as Europe/Berlin (default: UTC)"
-    )
-    group.add_argument(_NAME, default=None, metavar="NAME", help="name of the objects (default: eksdoc-check)")
-    group.add_argument(
+    add_flag(group, _SCHEDULE, "CRON", 'schedule, such as "0 6 * * mon-fri" or @daily')
+    add_flag(group, _ZONE, "ZONE", "time zone of the schedule, such as Europe/Berlin (default: UTC)")
+    add_flag(group, _NAME, "NAME", "name of the objects (default: eksdoc-check)")
+    add_flag(
+        group,
         _SECRET,
-        default=None,
-        metavar="NAME:KEY,…",
-        help="check other clusters with an Indexed Job: each index uses the kubeconfig under one of these "
+        "NAME:KEY,…",
+        "check other clusters with an Indexed Job: each index uses the kubeconfig under one of these "
         "keys of the Secret",
     )
-    group.add_argument(
-        _KARPENTER, default=None, metavar="NAME", help=f"where Karpenter is installed (default: {NAMESPACE})"
-    )
+    add_flag(group, _KARPENTER, "NAME", f"where Karpenter is installed (default: {NAMESPACE})")
     shared_options.add_with(group, "grant these", permissions.SKIPPABLE)
     shared_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
 
@@ -253,7 +251,6 @@ _OTHERS = (
 
 def _identity(who: Identity, errand: InClusterCommand) -> RoleStep:
     """Without a role nothing can be asked, and every Job ends with exit code 4."""
-    from kubectl_eksdoc.model.connection import shell
     from kubectl_eksdoc.render.roles import RoleStep
 
     where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
@@ -306,7 +303,6 @@ def _manifests(
     reached: Sequence[str],
     told: Sequence[str],
 ) -> RoleManifests:
-    from kubectl_eksdoc.model.connection import shell
     from kubectl_eksdoc.render.roles import RoleManifests, RoleStep, logs, taken_away
 
     zone = wanted.when.zone or "UTC"

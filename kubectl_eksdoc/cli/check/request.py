@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import opening, options, values
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from, without_from
+from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, source_from, without_from
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class CheckRequest:
         if args.symptom and (args.gate or args.only or args.area):
             other = "--gate" if args.gate else "--only" if args.only else "--area"
             raise UsageError(f"--symptom selects what is checked, and {other} does so, too", "Give one of them.")
-        source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
+        source, files = source_from(args), tuple(dict.fromkeys(args.filename))
         if STDIN in files and source.snapshot == STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
         if STDIN in files and several:
@@ -273,7 +274,7 @@ def answered(
             f"--changed-since {request.since and request.since.text} is after the cluster was observed, at {seen}",
             "Give a moment before that, or 2h.",
         )
-    reach = opening.reach(request.source, request.options, session.cluster.identity.context)
+    reach = opening.reach(request, session)
     reach = replace(reach, checks=request.again)
     if session.profile:  # a command of awscli that is proposed leads to the account that was asked
         reach = replace(reach, aws=("--profile", session.profile))
@@ -304,7 +305,7 @@ def earlier(
         _, plan = answered(replace(request, source=source, since=None, refresh=False), checks, wish, around)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), plan)
 
-    return options.earlier(request.earlier, UPGRADE_CHECK, NAME, around, made)
+    return options.earlier(request.earlier, UPGRADE_CHECK, NAME, made)
 
 
 def _refresh(session: ClusterSession, around: CommandContext) -> None:
@@ -354,7 +355,6 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.model.api_objects import ApiUsage
     from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
-    from kubectl_eksdoc.model.connection import CommandTarget
     from kubectl_eksdoc.model.findings import Code, Severity
     from kubectl_eksdoc.render.check.report import CheckReport
     from kubectl_eksdoc.render.identity import identity_line
@@ -382,7 +382,7 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     plan = plan_check(facts, checks, wish, CommandTarget(("--from", in_words(found.now)), checks=again))
     around.note(identity_line(cluster, around.now()))
     report = CheckReport(plan, options=request.given)
-    return CommandAnswer(opening.answered(report, options, around), opening.of(plan.outcome.status))
+    return opening.answer(report, options, around, opening.of(plan.outcome.status))
 
 
 def shown_tables(options: GlobalOptions, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -395,4 +395,4 @@ def shown_tables(options: GlobalOptions, words: Sequence[str], around: CommandCo
 
     if words:
         raise UsageError(f"{words[0]!r} is not understood: --tables shows all of them", "Name nothing.")
-    return CommandAnswer(opening.answered(TablesReport(tables(), around.now().date()), options, around))
+    return opening.answer(TablesReport(tables(), around.now().date()), options, around)

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from kubectl_eksdoc.cli.commands import listed
 from kubectl_eksdoc.cli.completing.offers import FILE_NAMES, NO_FILES, NO_SPACE, NOTHING, Offer, Offers
 from kubectl_eksdoc.cli.completing.sources import (
+    BY_METAVAR,
     FLAGS,
     NAMES,
     CompletedName,
@@ -184,9 +185,10 @@ def for_command(table: Mapping[str, Found], cursor: Cursor) -> Found | None:
     return next((table[key] for key in (*given, cursor.command) if key in table), None)
 
 
-def follows(command: str, flag: str) -> Follows | None:
-    """What may follow it by the table; None: nobody has decided that."""
-    return FLAGS.get(f"{command} {flag}") or FLAGS.get(flag)
+def follows(command: str, flag: argparse.Action) -> Follows | None:
+    """What may follow it by the tables; None: nobody has decided that."""
+    name = long_name(flag)
+    return FLAGS.get(f"{command} {name}") or FLAGS.get(name) or BY_METAVAR.get(str(flag.metavar))
 
 
 def words_of(flag: argparse.Action) -> Callable[[], Sequence[str]] | None:
@@ -224,7 +226,7 @@ def _values(cursor: Cursor, flag: argparse.Action, names: _Names) -> Offers:
         if flag.metavar == "CODE,…":
             return _listed(cursor.partial, [Name(word) for word in words()])
         return Offers(tuple(map(Offer, words()))).beginning(cursor.partial)
-    found = follows(cursor.command, long_name(flag))
+    found = follows(cursor.command, flag)
     if found is None or isinstance(found, NoOffer):
         return NOTHING
     if isinstance(found, OpenWords):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli.completing.candidates import Cursor, for_command
 from kubectl_eksdoc.cli.completing.sources import FORMATS, OwnNames
 from kubectl_eksdoc.cli.flags import HONOURED, FlagValueKind
+from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import Name, NameKind
@@ -58,7 +59,6 @@ class Looking:
 
     def asked(self, what: NameKind, cursor: Cursor, namespace: str = "") -> tuple[Name, ...]:
         """Of the cluster that the flags before the cursor lead to."""
-        from kubectl_eksdoc.errors import EksdocError
         from kubectl_eksdoc.host.endings import begun
         from kubectl_eksdoc.wiring.names import WAIT_S, BackgroundReads, NameQuery, names_of
 

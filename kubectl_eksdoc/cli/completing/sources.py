@@ -64,8 +64,6 @@ class NoOffer:
 
 
 _FILE = CompletedName(OwnNames.FILES)
-_NUMBER = NoOffer("a number")
-_TIME = NoOffer("a time")
 _SECRET = NoOffer("it is not for completion")
 _IDENTITY = NoOffer("users and groups are no objects that could be listed")
 _WRITTEN = NoOffer("it is written, not chosen")
@@ -75,7 +73,6 @@ Follows = CompletedName | OpenWords | NoOffer
 
 FLAGS: Mapping[str, Follows] = {
     # of every command
-    "--kubeconfig": _FILE,
     "--context": CompletedName(OwnNames.CONTEXTS),
     "--cluster": CompletedName(OwnNames.CLUSTERS),
     "--user": CompletedName(OwnNames.USERS),
@@ -84,32 +81,12 @@ FLAGS: Mapping[str, Follows] = {
     "--as": _IDENTITY,
     "--as-group": _IDENTITY,
     "--as-uid": _IDENTITY,
-    "--request-timeout": _TIME,
-    "--read-timeout": _TIME,
-    "--certificate-authority": _FILE,
-    "--client-certificate": _FILE,
-    "--client-key": _FILE,
     "--tls-server-name": _WRITTEN,
     "--namespace": CompletedName(NameKind.NAMESPACES),
     "--region": CompletedName(OwnNames.REGIONS),
     "--cluster-name": CompletedName(OwnNames.EKS_CLUSTERS),
     "--profile": CompletedName(OwnNames.PROFILES),
     "--output": CompletedName(OwnNames.FORMATS),
-    # what is read
-    "--snapshot": _FILE,
-    "--replay": _FILE,
-    "--since": _FILE,
-    "--plan": _FILE,
-    "--filename": _FILE,
-    "--suppressions": _FILE,
-    "--tables": _FILE,
-    "--configuration-values": _FILE,
-    "--tf-plan": _FILE,
-    "--manifest": _FILE,
-    "--chart": _FILE,
-    "--explain-conflict": _FILE,
-    "--order-file": _FILE,
-    "--kubeconfig-out": _FILE,
     "--fleet": CompletedName(OwnNames.CONTEXTS, listed=True),
     # which nodes and pods
     "--nodegroup": CompletedName(NameKind.NODE_GROUPS),
@@ -149,49 +126,6 @@ FLAGS: Mapping[str, Follows] = {
     "--assume": OpenWords(
         {"hops=1,tokens=required": "hop limit 1, and IMDSv2 only", "ami=AL2023": "an AL2023 AMI instead of AL2"}
     ),
-    # numbers and times
-    **dict.fromkeys(
-        (
-            "--grace-period",
-            "--skip-wait-for-delete-timeout",
-            "--chunk-size",
-            "--surge",
-            "--soft-budget",
-            "--max-evictions-per-second",
-            "--effort",
-            "--expect-nodes",
-            "--expect-changes",
-            "--stop-not-ready",
-            "--speed",
-            "--fault-seed",
-            "--parallel",
-            "--hops",
-            "--rate",
-            "--autoscale",
-        ),
-        _NUMBER,
-    ),
-    **dict.fromkeys(
-        (
-            "--wait-jobs",
-            "--timeout",
-            "--hold-pending",
-            "--stop-pending",
-            "--max-api-outage",
-            "--max-api-errors",
-            "--eviction-timeout",
-            "--soak",
-            "--hook-timeout",
-            "--fleet-timeout",
-            "--watch-for",
-            "--verify-for",
-            "--wait-for",
-            "--for",
-            "--answer-timeout",
-            "--changed-since",
-        ),
-        _TIME,
-    ),
     # what nobody can know before
     **dict.fromkeys(
         (
@@ -209,11 +143,17 @@ FLAGS: Mapping[str, Follows] = {
     ),
     "--bind": _IDENTITY,
     "--account": NoOffer("accounts are in AWS alone"),
-    "--part": _NUMBER,
     "--accept-reset": NoOffer("EKS names these fields when it refuses the update"),
     "--queue": NoOffer("names of queues are in AWS alone"),
 }
 """By the long name, of every command that has the flag, or by command and name, of that one."""
+
+BY_METAVAR: Mapping[str, Follows] = {
+    **dict.fromkeys(("FILE", "FILE|FOLDER", "FOLDER", "PATH", "MANIFESTS", "COREFILE", "TEXT|FILE"), _FILE),
+    **dict.fromkeys(("N", "PCT", "SECONDS", "MIN:MAX"), NoOffer("a number")),
+    **dict.fromkeys(("TIME", "WHEN"), NoOffer("a time")),
+}
+"""Of flags that are not in `FLAGS`, by what help calls their value."""
 
 _RUN = (CompletedName(NameKind.RUNS, where=_JOURNAL),)
 _NODES = (CompletedName(NameKind.NODES), CompletedName(NameKind.NODES, before="node/"))

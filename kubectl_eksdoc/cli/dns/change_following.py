@@ -24,7 +24,7 @@ from kubectl_eksdoc.changes.engine import World
 from kubectl_eksdoc.cli import applying, exits
 from kubectl_eksdoc.cli.addon import following
 from kubectl_eksdoc.cli.dns.change_options import ADDON, NAME, DnsApply, DnsChangeInvocation, rendered
-from kubectl_eksdoc.cli.surroundings import CommandAnswer
+from kubectl_eksdoc.cli.surroundings import CommandAnswer, read_values
 from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
 from kubectl_eksdoc.coredns_lameduck.deployed import corefile_of
 from kubectl_eksdoc.coredns_lameduck.read import NO_METRICS, VerificationEdges, failed_before
@@ -251,7 +251,7 @@ def text_before(saved: SavedChange, asking: DnsChangeInvocation) -> str:
     if CONFIG_MAP not in saved.past.tried:
         raise LocalJournalError(f"change {saved.id} was not made: there is nothing to revert")
     path = applying.journal(saved.id, asking.around).path_beside(_MAP)
-    return text_at(asking.around.read_values(str(path)), "data", "Corefile")
+    return text_at(read_values(str(path)), "data", "Corefile")
 
 
 _AGAIN = "Make it again, with the same flags and without --resume."

@@ -1,17 +1,17 @@
-"""The flags that change CoreDNS: what is wished of it, how it is confirmed, and how long it is looked at."""
+"""The flags that change CoreDNS, or measure it: what is wished, how it is confirmed, and how long it is looked at."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, options, values
 from kubectl_eksdoc.cli.applying import applying_to
 from kubectl_eksdoc.cli.confirming import CHANGES, ConfirmationFlags
-from kubectl_eksdoc.cli.opening import ClusterOptions
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, without_from
+from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, source_from, without_from
+from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import coredns
@@ -19,8 +19,8 @@ from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.change.wishes import AutoscalerRange, Wishes
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurementSettings
     from kubectl_eksdoc.coredns_lameduck.read import MeasuredBefore
-    from kubectl_eksdoc.model.connection import CommandTarget
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
     from kubectl_eksdoc.session.session import ClusterSession
 
@@ -32,14 +32,13 @@ LAMEDUCK = "lameduck"
 
 @dataclass(frozen=True, slots=True)
 class DnsApply:
-    """`dry`: ``client``, ``server`` or "" (no dry run). `expect` None: no number of changes was named. `accepted`:
+    """`dry`: ``client``, ``server`` or "" (no dry run). `accepted`:
     codes of what may be unknown; `resets`: fields that the update may reset. `force`: a Corefile that EKS does not
     manage is taken from whoever has it. `watch_s` of the update and its rollout, `verify_s` of the pods afterwards.
     `resume`: the id of a change that was sent before, "" for a new one; `undo`: of one that this change reverts."""
 
     dry: str = ""
-    yes: bool = False
-    expect: int | None = None
+    given: ConfirmationFlags = ConfirmationFlags()
     accepted: tuple[str, ...] = ()
     resets: tuple[str, ...] = ()
     force: bool = False
@@ -63,64 +62,57 @@ def add_confirming_to(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_wishes(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    add_text(
+        group,
         "--set",
-        metavar="lameduck=TIME",
-        default="",
-        help="lameduck duration: how long CoreDNS keeps serving after SIGTERM, such as lameduck=20s",
+        "lameduck=TIME",
+        "lameduck duration: how long CoreDNS keeps serving after SIGTERM, such as lameduck=20s",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--place",
-        type=values.one_of(("on-demand", "any"), "place"),
-        default=None,
-        metavar="on-demand|any",
-        help="on-demand: keep CoreDNS off Spot nodes, if two nodes in two zones fit; any: revert that",
+        "on-demand|any",
+        "on-demand: keep CoreDNS off Spot nodes, if two nodes in two zones fit; any: revert that",
+        values.one_of(("on-demand", "any"), "place"),
     )
-    group.add_argument(
-        "--autoscale",
-        metavar="MIN:MAX",
-        default="",
-        help="replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10",
-    )
+    add_text(group, "--autoscale", "MIN:MAX", "replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10")
 
 
 def _add_applying(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--apply", action="switch", default=False, help="apply the change and verify that every pod has loaded it"
-    )
-    group.add_argument(
+    add_switch(group, "--apply", "apply the change and verify that every pod has loaded it")
+    add_flag(
+        group,
         "--accept-reset",
-        type=_names,
-        default=(),
-        metavar="FIELD,…",
-        help="fields set by other clients that the update may reset, as named in the refusal",
+        "FIELD,…",
+        "fields set by other clients that the update may reset, as named in the refusal",
+        _names,
+        (),
     )
-    group.add_argument(
-        "--force-conflicts",
-        action="switch",
-        default=False,
-        help="take over the Corefile of a self-managed CoreDNS from its current field manager",
+    add_switch(
+        group, "--force-conflicts", "take over the Corefile of a self-managed CoreDNS from its current field manager"
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--watch-for",
-        type=values.some_seconds,
-        default=WATCH_FOR_S,
-        metavar="TIME",
-        help="stop following the update and its rollout after this time; it continues in EKS (default: "
+        "TIME",
+        "stop following the update and its rollout after this time; it continues in EKS (default: "
         f"{values.duration_text(WATCH_FOR_S)})",
+        values.some_seconds,
+        WATCH_FOR_S,
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--verify-for",
-        type=values.some_seconds,
-        default=VERIFY_FOR_S,
-        metavar="TIME",
-        help=f"how long to wait for every pod to load the new Corefile (default: {values.duration_text(VERIFY_FOR_S)})",
+        "TIME",
+        f"how long to wait for every pod to load the new Corefile (default: {values.duration_text(VERIFY_FOR_S)})",
+        values.some_seconds,
+        VERIFY_FOR_S,
     )
-    group.add_argument(
+    add_text(
+        group,
         "--resume",
-        metavar="ID",
-        default="",
-        help="follow a change that was started earlier, from its journal on this machine; changes nothing",
+        "ID",
+        "follow a change that was started earlier, from its journal on this machine; changes nothing",
     )
 
 
@@ -173,8 +165,7 @@ def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, mea
     """
     found = DnsApply(
         dry,
-        given.yes,
-        given.expect,
+        given,
         args.accept_unknown,
         args.accept_reset,
         args.force_conflicts,
@@ -190,7 +181,7 @@ def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, mea
     if not args.apply:
         usual = DnsApply(accepted=found.accepted, resets=found.resets, force=found.force)
         if measured:
-            usual = replace(usual, dry=dry, yes=given.yes, expect=given.expect)
+            usual = replace(usual, dry=dry, given=given)
         if found != usual or (not wished and (found.resets or found.force)):
             raise UsageError("flags that carry a change out are given without --apply", "Add --apply if you mean it.")
         return None
@@ -200,7 +191,7 @@ def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, mea
         )
     if not wished and not found.resume:
         raise UsageError("--apply wants to know what: --set, --place or --autoscale", "For example --set lameduck=20s.")
-    if found.resume and (found.yes or found.dry or found.resets or found.force):
+    if found.resume and (found.given.yes or found.dry or found.resets or found.force):
         raise UsageError("--resume follows a change as it was started: it takes no flags of a new one")
     return found
 
@@ -208,43 +199,18 @@ def apply_from(args: argparse.Namespace, given: ConfirmationFlags, dry: str, mea
 # Who asks for a change of CoreDNS, in which surroundings, and how they are answered.
 
 
-class DnsChangeRequest(ClusterOptions, Protocol):
-    """Whose CoreDNS it is, and how it is answered."""
-
-    @property
-    def accepted(self) -> tuple[str, ...]:
-        """Finding codes that may be unknown."""
-        ...
-
-    @property
-    def without(self) -> tuple[str, ...]:
-        """Opt-ins that are left out."""
-        ...
-
-    @property
-    def given(self) -> Mapping[str, object]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class DnsChangeInvocation:
     """Who asks for what, in which surroundings. `wishes` None: a change that was begun before is looked at again."""
 
-    request: DnsChangeRequest
+    request: LameduckRequest
     wishes: Wishes | None
     apply: DnsApply | None
     around: CommandContext
 
-    @property
-    def output(self) -> str:
-        return self.request.options.output
-
-    @property
-    def live(self) -> bool:
-        return self.request.source.live
-
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
         """The words that lead to the same cluster, of ours."""
-        return applying_to(self.request.source, self.request.options, session)
+        return applying_to(self.request, session)
 
     def kubectl(self, session: ClusterSession) -> tuple[str, ...]:
         return opening.words(self.request.source, self.request.options, session.cluster.identity.context)
@@ -278,7 +244,7 @@ class LameduckRequest:
                 f"coredns-lameduck takes no name, and {words[0]!r} is one",
                 "It is about CoreDNS in kube-system. To change it: --set lameduck=20s.",
             )
-        source = SourceOptions.from_args(args).choice
+        source = source_from(args)
         return LameduckRequest(GlobalOptions.from_args(args), source, args.accept_unknown, without_from(args))
 
     @property
@@ -295,13 +261,174 @@ NAME = "coredns-lameduck"
 ADDON = coredns.NAME
 
 
-def reach(request: LameduckRequest, session: ClusterSession) -> CommandTarget:
-    """By which words a command that is proposed leads to the same cluster."""
-    return opening.reach(request.source, request.options, session.cluster.identity.context)
-
-
 def measured_on(around: CommandContext) -> MeasuredBefore:
     """What was measured from this machine."""
     from kubectl_eksdoc.host import cache as dns_measurements
 
     return lambda uid, context: dns_measurements.measured(uid, context, around.environ)
+
+
+# The flags of ``coredns-lameduck --measure``: what happens while DNS is asked, for how long, from which pods.
+
+
+WATCH = "watch"
+HAPPENINGS = (WATCH, "rollout", "eviction")
+
+WAIT_S = 120.0
+_MOST_RATE = 200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """As it was asked for; None and "": the usual. `dry`: ``client``, ``server`` or "" (no dry run). `accepted`:
+    finding codes that may be unknown."""
+
+    happening: str
+    for_s: float | None
+    rate: float | None
+    timeout_s: float | None
+    image: str
+    namespace: str
+    wait_s: float
+    given: ConfirmationFlags
+    dry: str
+    accepted: tuple[str, ...] = ()
+
+    @property
+    def manner(self) -> MeasurementSettings:
+        from kubectl_eksdoc.coredns_lameduck.measuring import plan as manner
+
+        happening = manner.Happening(self.happening)
+        return manner.MeasurementSettings(
+            happening,
+            self.for_s or (manner.CHANGE_S if happening.changes else manner.WATCH_S),
+            self.rate or manner.RATE,
+            self.timeout_s or manner.TIMEOUT_S,
+            self.image or manner.IMAGE,
+            self.namespace or manner.NAMESPACE,
+            self.wait_s,
+        )
+
+    @property
+    def flags(self) -> dict[str, object]:
+        """As they were given, by the names of the flags."""
+        said: dict[str, object] = {
+            "measure": self.happening,
+            "for": self.for_s,
+            "rate": self.rate,
+            "answer-timeout": self.timeout_s,
+            "image": self.image,
+            "probe-namespace": self.namespace,
+            "wait-for": values.duration_text(self.wait_s),
+            "dry-run": self.dry,
+            "accept-unknown": list(self.accepted),
+        }
+        return {name: value for name, value in said.items() if value}
+
+
+def add_measuring(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Test from pods (creates and deletes pods)")
+    add_flag(
+        group,
+        "--measure",
+        "[watch|rollout|eviction]",
+        "send DNS queries from a pod in each zone over UDP and TCP: while you do something yourself "
+        "(watch, the default), during a rollout restart of CoreDNS (rollout), or while one of its "
+        "pods is evicted (eviction)",
+        values.one_of(HAPPENINGS, "thing to happen while DNS is measured", alone=WATCH),
+    )
+    add_flag(
+        group,
+        "--for",
+        "TIME",
+        "maximum duration (default: 60s; 3m with a change, until the change is over)",
+        _for,
+        dest="measure_for",
+    )
+    add_flag(group, "--rate", "N", "queries per second to each address over each transport (default: 10)", _rate)
+    add_flag(
+        group,
+        "--answer-timeout",
+        "TIME",
+        "a query without an answer within this time is lost (default: 5s, as in resolv.conf)",
+        _timeout,
+    )
+    add_text(
+        group,
+        "--image",
+        "IMAGE",
+        "image of the test pods; needs Python 3.10 or newer (default: python:3.12-alpine of public.ecr.aws)",
+    )
+    add_text(group, "--probe-namespace", "NAME", "namespace of the test pods (default: 'default')")
+    add_flag(
+        group,
+        "--wait-for",
+        "TIME",
+        f"timeout for the pods to run, including the image pull (default: {values.duration_text(WAIT_S)})",
+        _wait,
+        WAIT_S,
+    )
+
+
+def _for(text: str) -> float:
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_FOR_S
+
+    return _at_most(LONGEST_FOR_S, text)
+
+
+def _wait(text: str) -> float:
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_WAIT_S
+
+    return _at_most(LONGEST_WAIT_S, text)
+
+
+def _timeout(text: str) -> float:
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_TIMEOUT_S
+
+    return _at_most(LONGEST_TIMEOUT_S, text)
+
+
+def _at_most(longest_s: float, text: str) -> float:
+    """What a longer one makes would be taken for left behind by the next measurement."""
+    found = values.some_seconds(text)
+    if found > longest_s:
+        raise argparse.ArgumentTypeError(f"{text} is too long: at most {values.duration_text(longest_s)}")
+    return found
+
+
+def _rate(text: str) -> float:
+    found = values.rate(text)
+    if found > _MOST_RATE:
+        raise argparse.ArgumentTypeError(f"{text} is no measurement, it is a flood: at most {_MOST_RATE:g} a second")
+    return found
+
+
+def measure_from(
+    args: argparse.Namespace, given: ConfirmationFlags, dry: str, accepted: tuple[str, ...] = ()
+) -> Measurement | None:
+    """None: nothing is to be measured. `given`, `dry` and `accepted` are read by the command, whose other faces have
+    them, too.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    found = Measurement(
+        args.measure or WATCH,
+        args.measure_for,
+        args.rate,
+        args.answer_timeout,
+        args.image,
+        args.probe_namespace,
+        args.wait_for,
+        given,
+        dry,
+        accepted,
+    )
+    if args.measure:
+        return found
+    if found != Measurement(WATCH, None, None, None, "", "", WAIT_S, given, dry, accepted):
+        raise UsageError(
+            "flags of a measurement are given without --measure",
+            "Add --measure, --measure=rollout or --measure=eviction.",
+        )
+    return None

@@ -8,7 +8,7 @@ from functools import partial
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.changes.dns_change import Ready, config_map, ready, resets, reverting
-from kubectl_eksdoc.cli import applying, exits, opening, rights
+from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.addon import applying as addon
 from kubectl_eksdoc.cli.addon.applying import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.applying import Again, Proposal
@@ -27,7 +27,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
 from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
 from kubectl_eksdoc.coredns_lameduck.read import KINDS, dns_facts
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE
 from kubectl_eksdoc.model.connection import CommandTarget
@@ -56,14 +56,12 @@ def changing(
         applying.check_live(request.source, apply.dry == "client")
         if not apply.dry and not apply.resume:
             check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
-    try:
+    with opening.explaining(COMMAND):
         session = _opened(asking)
         opening.told(session, request.options, around)
         if apply is not None and apply.resume:
             return change_following.resumed(asking, apply, session)
         return _changed(asking, session)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:
@@ -87,7 +85,7 @@ def _changed(asking: DnsChangeInvocation, session: ClusterSession) -> CommandAns
     if apply is None:
         return CommandAnswer(rendered(asking, report), code(asking, report))
     if apply.dry:
-        return _dry(asking, apply, session, ready, report)
+        return _dry(asking, apply, ready, report)
     proposal = _proposal(asking, apply, session, ready, report)
     options = asking.request.options
     found = applying.confirmed(proposal, lambda now: prepared(asking, now).same, session, _DRIFTED, options, around)
@@ -106,7 +104,7 @@ def _proposal(
         refused = "nothing is changed: it is so already, and kept where it lasts", _left(asking, report)
     what = f"{ADDON} {ready.change.version}" if ready.change.managed else f"{ADDON} Corefile"
     name, changes = session.believed.cluster.name, report.changes
-    typed = partial(confirm, name, what, changes, ready.weighty, apply, asking.around.ask)
+    typed = partial(confirm, name, what, changes, ready.weighty, apply.accepted, apply.given, asking.around.ask)
     return Proposal(report, ready.same, typed, refused)
 
 
@@ -169,9 +167,7 @@ def _given(asking: DnsChangeInvocation) -> dict[str, object]:
     return {name: value for name, value in said.items() if value}
 
 
-def _dry(
-    asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, ready: Ready, view: DnsChangeReport
-) -> CommandAnswer:
+def _dry(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready, view: DnsChangeReport) -> CommandAnswer:
     around = asking.around
     if apply.dry == "server" and ready.change.managed:
         raise UsageError(

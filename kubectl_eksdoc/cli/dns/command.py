@@ -6,21 +6,21 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import opening, rights
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns import change_options, file
-from kubectl_eksdoc.cli.dns import measuring as measure_options
 from kubectl_eksdoc.cli.dns.change_options import LameduckRequest
-from kubectl_eksdoc.cli.dns.measuring import measuring
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import add_command, add_source
+from kubectl_eksdoc.cli.parser import Commands
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.findings import Code
 
-if TYPE_CHECKING:  # help must not pay for codes
-    from kubectl_eksdoc.model.findings import Code
+if TYPE_CHECKING:
+    pass
+
 
 NAME = change_options.NAME
 
@@ -47,34 +47,32 @@ Exit codes: 0 lookups survive, 1 findings that fail, 5 something is unknown; 2 u
 With --apply: 0 applied, and every pod has loaded it; 1 refused, or the result differs, 5 something is unknown, 6 it
 failed, is still running, or a pod has not loaded it yet, 7 the state changed after the preview.
 With --measure: 0 all queries were answered, 1 answers were lost or late, 5 something is unknown; 130 interrupted.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``coredns-lameduck``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="check and fix CoreDNS graceful shutdown and placement",
-        usage="%(prog)s [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "check and fix CoreDNS graceful shutdown and placement",
+        "[flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
+        own=(file.FILE,),
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1, own=(file.FILE,))
-    SourceOptions.add_to(parser)
+    add_source(parser)
     group = parser.add_argument_group("Scope")
     shared_options.add_accepted(group, _codes, "CoreDNS")
     shared_options.add_without(group, permissions.PROXY.name)
     file.add_to(parser)
     change_options.add_to(parser)
-    measure_options.add_to(parser)
+    change_options.add_measuring(parser)
     change_options.add_confirming_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.model.findings import Code
-
     return (*Code.of_area("dns"), *Code.of_area("dns_change"), *Code.of_area("dns_measure"), *Code.of_area("addon"))
 
 
@@ -85,13 +83,15 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     """
     request = LameduckRequest.from_args(args, words)
     given, dry = shared_options.given_from(args, CHANGES), shared_options.dry_from(args)
-    measure = measure_options.measure_from(args, given, dry, request.accepted)
+    measure = change_options.measure_from(args, given, dry, request.accepted)
     wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
     if file.asked(args):
         if measure is not None or wishes is not None or apply is not None:
             raise UsageError("-f reads a file alone: nothing is measured or changed with it")
         return file.run(args, request.accepted, around)
     if measure is not None:
+        from kubectl_eksdoc.cli.dns.measuring import measuring
+
         return measuring(request.options, request.source, measure, around)
     if wishes is not None or apply is not None:
         from kubectl_eksdoc.cli.dns.changing import changing
@@ -104,13 +104,11 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
 
     options = request.options
     LameduckReport.check(options.output)
-    try:
+    with opening.explaining(NAME):
         session = opening.opened(request, around, NEEDS)
-        reach, proxied = change_options.reach(request, session), permissions.PROXY.name not in request.without
+        reach, proxied = opening.reach(request, session), permissions.PROXY.name not in request.without
         facts = whole_facts(session, lambda: notices(session, reach.ours, proxied), change_options.measured_on(around))
         plan = plan_dns(facts, reach)
-    except Forbidden as error:
-        raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
     report = LameduckReport(plan, options=request.given, recognised=session.recognised)
-    return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return opening.answer(report, options, around, opening.code(plan.findings, request.accepted))

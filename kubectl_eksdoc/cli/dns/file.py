@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, source_from
+from kubectl_eksdoc.cli.parser import add_flag, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
@@ -19,12 +20,8 @@ FILE, _VERSION = "--filename", "--coredns-version"
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Check a file (no cluster, no AWS)")
-    group.add_argument(
-        "-f", FILE, default=None, metavar="COREFILE", help="check this Corefile only, such as before a merge"
-    )
-    group.add_argument(
-        _VERSION, default="", metavar="VERSION", help="with -f: the CoreDNS version to check for; default: 1.13.1"
-    )
+    add_flag(group, f"-f {FILE}", "COREFILE", "check this Corefile only, such as before a merge")
+    add_text(group, _VERSION, "VERSION", "with -f: the CoreDNS version to check for; default: 1.13.1")
 
 
 def asked(args: argparse.Namespace) -> bool:
@@ -45,7 +42,7 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: CommandCont
     from kubectl_eksdoc.coredns_lameduck.shutdown import read_corefile
     from kubectl_eksdoc.render.corefile import CorefileReport
 
-    if not SourceOptions.from_args(args).choice.live:
+    if not source_from(args).live:
         raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")
     options = GlobalOptions.from_args(args)
     CorefileReport.check(options.output)

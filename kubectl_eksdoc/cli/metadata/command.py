@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.metadata_service import HOST, POD
 from kubectl_eksdoc.cli import fleet as fleet_options
-from kubectl_eksdoc.cli import opening, rights, values
+from kubectl_eksdoc.cli import opening, values
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
 from kubectl_eksdoc.cli.metadata import fix_options
-from kubectl_eksdoc.cli.metadata import probing as probe_options
 from kubectl_eksdoc.cli.metadata import request as reading
-from kubectl_eksdoc.cli.metadata.probing import probing
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import add_command, add_source
+from kubectl_eksdoc.cli.parser import Commands, add_flag
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.documents import IMDS_PROBE
+from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.read import ProbeScope
     from kubectl_eksdoc.imds_probe.sources import EvidenceSource
     from kubectl_eksdoc.model.earlier import SavedResult
-    from kubectl_eksdoc.model.findings import Code
     from kubectl_eksdoc.session.session import ClusterSession
 
 
@@ -58,11 +56,9 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
         session, plan = answered(replace(request, source=source), scope, around)
         return as_earlier(SnapshotOrigin(request.earlier, __version__, request.given), session.cluster, plan)
 
-    before = shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, around, made)
-    try:
+    before = shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, made)
+    with opening.explaining(reading.NAME):
         session, plan = answered(request, scope, around)
-    except Forbidden as error:
-        raise rights.explained(error, reading.NAME) from error
     opening.told(session, options, around)
     shared_options.told(before, around)
     reading.tell_open(request, session, around)
@@ -71,7 +67,7 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
     named = bool(request.groups or request.nodes)
     choices = offered(plan, session.cluster, vpc_of(session), session.profile, named)
     report = ImdsReport(plan, pod, choices, options=request.given, recognised=session.recognised, since=beside)
-    return CommandAnswer(opening.answered(report, options, around), opening.code(plan.findings, request.accepted))
+    return opening.answer(report, options, around, opening.code(plan.findings, request.accepted))
 
 
 def answered(
@@ -84,7 +80,7 @@ def answered(
     from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds
 
     session = opening.opened(request, around, NEEDS)
-    reach = opening.reach(request.source, request.options, session.cluster.identity.context)
+    reach = opening.reach(request, session)
     cluster = scope.of(session.cluster)
     at_host = request.workload is not None and all(pod.calls.host_network for pod in cluster.pods)
     hops = HOST if at_host else request.hops
@@ -120,69 +116,75 @@ Exit codes: 0 no pod is affected, 1 findings that fail, 5 something is unknown; 
 With --apply: 0 applied and verified, 1 the result differs, or nothing was started, 5 something is unknown,
 6 interrupted, failed or still running, 7 the state changed after the preview.
 With --active: 0 pods reach IMDS, 1 they do not, 5 not tested; 7 the expected number is wrong, 130 interrupted.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``imds-probe``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="find pods that cannot reach the instance metadata service, and fix them",
-        usage="%(prog)s [pod/NAME | deploy/NAME | ds/NAME | sts/NAME | node/NAME ...] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "find pods that cannot reach the instance metadata service, and fix them",
+        "[pod/NAME | deploy/NAME | ds/NAME | sts/NAME | node/NAME ...] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        run,
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
-    SourceOptions.add_to(parser)
+    add_source(parser)
     group = parser.add_argument_group("Scope")
-    group.add_argument(
-        "--nodegroup",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="check only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
-    )
-    group.add_argument(
-        "--hops",
-        type=_hops,
-        default=POD,
-        metavar="N",
-        help="hops from a pod to IMDS: 2 in a normal pod network, 3 with a nested network (nested "
-        f"containers, some overlays); default: {POD}",
-    )
-    group.add_argument(
-        "--assume",
-        type=_assumed,
-        default=None,
-        metavar="WHAT",
-        help="predict which pods break if new nodes have these options: hops=N,tokens=required|optional "
-        "(such as hops=1,tokens=required), or ami=AL2023",
-    )
-    group.add_argument(
-        "--intent",
-        type=_intent,
-        default=None,
-        metavar="WHAT",
-        help="intended options, hops=N,tokens=required|optional, or a file or tag:NAME (of the cluster) with these: "
-        "with hops=1, pods that cannot reach IMDS and are not affected are fine, fixes of pods come first, and nodes "
-        "with a higher hop limit are a finding",
-    )
-    group.add_argument(
-        "--evidence",
-        type=_evidence,
-        default=(),
-        metavar="SOURCES",
-        help="one or more of cloudwatch (requests without a token of each instance in 14 days; AWS charges for two "
-        "metrics an instance), cloudtrail (events with the node role, of at most 10 nodes) and iam (services that node "
-        "roles were last used for), with commas; none names a pod",
-    )
+    _add_scope(group)
     shared_options.add_accepted(group, _codes, "the metadata service")
     shared_options.add_since_to(parser)
-    probe_options.add_to(parser)
+    fix_options.add_active_to(parser)
     fix_options.add_to(parser)
     fleet_options.add_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
+
+
+def _add_scope(group: argparse._ArgumentGroup) -> None:
+    add_flag(
+        group,
+        "--nodegroup",
+        "NAME",
+        "check only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
+        action="append",
+        default=[],
+    )
+    add_flag(
+        group,
+        "--hops",
+        "N",
+        "hops from a pod to IMDS: 2 in a normal pod network, 3 with a nested network (nested "
+        f"containers, some overlays); default: {POD}",
+        _hops,
+        POD,
+    )
+    add_flag(
+        group,
+        "--assume",
+        "WHAT",
+        "predict which pods break if new nodes have these options: hops=N,tokens=required|optional "
+        "(such as hops=1,tokens=required), or ami=AL2023",
+        _assumed,
+    )
+    add_flag(
+        group,
+        "--intent",
+        "WHAT",
+        "intended options, hops=N,tokens=required|optional, or a file or tag:NAME (of the cluster) with these: "
+        "with hops=1, pods that cannot reach IMDS and are not affected are fine, fixes of pods come first, and nodes "
+        "with a higher hop limit are a finding",
+        _intent,
+    )
+    add_flag(
+        group,
+        "--evidence",
+        "SOURCES",
+        "one or more of cloudwatch (requests without a token of each instance in 14 days; AWS charges for two "
+        "metrics an instance), cloudtrail (events with the node role, of at most 10 nodes) and iam (services that node "
+        "roles were last used for), with commas; none names a pod",
+        _evidence,
+        (),
+    )
 
 
 def _hops(text: str) -> int:
@@ -236,8 +238,6 @@ def _assumed(text: str) -> Assumed:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.model.findings import Code
-
     return (*Code.of_area("imds"), *Code.of_area("imds_probe"))
 
 
@@ -255,7 +255,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     if request.evidence and (args.active or args.apply):
         raise UsageError("--evidence is of the answer without --active and --apply")
     fix = fix_options.fix_from(args, request)
-    active = probe_options.active_from(args, bool(words)) if fix is None or args.active else None
+    active = fix_options.active_from(args, bool(words)) if fix is None or args.active else None
     if fix is not None or active is not None:
         shared_options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
     if fix is not None:
@@ -263,6 +263,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
 
         return fixing(request, fix, active, around)
     if active is not None:
+        from kubectl_eksdoc.cli.metadata.probing import probing
+
         return probing(request, active, around)
     if fleet is not None:
         if words:

@@ -1,4 +1,4 @@
-"""The flags of ``imds-probe --apply``: which fix, how it is confirmed, how long it is followed."""
+"""The flags of ``imds-probe --apply`` and ``--active``: which fix, how it is confirmed, how long it is followed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
+from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.errors import UsageError
 
 WATCH_FOR_S = 3600.0
@@ -28,34 +29,33 @@ class FixRequest:
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Apply a fix (--active verifies it from pods)")
-    group.add_argument(
-        "--apply", action="switch", default=False, help="apply the fix that --fix names and verify the result"
-    )
-    group.add_argument(
+    add_switch(group, "--apply", "apply the fix that --fix names and verify the result")
+    add_text(
+        group,
         "--fix",
-        metavar="NAME",
-        default="",
-        help="fix to apply: instance-options, node-class or template-version, as listed without --apply",
+        "NAME",
+        "fix to apply: instance-options, node-class or template-version, as listed without --apply",
     )
-    group.add_argument(
+    add_flag(
+        group,
         "--watch-for",
-        type=values.some_seconds,
-        default=WATCH_FOR_S,
-        metavar="TIME",
-        help="stop following after this time; a node group update continues in EKS "
+        "TIME",
+        "stop following after this time; a node group update continues in EKS "
         f"(default: {values.duration_text(WATCH_FOR_S)})",
+        values.some_seconds,
+        WATCH_FOR_S,
     )
-    group.add_argument(
+    add_text(
+        group,
         "--resume",
-        metavar="ID",
-        default="",
-        help="resume an interrupted fix from its journal on this machine; completed steps are not repeated",
+        "ID",
+        "resume an interrupted fix from its journal on this machine; completed steps are not repeated",
     )
-    group.add_argument(
+    add_text(
+        group,
         "--undo",
-        metavar="ID",
-        default="",
-        help="revert what a fix changed, from its journal on this machine; later changes by other clients are kept",
+        "ID",
+        "revert what a fix changed, from its journal on this machine; later changes by other clients are kept",
     )
     group = parser.add_argument_group("Confirmation and dry run")
     options.add_confirmation(group, NODES, "exactly N nodes are tested, changed or replaced")
@@ -95,3 +95,86 @@ def fix_from(args: argparse.Namespace, request: ImdsProbeRequest) -> FixRequest 
     if found.resume and (found.dry or request.nodes or request.groups):
         raise UsageError("--resume continues a fix as it was started: no other nodes, and no dry run")
     return found
+
+
+# The flags of ``imds-probe --active``: on which nodes, with which pods, how it is confirmed.
+
+
+WAIT_S = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """`image` and `namespace` "": the usual ones. `dry`: ``client``, ``server`` or "" (no dry run)."""
+
+    every: bool
+    image: str
+    namespace: str
+    wait_s: float
+    given: ConfirmationFlags
+    dry: str
+
+    @property
+    def flags(self) -> dict[str, object]:
+        """As they were given, by the names of the flags."""
+        return options.non_empty(
+            {
+                "active": True,
+                "all-nodes": self.every,
+                "image": self.image,
+                "probe-namespace": self.namespace,
+                "wait-for": values.duration_text(self.wait_s),
+                "dry-run": self.dry,
+            }
+        )
+
+
+def add_active_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Test from pods (creates and deletes pods)")
+    add_switch(
+        group,
+        "--active",
+        "test IMDS from two pods on one node of each kind: one in the pod network and one in the host network",
+    )
+    add_switch(group, "--all-nodes", "test on every node, not on one node of each kind")
+    add_text(
+        group,
+        "--image",
+        "IMAGE",
+        "image of the test pods; needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)",
+    )
+    add_text(
+        group,
+        "--probe-namespace",
+        "NAME",
+        "namespace of the test pods (default: the namespace of pod/NAME, else 'default'); pod "
+        "security must allow hostNetwork for the full test",
+    )
+    add_flag(
+        group,
+        "--wait-for",
+        "TIME",
+        f"timeout for the pods of a node, including the image pull (default: {values.duration_text(WAIT_S)})",
+        values.some_seconds,
+        WAIT_S,
+    )
+
+
+def active_from(args: argparse.Namespace, named: bool) -> Active | None:
+    """None: nothing is to be measured. `named`: a pod or nodes are.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    given, dry = options.given_from(args, NODES), options.dry_from(args)
+    found = Active(args.all_nodes, args.image, args.probe_namespace, args.wait_for, given, dry)
+    if args.active:
+        if found.every and named:
+            raise UsageError("--all-nodes excludes pod/NAME and node/NAME", "Give one of them.")
+        return found
+    if found != Active(False, "", "", WAIT_S, ConfirmationFlags(), ""):
+        raise UsageError(
+            "flags that make or change something are given without --active and without --apply",
+            "Add --active to test it from pods, or --apply --fix NAME to fix it.",
+        )
+    return None

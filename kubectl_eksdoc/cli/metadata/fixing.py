@@ -13,16 +13,16 @@ from functools import partial
 from kubectl_eksdoc.aws.machines import MetadataChanges
 from kubectl_eksdoc.changes.engine import Kind, World
 from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of, proofs, tried
-from kubectl_eksdoc.cli import applying, exits, opening, rights
+from kubectl_eksdoc.cli import applying, exits, opening
 from kubectl_eksdoc.cli.applying import Again, Proposal
 from kubectl_eksdoc.cli.confirming import ConfirmationFlags, check_writable, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
-from kubectl_eksdoc.cli.metadata.fix_options import WATCH_FOR_S, FixRequest
-from kubectl_eksdoc.cli.metadata.probing import Active, manner_of
+from kubectl_eksdoc.cli.metadata.fix_options import WATCH_FOR_S, Active, FixRequest
+from kubectl_eksdoc.cli.metadata.probing import manner_of
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
 from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import AwsError, ClusterError, Forbidden, LocalJournalError, UsageError
+from kubectl_eksdoc.errors import AwsError, ClusterError, LocalJournalError, UsageError
 from kubectl_eksdoc.imds_probe.fixes.chooser import SelectedFix, UnselectedFix, chosen, forbidden, offered
 from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds, vpc_of
 from kubectl_eksdoc.imds_probe.run import (
@@ -68,7 +68,7 @@ class _Fixing:
     around: CommandContext
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
-        return reading.reached_by(self.request, session)
+        return opening.reached_by(self.request, session)
 
     def rendered(self, report: FixReport) -> str:
         return opening.answered(report, self.request.options, self.around)
@@ -84,7 +84,7 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
     if not fix.dry:
         check_writable(around.environ, COMMAND, "imds-probe without --apply reads only")
     asking = _Fixing(request, fix, active, around)
-    try:
+    with opening.explaining(COMMAND):
         session = opening.opened(request, around, NEEDS)
         if session.login is not None:
             raise session.login
@@ -95,8 +95,6 @@ def fixing(request: ImdsProbeRequest, fix: FixRequest, active: Active | None, ar
             return _undone(asking, session)
         reading.tell_open(request, session, around)
         return _fixed(asking, session)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
 
 
 def again(change: Again, around: CommandContext) -> CommandAnswer:

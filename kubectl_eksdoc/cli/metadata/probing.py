@@ -2,113 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, rights, values
-from kubectl_eksdoc.cli.confirming import NODES, ConfirmationFlags, check_writable, confirm
+from kubectl_eksdoc.cli import exits, opening, rights
+from kubectl_eksdoc.cli.confirming import NODES, check_writable, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
+from kubectl_eksdoc.cli.metadata.fix_options import Active
 from kubectl_eksdoc.cli.metadata.request import ImdsProbeRequest
-from kubectl_eksdoc.cli.options import dry_from, given_from, non_empty
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
+from kubectl_eksdoc.errors import AwsError, UsageError
+from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
+from kubectl_eksdoc.flows.ports import ProbeNamespace
+from kubectl_eksdoc.imds_probe.probing.result import (
+    IMAGE,
+    NAMESPACE,
+    Probed,
+    ProbeSettings,
+    manifests,
+    owner_manifest,
+    plan_probe,
+)
+from kubectl_eksdoc.imds_probe.read import NEEDS, facts_of_today
+from kubectl_eksdoc.imds_probe.sources import service_now
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.kinds import Resource
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.flows.ports import ProbeNamespace
-    from kubectl_eksdoc.imds_probe.probing.result import ProbeSettings
-    from kubectl_eksdoc.model.aws.machines import MetadataOptions
-    from kubectl_eksdoc.model.cluster import Cluster
-
-
-# The flags of ``imds-probe --active``: on which nodes, with which pods, how it is confirmed.
-
-
-WAIT_S = 90.0
-
-
-@dataclass(frozen=True, slots=True)
-class Active:
-    """`image` and `namespace` "": the usual ones. `dry`: ``client``, ``server`` or "" (no dry run)."""
-
-    every: bool
-    image: str
-    namespace: str
-    wait_s: float
-    given: ConfirmationFlags
-    dry: str
-
-    @property
-    def flags(self) -> dict[str, object]:
-        """As they were given, by the names of the flags."""
-        return non_empty(
-            {
-                "active": True,
-                "all-nodes": self.every,
-                "image": self.image,
-                "probe-namespace": self.namespace,
-                "wait-for": values.duration_text(self.wait_s),
-                "dry-run": self.dry,
-            }
-        )
-
-
-def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Test from pods (creates and deletes pods)")
-    group.add_argument(
-        "--active",
-        action="switch",
-        default=False,
-        help="test IMDS from two pods on one node of each kind: one in the pod network and one in the host network",
-    )
-    group.add_argument(
-        "--all-nodes", action="switch", default=False, help="test on every node, not on one node of each kind"
-    )
-    group.add_argument(
-        "--image",
-        metavar="IMAGE",
-        default="",
-        help="image of the test pods; needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)",
-    )
-    group.add_argument(
-        "--probe-namespace",
-        metavar="NAME",
-        default="",
-        help="namespace of the test pods (default: the namespace of pod/NAME, else 'default'); pod "
-        "security must allow hostNetwork for the full test",
-    )
-    group.add_argument(
-        "--wait-for",
-        type=values.some_seconds,
-        default=WAIT_S,
-        metavar="TIME",
-        help=f"timeout for the pods of a node, including the image pull (default: {values.duration_text(WAIT_S)})",
-    )
-
-
-def active_from(args: argparse.Namespace, named: bool) -> Active | None:
-    """None: nothing is to be measured. `named`: a pod or nodes are.
-
-    Raises:
-        UsageError: flags do not go together.
-    """
-    given, dry = given_from(args, NODES), dry_from(args)
-    found = Active(args.all_nodes, args.image, args.probe_namespace, args.wait_for, given, dry)
-    if args.active:
-        if found.every and named:
-            raise UsageError("--all-nodes excludes pod/NAME and node/NAME", "Give one of them.")
-        return found
-    if found != Active(False, "", "", WAIT_S, ConfirmationFlags(), ""):
-        raise UsageError(
-            "flags that make or change something are given without --active and without --apply",
-            "Add --active to test it from pods, or --apply --fix NAME to fix it.",
-        )
-    return None
-
+from kubectl_eksdoc.model.metadata import MARKS
+from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
+from kubectl_eksdoc.render.roles import RoleManifests
+from kubectl_eksdoc.session.session import AwsUse
 
 COMMAND = "imds-probe --active"
 _PROVES_LITTLE = (
@@ -119,13 +44,10 @@ _PROVES_SOME = "the server was asked; room on the nodes and the image show when 
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(opening.WasRead):
     """The cluster, narrowed down to what is asked about; of AWS what is known of its nodes, or in `unasked` why not."""
 
-    cluster: Cluster
     options: Mapping[str, MetadataOptions] = field(default_factory=dict)
-    calls: str = ""
-    denied: tuple[str, ...] = ()
     unasked: str = ""
 
 
@@ -147,9 +69,6 @@ def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
-    from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
-    from kubectl_eksdoc.render.roles import RoleManifests
-
     (RoleManifests if active.dry == "client" else ActiveReport).check(request.options.output)
     if not request.source.live and active.dry != "client":
         raise UsageError(
@@ -159,7 +78,7 @@ def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -
     if not active.dry:
         check_writable(around.environ, COMMAND, "imds-probe without --active reads only")
     asking = _Asking(request, active, around)
-    try:
+    with opening.explaining(COMMAND):
         read = _read(asking)
         opening.told(read, request.options, around)
         if read.unasked:
@@ -168,19 +87,11 @@ def probing(request: ImdsProbeRequest, active: Active, around: CommandContext) -
             return _dry(asking, read)
         ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace)
         return _active(asking, read, ground)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
 
 
 def _read(asking: _Asking) -> _Read:
     """AWS is asked of the nodes' instances where it can be, and of nothing else; nothing that is measured rests on
     it."""
-    from kubectl_eksdoc.imds_probe.read import NEEDS, facts_of_today
-    from kubectl_eksdoc.imds_probe.sources import service_now
-    from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.model.aws.machines import MetadataOptions
-    from kubectl_eksdoc.session.session import AwsUse
-
     request, around = asking.request, asking.around
     needs = replace(NEEDS, kinds=_kinds(request))
     try:
@@ -198,7 +109,7 @@ def _read(asking: _Asking) -> _Read:
     services = {node.name: service_now(node, facts).options for node in cluster.nodes}
     known = {name: options for name, options in services.items() if isinstance(options, MetadataOptions)}
     denied = [each for each in services.values() if isinstance(each, Unknown) and each.missing]
-    return _Read(cluster, known, session.calls, unasked=denied[0].why if denied else "")
+    return _Read(cluster, session.calls, options=known, unasked=denied[0].why if denied else "")
 
 
 def _kinds(request: ImdsProbeRequest) -> tuple[Resource, ...]:
@@ -214,8 +125,6 @@ def manner_of(request: ImdsProbeRequest, active: Active) -> ProbeSettings:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.imds_probe.probing.result import IMAGE, NAMESPACE, ProbeSettings
-
     of_pod = reading.scope(request).namespace if request.pod else ""
     return ProbeSettings(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
 
@@ -226,11 +135,6 @@ def _every(asking: _Asking) -> bool:
 
 def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
     """What would be made, for kubectl; nobody is asked."""
-    from kubectl_eksdoc.imds_probe.probing.result import manifests, plan_probe
-    from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
-    from kubectl_eksdoc.render.roles import RoleManifests
-
     options, around = asking.request.options, asking.around
     unasked = Unknown("the cluster was not asked")
     plan = plan_probe(
@@ -239,14 +143,10 @@ def _dry(asking: _Asking, read: _Read) -> CommandAnswer:
     opening.show(ActiveReport(read.cluster, plan, options=asking.given), options, around)
     around.note(_PROVES_LITTLE)
     docs = tuple(manifests(plan.probe, plan.pods, plan.manner))
-    return CommandAnswer(opening.answered(RoleManifests((), (), docs), options, around))
+    return opening.answer(RoleManifests((), (), docs), options, around)
 
 
 def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnswer:
-    from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
-    from kubectl_eksdoc.imds_probe.probing.result import Probed, owner_manifest
-    from kubectl_eksdoc.model.metadata import MARKS
-    from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
 
     options, around, cluster = asking.request.options, asking.around, read.cluster
     probe = around.edges.new_probe_id()
@@ -255,7 +155,7 @@ def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnsw
     if asking.active.dry:
         report = ActiveReport(cluster, plan, options=asking.given, refused=tried(plan, ground))
         around.note(_PROVES_SOME)
-        return CommandAnswer(opening.answered(report, options, around), exits.FAILS if report.refused else exits.CLEAN)
+        return opening.answer(report, options, around, exits.FAILS if report.refused else exits.CLEAN)
     if plan.pods:
         needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
         namespace = plan.manner.namespace
@@ -279,4 +179,4 @@ def _active(asking: _Asking, read: _Read, ground: ProbeNamespace) -> CommandAnsw
         found = Probed((), "")
     report = ActiveReport(cluster, plan, found, options=asking.given)
     code = exits.INTERRUPTED if found.interrupted else opening.code(report.findings, asking.request.accepted)
-    return CommandAnswer(opening.answered(report, options, around), code)
+    return opening.answer(report, options, around, code)

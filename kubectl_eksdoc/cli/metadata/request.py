@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from
+from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, source_from
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.session.sources import SourceChoice, namespace_of
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class ImdsProbeRequest:
             raise UsageError("--active and --apply are of nodes", "Name node/NAME, or --nodegroup NAME.")
         return ImdsProbeRequest(
             GlobalOptions.from_args(args),
-            SourceOptions.from_args(args).choice,
+            source_from(args),
             pods[0] if pods else "",
             nodes,
             tuple(args.nodegroup),
@@ -123,18 +124,12 @@ def scope(request: ImdsProbeRequest) -> ProbeScope:
     return ProbeScope(request.pod, there, request.nodes, request.groups, request.workload)
 
 
-def reached_by(request: ImdsProbeRequest, session: opening.WasRead) -> tuple[str, ...]:
-    """The words that lead to the same cluster once more."""
-    return opening.with_aws(request.source, request.options, session.cluster.identity.context)
-
-
 _LATEST = 20
 """So many journals are looked at for fixes that were not finished."""
 
 
 def tell_open(request: ImdsProbeRequest, session: ClusterSession, around: CommandContext) -> None:
     """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
-    from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.model.change_journal import METADATA_FIX, unfinished
     from kubectl_eksdoc.wiring.changes import saved_changes
 
@@ -149,5 +144,5 @@ def tell_open(request: ImdsProbeRequest, session: ClusterSession, around: Comman
     for each in unfinished(latest, session.aws.cluster.arn, METADATA_FIX)[::-1]:
         around.note(f"fix {each.id} ({each.text('fix') or 'unknown'}, {each.text('at')}) was not finished")
         for does, flag in (("continue", "--resume"), ("revert", "--undo")):
-            words = ("kubectl", "eksdoc", NAME, "--apply", flag, each.id, *reached_by(request, session))
+            words = ("kubectl", "eksdoc", NAME, "--apply", flag, each.id, *opening.reached_by(request, session))
             around.note(f"  {does} it: {shlex.join(words)}")

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.iam import IamPlace
-from kubectl_eksdoc.cli import exits, options, values
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, non_empty, opted_from
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli import exits, opening, options, values
+from kubectl_eksdoc.cli.commands import tree
+from kubectl_eksdoc.cli.options import GlobalOptions, add_command, add_source_early, non_empty, opted_from, source_from
+from kubectl_eksdoc.cli.parser import Commands, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.permissions import rights
-from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
+from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation, cautions, doubts, reading, wanted
 from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import UsageError
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 PROBE_NAMESPACE = "default"
 JOURNAL, PROBE, KARPENTER = "--journal-namespace", "--probe-namespace", "--karpenter-namespace"
-_ACCOUNT = re.compile(r"[0-9]{12}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class PermissionsRequest:
         Raises:
             UsageError: something is no command, or what was given does not fit together.
         """
-        if not SourceOptions.from_args(args).choice.live:
+        if not source_from(args).live:
             raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
         options = GlobalOptions.from_args(args)
         request = PermissionsRequest(
@@ -99,12 +98,8 @@ class PermissionsRequest:
     @property
     def more(self) -> tuple[str, ...]:
         """The words besides the commands by which the same rights are named again."""
-        usual = Places(JOURNAL_NAMESPACE, PROBE_NAMESPACE, SYSTEM)
-        namespaces = (
-            (JOURNAL, self.places.journal, usual.journal),
-            (PROBE, self.places.probe, usual.probe),
-            (KARPENTER, self.places.karpenter, usual.karpenter),
-        )
+        usual = (JOURNAL_NAMESPACE, PROBE_NAMESPACE, SYSTEM)
+        namespaces = zip((JOURNAL, PROBE, KARPENTER), astuple(self.places), usual, strict=True)
         words = [word for flag, name, default in namespaces if name != default for word in (flag, name)]
         return (*(("--with", ",".join(self.opted)) if self.opted else ()), *words)
 
@@ -130,14 +125,7 @@ def _places(options: GlobalOptions, args: argparse.Namespace) -> Places:
     return places
 
 
-def account(text: str) -> str:
-    """
-    Raises:
-        argparse.ArgumentTypeError: it has not twelve digits.
-    """
-    if not _ACCOUNT.match(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no AWS account: twelve digits")
-    return text
+account = values.Matching("[0-9]{12}", "is no AWS account: twelve digits", str)
 
 
 def subject(text: str) -> RbacSubject:
@@ -180,70 +168,47 @@ Examples:
 _EXIT_CODES = """\
 Exit codes: 0 printed, or with --check: you have all permissions; 1 some are missing, 5 some are unknown; 2 usage,
 3 cluster.
-Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
+def add_to(commands: Commands) -> None:
     """Add ``permissions``."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         NAME,
-        help="print the ClusterRole and IAM policy that a command needs, or check that you have them",
-        usage="%(prog)s [COMMAND [flags of it] …] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
+        "print the ClusterRole and IAM policy that a command needs, or check that you have them",
+        "[COMMAND [flags of it] …] [flags]",
+        _ABOUT,
+        _EXIT_CODES,
+        partial(run, lambda path: tree(only=path)),
+        own=_OF_COMMANDS,
     )
     parser.passes_on = True
-    GlobalOptions.add_to(parser, level=LEVELS - 1, own=_OF_COMMANDS)
-    SourceOptions.add_early(parser)
+    add_source_early(parser)
     group = parser.add_argument_group("Kubernetes (-o yaml and -o json print objects for kubectl apply -f -)")
-    group.add_argument(
+    add_flag(
+        group,
         "--bind",
-        type=subject,
+        "KIND:NAME",
+        "also print bindings: Group:NAME, User:NAME or ServiceAccount:NAMESPACE/NAME; may be repeated",
+        subject,
         action="append",
         default=[],
-        metavar="KIND:NAME",
-        help="also print bindings: Group:NAME, User:NAME or ServiceAccount:NAMESPACE/NAME; may be repeated",
     )
     options.add_with(group, "also grant these")
-    group.add_argument(
-        JOURNAL,
-        default="",
-        metavar="NAME",
-        help=f"namespace of the journals (default: that of -n, else {JOURNAL_NAMESPACE})",
-    )
-    group.add_argument(
-        PROBE,
-        default="",
-        metavar="NAME",
-        help=f"namespace of test pods (default: {PROBE_NAMESPACE})",
-    )
-    group.add_argument(
-        KARPENTER,
-        default="",
-        metavar="NAME",
-        help=f"where Karpenter is installed (default: {SYSTEM})",
-    )
-    group.add_argument("--check", action="switch", default=False, help="check which of these permissions you have")
+    add_text(group, JOURNAL, "NAME", f"namespace of the journals (default: that of -n, else {JOURNAL_NAMESPACE})")
+    add_text(group, PROBE, "NAME", f"namespace of test pods (default: {PROBE_NAMESPACE})")
+    add_text(group, KARPENTER, "NAME", f"where Karpenter is installed (default: {SYSTEM})")
+    add_switch(group, "--check", "check which of these permissions you have")
     group = parser.add_argument_group("In AWS")
-    group.add_argument(
+    add_switch(
+        group,
         "--iam",
-        action="switch",
-        default=False,
-        help="print only the IAM policy, for aws iam create-policy --policy-document; --region, "
+        "print only the IAM policy, for aws iam create-policy --policy-document; --region, "
         "--cluster-name and --account limit its resources",
     )
-    group.add_argument(
-        "--account", type=account, default=None, metavar="ID", help="account ID of the cluster, twelve digits"
-    )
-    group.add_argument(
-        "--part",
-        type=values.count,
-        default=0,
-        metavar="N",
-        help="part N of a policy that is too long for one document",
-    )
-    parser.set_defaults(leaf=parser, command=partial(run, grown))
+    add_flag(group, "--account", "ID", "account ID of the cluster, twelve digits", account)
+    add_flag(group, "--part", "N", "part N of a policy that is too long for one document", values.count, 0)
 
 
 def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -252,14 +217,12 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
         EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.cli import opening as looks
-    from kubectl_eksdoc.cli.permissions.rights import cautions, doubts, reading, wanted
     from kubectl_eksdoc.render.permissions.report import PermissionsReport
 
     request = PermissionsRequest.from_args(args, words, grown)
     commands = request.commands or reading()
     found = wanted(commands, request.places, request.opted)
-    look = looks.decide(request.options, around.stdout, around.environ)
+    look = opening.decide(request.options, around.stdout, around.environ)
     doubtful = doubts(commands)
     if request.iam:
         for line in doubtful:
@@ -290,7 +253,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
     if request.options.output not in ("table", "wide"):
         for one in (*(f"opt-in {each.said}" for each in found.opt_ins), *warned):
             around.note(one)
-    return CommandAnswer(looks.answered(view, request.options, around))
+    return opening.answer(view, request.options, around)
 
 
 _LONGEST = 150
@@ -346,7 +309,6 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
         ClusterError: the cluster cannot be asked; the error says why.
         UsageError: there is no such output format.
     """
-    from kubectl_eksdoc.cli import opening as looks
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Cluster, Source
     from kubectl_eksdoc.render.identity import identity_line
@@ -358,10 +320,11 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
     who = edges.identity_of(options.connection, AwsRequest(options.cluster_name, options.region, options.profile))
     found = held(wanted, edges.reviewed(options.connection, wanted.permissions))
     cluster = Cluster(identity=who, source=Source.LIVE, observed_at=around.now())
-    around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    around.note(identity_line(cluster, around.now(), opening.decide(options, around.stderr, around.environ)))
     if wanted.asked:
         around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
-    text = looks.answered(HeldReport(found, cluster, options=request.given, tool_version=__version__), options, around)
+    report = HeldReport(found, cluster, options=request.given, tool_version=__version__)
+    text = opening.answered(report, options, around)
     if any(each.held is False for each in found):
         return CommandAnswer(text, exits.FAILS)
     return CommandAnswer(text, exits.UNKNOWN if any(each.held is None for each in found) else exits.CLEAN)

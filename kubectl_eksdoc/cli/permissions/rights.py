@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.in_cluster import IN_CLUSTER
+from kubectl_eksdoc.cli.parser import spelled_out, strays, unknown_flag
 from kubectl_eksdoc.cli.rights import Places, Right, asked
-from kubectl_eksdoc.cli.rights import asked as lost
 from kubectl_eksdoc.cli.rights import commands as registered
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import kinds
@@ -139,8 +139,6 @@ class _Typed:
 
     def _flag(self, word: str) -> argparse.Action:
         """Its value may stand in the same word: ``--set=…``, ``-la=b``."""
-        from kubectl_eksdoc.cli.parser import unknown_flag
-
         found = self._parser.flag(word.partition("=")[0])
         if found is None and not word.startswith("--"):
             found = self._parser.flag(word[:2])
@@ -154,8 +152,6 @@ class _Typed:
 
     def invocation(self, words: Sequence[str]) -> Invocation:
         """Raises UsageError: a flag or its value is not understood."""
-        from kubectl_eksdoc.cli.parser import spelled_out, strays
-
         path = self._base.split()
         args, extras = self._parser.parse_known_args(spelled_out(self._given, self._bare))
         kinds = {f"{word.partition('/')[0]}/NAME" for word in strays(extras, self._parser)}
@@ -253,7 +249,7 @@ def reading() -> tuple[Invocation, ...]:
 def doubts(commands: Sequence[Invocation]) -> tuple[str, ...]:
     """What actions of these may need besides, in sentences."""
     questions = (question for each in commands for name in each.names for question in _of_aws(each, name))
-    return tuple(lost.DOUBTS[question] for question in dict.fromkeys(questions) if question in lost.DOUBTS)
+    return tuple(asked.DOUBTS[question] for question in dict.fromkeys(questions) if question in asked.DOUBTS)
 
 
 _MAPS_ROLES = Permission("patch", kinds.CONFIG_MAPS, "", SYSTEM)
@@ -284,7 +280,7 @@ def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection
         if not command.only_reads or right.verb in _READING_VERBS
     )
     actions = tuple(
-        IamAction(action, (lost.OF[question],), (typed,))
+        IamAction(action, (question.lost,), (typed,))
         for question in _of_aws(command, name)
         for action in question.actions
         if not command.only_reads or action.partition(":")[2].startswith(READING_ACTIONS)

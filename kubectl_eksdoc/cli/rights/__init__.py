@@ -6,8 +6,7 @@ Never here: asking for anything.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubectl_eksdoc.cli.rights import asked, commands
 from kubectl_eksdoc.cli.rights.asked import Places, Right, needed_with
@@ -114,9 +113,9 @@ def of_aws(command: str) -> tuple[AwsOperation, ...]:
 def needs(journal: str) -> PlanPermissions:
     """What a plan rests on, and what a run of it does besides that it cannot do without; `journal`: the namespace of
     the runs' journal."""
-    planned = tuple(NeededPermission(_permission(right, ""), _lost(right)) for right in DRAIN_PLAN)
+    planned = tuple(NeededPermission(right.at(""), _lost(right)) for right in DRAIN_PLAN)
     for_plan = {need.permission for need in planned}
-    run = (_permission(right, journal if right.journal else "") for right in commands.RUN if right.required)
+    run = (right.at(journal if right.journal else "") for right in commands.RUN if right.required)
     return PlanPermissions(
         planned, tuple(NeededPermission(each, "no run") for each in dict.fromkeys(run) if each not in for_plan)
     )
@@ -126,10 +125,6 @@ def granted(held: Iterable[Right], places: Places) -> tuple[Permission, ...]:
     """What RBAC must allow for them; what is needed everywhere is not needed in a namespace besides."""
     found = dict.fromkeys(map(places.permission, held))
     return tuple(each for each in found if not each.namespace or each._replace(namespace="") not in found)
-
-
-def _permission(right: Right, namespace: str) -> Permission:
-    return Permission(right.verb, right.resource, right.subresource, namespace)
 
 
 def codes_lost(right: Right) -> tuple[str, ...]:
@@ -157,15 +152,6 @@ def explained(error: Forbidden, command: str) -> Forbidden:
     if not hint:
         hint = _for_reading(rights, command) if all(each.verb == "list" for each in rights) else _for_changing(rights)
     return Forbidden(error.message, "\n".join(filter(None, (error.hint, hint))), error.missing)
-
-
-@contextmanager
-def explaining(command: str) -> Iterator[None]:
-    """What is forbidden within is raised as `explained`."""
-    try:
-        yield
-    except Forbidden as error:
-        raise explained(error, command) from error
 
 
 def _for_reading(rights: Sequence[Right], command: str) -> str:

@@ -6,102 +6,143 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.aws import questions
-from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model.aws.questions import (
+    ACCESS_REPORT,
+    ADDON,
+    ADDON_CONFIGURATION,
+    ADDON_VERSIONS,
+    ADDONS,
+    ATTACHED_POLICIES,
+    CALLER,
+    CLUSTER,
+    CREATE_TEMPLATE_VERSION,
+    EVENTS,
+    IMAGES,
+    INSTANCE_PROFILE,
+    INSTANCES,
+    KEY,
+    KEY_POLICY,
+    LAST_ACCESSED,
+    LAUNCH_CONFIGURATIONS,
+    METADATA_DEFAULTS,
+    METRICS,
+    MODIFY_METADATA,
+    NODE_GROUP,
+    POD_IDENTITIES,
+    POD_IDENTITY,
+    POLICY,
+    POLICY_VERSION,
+    QUEUE_ATTRIBUTES,
+    QUEUE_URL,
+    ROLE,
+    ROLE_POLICIES,
+    ROLE_POLICY,
+    RULE_TARGETS,
+    RULES,
+    SCALING_GROUPS,
+    SPOT_REQUESTS,
+    TARGET_HEALTH,
+    TEMPLATE_VERSIONS,
+    UPDATE,
+    UPDATE_ADDON,
+    UPDATE_NODE_GROUP,
+    UPDATES,
+    AwsOperation,
+)
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.permissions import OptIn, Permission
 
 _OF_INTERRUPTION = (
-    questions.CALLER,
-    questions.CLUSTER,
-    questions.QUEUE_URL,
-    questions.QUEUE_ATTRIBUTES,
-    questions.RULES,
-    questions.RULE_TARGETS,
-    questions.KEY,
-    questions.KEY_POLICY,
-    questions.POD_IDENTITIES,
-    questions.POD_IDENTITY,
-    questions.ROLE,
-    questions.ROLE_POLICIES,
-    questions.ROLE_POLICY,
-    questions.ATTACHED_POLICIES,
-    questions.POLICY,
-    questions.POLICY_VERSION,
-    questions.METRICS,
-    questions.SPOT_REQUESTS,
+    CALLER,
+    CLUSTER,
+    QUEUE_URL,
+    QUEUE_ATTRIBUTES,
+    RULES,
+    RULE_TARGETS,
+    KEY,
+    KEY_POLICY,
+    POD_IDENTITIES,
+    POD_IDENTITY,
+    ROLE,
+    ROLE_POLICIES,
+    ROLE_POLICY,
+    ATTACHED_POLICIES,
+    POLICY,
+    POLICY_VERSION,
+    METRICS,
+    SPOT_REQUESTS,
 )
 
 _OF_COREDNS = (
-    questions.CALLER,
-    questions.CLUSTER,
-    questions.ADDON,
-    questions.ADDON_VERSIONS,
-    questions.ADDON_CONFIGURATION,
+    CALLER,
+    CLUSTER,
+    ADDON,
+    ADDON_VERSIONS,
+    ADDON_CONFIGURATION,
 )
 WISHES = tuple(f"coredns-lameduck {flag}" for flag in ("--set", "--place", "--autoscale"))
 """What is shown of a change to CoreDNS before it is applied, if it is."""
 
 OF_FIX: Mapping[str, tuple[AwsOperation, ...]] = {
-    "instance-options": (questions.MODIFY_METADATA,),
+    "instance-options": (MODIFY_METADATA,),
     "template-version": (
-        questions.CREATE_TEMPLATE_VERSION,
-        questions.UPDATE_NODE_GROUP,
-        questions.UPDATE,
-        questions.UPDATES,
+        CREATE_TEMPLATE_VERSION,
+        UPDATE_NODE_GROUP,
+        UPDATE,
+        UPDATES,
     ),
 }
 """What one fix of ``imds-probe --apply`` asks, and no other does."""
 
 OF_EVIDENCE: Mapping[str, tuple[AwsOperation, ...]] = {
-    "cloudwatch": (questions.METRICS,),
-    "cloudtrail": (questions.EVENTS,),
-    "iam": (questions.INSTANCE_PROFILE, questions.ACCESS_REPORT, questions.LAST_ACCESSED),
+    "cloudwatch": (METRICS,),
+    "cloudtrail": (EVENTS,),
+    "iam": (INSTANCE_PROFILE, ACCESS_REPORT, LAST_ACCESSED),
 }
 """What is asked for one source of ``imds-probe --evidence``, and for no other."""
 
 BY_COMMAND: Mapping[str, tuple[AwsOperation, ...]] = {
-    "completion": (questions.CALLER, questions.CLUSTER, questions.ADDONS),
+    "completion": (CALLER, CLUSTER, ADDONS),
     "addon-diff": (
-        questions.CALLER,
-        questions.CLUSTER,
-        questions.ADDONS,
-        questions.ADDON,
-        questions.ADDON_VERSIONS,
-        questions.ADDON_CONFIGURATION,
+        CALLER,
+        CLUSTER,
+        ADDONS,
+        ADDON,
+        ADDON_VERSIONS,
+        ADDON_CONFIGURATION,
     ),
     "addon-diff --after": (
-        questions.CALLER,
-        questions.CLUSTER,
-        questions.ADDONS,
-        questions.ADDON,
-        questions.ADDON_CONFIGURATION,
-        questions.UPDATES,
-        questions.UPDATE,
+        CALLER,
+        CLUSTER,
+        ADDONS,
+        ADDON,
+        ADDON_CONFIGURATION,
+        UPDATES,
+        UPDATE,
     ),
-    "addon-diff --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES, questions.TARGET_HEALTH),
+    "addon-diff --apply": (UPDATE_ADDON, UPDATE, UPDATES, TARGET_HEALTH),
     "imds-probe": (
-        questions.CALLER,
-        questions.CLUSTER,
-        questions.INSTANCES,
-        questions.NODE_GROUP,
-        questions.SCALING_GROUPS,
-        questions.LAUNCH_CONFIGURATIONS,
-        questions.TEMPLATE_VERSIONS,
-        questions.IMAGES,
-        questions.METADATA_DEFAULTS,
-        questions.POD_IDENTITIES,
+        CALLER,
+        CLUSTER,
+        INSTANCES,
+        NODE_GROUP,
+        SCALING_GROUPS,
+        LAUNCH_CONFIGURATIONS,
+        TEMPLATE_VERSIONS,
+        IMAGES,
+        METADATA_DEFAULTS,
+        POD_IDENTITIES,
     ),
     "coredns-lameduck": (
         *_OF_COREDNS,
         *_OF_INTERRUPTION,
     ),
     **dict.fromkeys(WISHES, _OF_COREDNS),
-    "coredns-lameduck --apply": (*_OF_COREDNS, questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
+    "coredns-lameduck --apply": (*_OF_COREDNS, UPDATE_ADDON, UPDATE, UPDATES),
     "interruption": _OF_INTERRUPTION,
     "imds-probe --evidence": tuple(question for each in OF_EVIDENCE.values() for question in each),
-    "imds-probe --active": (questions.CALLER, questions.CLUSTER, questions.INSTANCES),
+    "imds-probe --active": (CALLER, CLUSTER, INSTANCES),
     "imds-probe --apply": tuple(question for each in OF_FIX.values() for question in each),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; those of a flag are
@@ -111,71 +152,8 @@ WHOLE = frozenset((*WISHES, "addon-diff --after", "coredns-lameduck --apply", "i
 """They ask nothing but what is listed with them."""
 
 
-# What is not known, or not done, without an answer of AWS, whichever command asks.
-
-
-_OF_ROLE = "what the role of Karpenter may do is unknown"
-_OF_KEY = "where the queue has a KMS key: whether EventBridge may use it is unknown"
-_OF_IDENTITY = "the role of a Karpenter whose service account names none is unknown"
-_OF_INSIGHTS = "what EKS itself says about the upgrade is unknown"
-_ROLE_USE = "what the role of nodes was used for is unknown"
-_LAST_ACCESSED = f"`--evidence iam`: {_ROLE_USE}"
-_NEXT = "what the next node of a managed node group will have is unknown"
-
-OF: Mapping[AwsOperation, str] = {
-    questions.CLUSTER: "nothing that AWS says is believed: all of it is unknown",
-    questions.CLUSTER_VERSIONS: "until when EKS supports a version is taken from a table of ours, and may be old",
-    questions.ADDONS: "which add-ons of EKS there are is unknown",
-    questions.ADDON: "which version an add-on has, and how it is configured, is unknown",
-    questions.ADDON_VERSIONS: "which versions EKS offers is unknown",
-    questions.ADDON_CONFIGURATION: "which values a version of an add-on takes is unknown",
-    questions.UPDATES: "which updates there were is unknown, and one whose answer was lost is not found again",
-    questions.UPDATE: "what an update was asked to do, how far it is, and why it failed, is unknown",
-    questions.NODE_GROUPS: "which managed node groups there are is unknown",
-    questions.NODE_GROUP: _NEXT,
-    questions.POD_IDENTITIES: f"pods that would get a role at their next start are taken to have none; {_OF_IDENTITY}",
-    questions.POD_IDENTITY: _OF_IDENTITY,
-    questions.INSIGHTS: _OF_INSIGHTS,
-    questions.INSIGHT: _OF_INSIGHTS,
-    questions.INSIGHTS_REFRESH: "whether EKS is refreshing its insights is unknown",
-    questions.REFRESH_INSIGHTS: "EKS does not refresh its insights: they keep their age",
-    questions.INSTANCES: "what pods find on the nodes that run is unknown",
-    questions.IMAGES: "what a launch template leaves to the AMI is unknown",
-    questions.TEMPLATE_VERSIONS: "the next node of a group with a launch template of its owner's is unknown",
-    questions.METADATA_DEFAULTS: "what a launch template leaves to the account is unknown",
-    questions.LAUNCH_CONFIGURATIONS: "the next node of a group with a launch configuration is unknown",
-    questions.SCALING_GROUPS: "the next node of eksctl's and of self-managed groups is unknown",
-    questions.SUBNETS: "how many addresses the subnets have left is unknown",
-    questions.PARAMETER: "which AMI releases are the latest is unknown",
-    questions.QUOTA: "how many more instances the account may have is unknown",
-    questions.METRICS: "failed deliveries, use of quotas, fetches from the queue, and requests without a token, are "
-    "unknown",
-    questions.EVENTS: f"`--evidence cloudtrail`: {_ROLE_USE}",
-    questions.INSTANCE_PROFILE: _LAST_ACCESSED,
-    questions.ACCESS_REPORT: _LAST_ACCESSED,
-    questions.LAST_ACCESSED: _LAST_ACCESSED,
-    questions.TARGET_HEALTH: "the health of the affected targets is unknown",
-    questions.SPOT_REQUESTS: "a notice is known by Events of the cluster only",
-    questions.QUEUE_URL: "whether there is a queue is unknown",
-    questions.QUEUE_ATTRIBUTES: "the queue, its policy and its key are unknown",
-    questions.RULES: "the rules of EventBridge are unknown",
-    questions.RULE_TARGETS: "where the rules of EventBridge send is unknown",
-    questions.KEY: _OF_KEY,
-    questions.KEY_POLICY: _OF_KEY,
-    questions.ROLE: f"{_OF_ROLE}: it may have a permissions boundary",
-    questions.ROLE_POLICIES: _OF_ROLE,
-    questions.ROLE_POLICY: _OF_ROLE,
-    questions.ATTACHED_POLICIES: _OF_ROLE,
-    questions.POLICY: _OF_ROLE,
-    questions.POLICY_VERSION: _OF_ROLE,
-    questions.UPDATE_ADDON: "`--apply` changes no add-on",
-    questions.MODIFY_METADATA: "`--fix instance-options` cannot be carried out",
-    questions.CREATE_TEMPLATE_VERSION: "`--fix template-version` cannot be carried out",
-    questions.UPDATE_NODE_GROUP: "`--fix template-version` makes a version that nothing uses, and ends there",
-}
-
 DOUBTS: Mapping[AwsOperation, str] = {
-    questions.UPDATE_NODE_GROUP: (
+    UPDATE_NODE_GROUP: (
         "For a node group with a custom launch template, eks:UpdateNodegroupVersion may require more "
         "permissions: ec2:RunInstances, and with it ec2:CreateTags and iam:PassRole. That is known "
         "of CreateNodegroup, and likely here (confidence: medium). They are not in the policy, for "
@@ -219,8 +197,11 @@ class Right:
             sorted(code.name for code in Code.of_area("drain") if self.verb == "list" and self.resource in code.needs)
         )
 
+    def at(self, namespace: str) -> Permission:
+        return Permission(self.verb, self.resource, self.subresource, namespace)
+
     def __str__(self) -> str:
-        return f"{self.verb} {self.of}"
+        return self.at("").right
 
     @property
     def what(self) -> tuple[str, bool, bool, str, bool]:
@@ -228,14 +209,9 @@ class Right:
         return str(self), self.journal, self.probe, self.namespace, self.karpenter
 
     @property
-    def is_url(self) -> bool:
-        """A path of the server itself, as ``/metrics``: in RBAC under nonResourceURLs, of a ClusterRole alone."""
-        return self.resource.plural.startswith("/")
-
-    @property
     def of(self) -> str:
-        """As kubectl and RBAC name it: ``poddisruptionbudgets.policy``, ``pods/eviction``, ``/metrics``."""
-        return f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
+        """As `Permission.of`."""
+        return self.at("").of
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +232,7 @@ class Places:
         return self.karpenter if right.karpenter else right.namespace
 
     def permission(self, right: Right) -> Permission:
-        return Permission(right.verb, right.resource, right.subresource, self.of(right))
+        return right.at(self.of(right))
 
 
 def needed_with(rights: Iterable[Right], flags: Collection[str], opted: Collection[str]) -> tuple[Right, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import READ_TO
 from kubectl_eksdoc.amazon.upgrades.written_kinds import OLDEST, going, gone_before
@@ -14,73 +15,105 @@ from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.questions import AwsOperation
 from kubectl_eksdoc.model.check_needs import FURTHER, CheckNeed
 from kubectl_eksdoc.model.coredns import SYSTEM
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import (
+    API_SERVICES,
+    AUTOSCALERS,
+    BUDGETS,
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    CONFIG_MAPS,
+    CRON_JOBS,
+    DAEMON_SETS,
+    DEFINITIONS,
+    DEPLOYMENTS,
+    ENDPOINT_SLICES,
+    ENI_CONFIGS,
+    EVENTS,
+    JOBS,
+    LEASES,
+    NAMESPACES,
+    NODE_CLASSES,
+    NODE_POOLS,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    SECRETS,
+    SECURITY_GROUP_POLICIES,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    TARGET_GROUP_BINDINGS,
+    VOLUME_ATTACHMENTS,
+    Resource,
+)
 from kubectl_eksdoc.model.placing import PLACED, RBAC
 from kubectl_eksdoc.model.quantities import Version
 
+
+def _each(verbs: str, *resources: Resource, lost: str = "", **where: Any) -> tuple[Right, ...]:
+    """`verbs` with a space between them, on each of `resources`; required where nothing is said to be `lost`."""
+    return tuple(Right(verb, each, not lost, lost, **where) for each in resources for verb in verbs.split())
+
+
+_BASIS = _each("list", *NOTHING_WITHOUT)
+
 _LOST: Mapping[Resource, str] = {
-    kinds.PRIORITY_CLASSES: "findings about preemption say priorities as numbers, without their classes",
-    kinds.LEASES: "the holder of a leader election is not known, so it may go before its standbys",
-    kinds.AUTOSCALERS: "advice to scale a workload says that it is not known whether an autoscaler would undo it",
-    kinds.NODE_POOLS: "`--nodegroup` does not know a Karpenter NodePool that has no nodes at the moment",
-    kinds.NAMESPACES: "`metadata.cluster.uid` is null",
+    PRIORITY_CLASSES: "findings about preemption say priorities as numbers, without their classes",
+    LEASES: "the holder of a leader election is not known, so it may go before its standbys",
+    AUTOSCALERS: "advice to scale a workload says that it is not known whether an autoscaler would undo it",
+    NODE_POOLS: "`--nodegroup` does not know a Karpenter NodePool that has no nodes at the moment",
+    NAMESPACES: "`metadata.cluster.uid` is null",
 }
 
 DRAIN_PLAN = tuple(Right("list", r, r in NOTHING_WITHOUT, _LOST.get(r, "")) for r in kinds.ALL)
 
-_STOPS = Right(
-    "list", kinds.CONFIG_MAPS, lost="how long pods stop is known by runs from this machine alone", journal=True
-)
+_STOPS = Right("list", CONFIG_MAPS, lost="how long pods stop is known by runs from this machine alone", journal=True)
 PLAN = (*DRAIN_PLAN, _STOPS)
 """Those of a plan or a rehearsal of the live cluster."""
 
 JOURNAL_READ = (
-    Right("list", kinds.CONFIG_MAPS, True, journal=True),
-    Right("get", kinds.LEASES, lost="it is unknown whether a process leads the run", journal=True),
+    Right("list", CONFIG_MAPS, True, journal=True),
+    Right("get", LEASES, lost="it is unknown whether a process leads the run", journal=True),
 )
-ASK = (*JOURNAL_READ, Right("patch", kinds.CONFIG_MAPS, True, journal=True))
+ASK = (*JOURNAL_READ, Right("patch", CONFIG_MAPS, True, journal=True))
 _JOURNAL = (
-    Right("get", kinds.CONFIG_MAPS, True, journal=True),
+    Right("get", CONFIG_MAPS, True, journal=True),
     *ASK,
-    *(Right(verb, kinds.LEASES, True, journal=True) for verb in ("create", "update")),
-    Right("create", kinds.CONFIG_MAPS, True, journal=True),
+    *_each("create update", LEASES, journal=True),
+    Right("create", CONFIG_MAPS, True, journal=True),
 )
 # patched: cordons, the label for load balancers, and what keeps autoscalers away
-_NODES = tuple(Right(verb, kinds.NODES, True) for verb in ("get", "list", "watch", "patch"))
-_PODS = tuple(Right(verb, kinds.PODS, True) for verb in ("get", "list", "watch"))
+_NODES = _each("get list watch patch", NODES)
+_PODS = _each("get list watch", PODS)
 _EVICT = (
-    Right("create", kinds.PODS, True, subresource="eviction"),
-    *(Right(verb, kinds.BUDGETS, True) for verb in ("list", "watch")),
+    Right("create", PODS, True, subresource="eviction"),
+    *_each("list watch", BUDGETS),
 )
 _NOT_RESTARTED = "`--surge-singles` restarts nothing: the nodes of single replicas are left alone"
 _NOT_DELETED = "`--delete-past-budget` deletes nothing: the nodes of those pods are left alone"
-_RESTARTED = tuple(
-    Right(verb, kinds.DEPLOYMENTS, lost=_NOT_RESTARTED, flag="--surge-singles", opt_in=permissions.PATCH_WORKLOADS)
-    for verb in ("get", "patch")
+_RESTARTED = _each(
+    "get patch", DEPLOYMENTS, lost=_NOT_RESTARTED, flag="--surge-singles", opt_in=permissions.PATCH_WORKLOADS
 )
-_DELETED = (
-    Right("delete", kinds.PODS, lost=_NOT_DELETED, flag="--delete-past-budget", opt_in=permissions.DELETE_PODS),
-)
+_DELETED = (Right("delete", PODS, lost=_NOT_DELETED, flag="--delete-past-budget", opt_in=permissions.DELETE_PODS),)
 _DETACHED = "a node is done without a check of the volumes of its pods: they may still be attached to it"
 READ_FOR_RUNS = tuple(
-    replace(right, lost=_DETACHED) if right.resource is kinds.VOLUME_ATTACHMENTS else right
+    replace(right, lost=_DETACHED) if right.resource is VOLUME_ATTACHMENTS else right
     for right in DRAIN_PLAN
-    if right.resource not in (kinds.NODES, kinds.PODS, kinds.BUDGETS)
+    if right.resource not in (NODES, PODS, BUDGETS)
 )
-WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
+WATCH = _each("list watch", NODES, PODS, BUDGETS)
 RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_RESTARTED, *_DELETED, *READ_FOR_RUNS)
 INSIDE = tuple(each for each in RUN if each not in _DELETED)
 """Those of a run that nobody watches over: it deletes no pod past its budget."""
 
 ROLLBACK = (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL)
-STATUS = (*JOURNAL_READ, Right("list", kinds.NODES, lost="runs whose journal is gone are not found"))
+STATUS = (*JOURNAL_READ, Right("list", NODES, lost="runs whose journal is gone are not found"))
 ATTACHED = (*WATCH, *READ_FOR_RUNS)
 
 _UNOFFERED = "names are not offered"
-_OFFERED = (kinds.NODES, kinds.NODE_POOLS, kinds.NAMESPACES, kinds.PODS, kinds.BUDGETS)
+_OFFERED = (NODES, NODE_POOLS, NAMESPACES, PODS, BUDGETS)
 NAMES = (
-    *(Right("list", each, lost=_UNOFFERED) for each in _OFFERED),
-    Right("list", kinds.CONFIG_MAPS, lost=_UNOFFERED, journal=True),
+    *_each("list", *_OFFERED, lost=_UNOFFERED),
+    Right("list", CONFIG_MAPS, lost=_UNOFFERED, journal=True),
 )
 """Asked for when somebody presses Tab; nothing else needs them."""
 
@@ -91,62 +124,59 @@ NAMES = (
 _BALANCED = "which target groups would lose targets is unknown"
 _SINGLE = "what an update changes in this object of the add-on is unknown"
 _SEARCHED = "whether the add-on has such objects is unknown"
-_SEARCH = tuple(Right("list", resource, lost=_SEARCHED) for resource in kinds.SEARCHED)
+_SEARCH = _each("list", *kinds.SEARCHED, lost=_SEARCHED)
 ADDON_DIFF = (
-    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
-    *(Right("list", resource, lost=_BALANCED) for resource in (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)),
-    Right("list", kinds.SECURITY_GROUP_POLICIES, lost="whether pods will get security groups of their own is unknown"),
-    Right("list", kinds.ENI_CONFIGS, lost="whether custom networking is used is unknown, and taken to be"),
+    *_BASIS,
+    *_each("list", SERVICES, TARGET_GROUP_BINDINGS, lost=_BALANCED),
+    Right("list", SECURITY_GROUP_POLICIES, lost="whether pods will get security groups of their own is unknown"),
+    Right("list", ENI_CONFIGS, lost="whether custom networking is used is unknown, and taken to be"),
     *(
         Right("get", resource, lost=_SINGLE, namespace=SYSTEM if resource.namespaced else "")
         for resource in kinds.SINGLE
     ),
-    *(each for each in _SEARCH if each.resource is not kinds.SERVICES),
+    *(each for each in _SEARCH if each.resource is not SERVICES),
 )
 
 _EARLIER = "what a past update changed in the pod template of such an object is unknown"
 ADDON_AFTER = (
     *ADDON_DIFF,
-    *(Right("list", each, lost=_EARLIER, namespace=SYSTEM) for each in kinds.HISTORY_OF.values()),
+    *_each("list", *kinds.HISTORY_OF.values(), lost=_EARLIER, namespace=SYSTEM),
 )
 
 _NO_CLASS = "what Karpenter's next node will have is unknown"
 IMDS_PROBE = (
-    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
-    *(Right("list", resource, lost=_NO_CLASS) for resource in (kinds.NODE_CLASSES, kinds.NODE_POOLS)),
-    Right("get", kinds.PODS, lost="with what known programs were started, and which logs there are, is unknown"),
-    Right("get", kinds.PODS, lost="whether pods that fail do so because of it is unknown", subresource="log"),
+    *_BASIS,
+    *_each("list", NODE_CLASSES, NODE_POOLS, lost=_NO_CLASS),
+    Right("get", PODS, lost="with what known programs were started, and which logs there are, is unknown"),
+    Right("get", PODS, lost="whether pods that fail do so because of it is unknown", subresource="log"),
 )
 
 _LEFTOVERS = "what probes that were killed have left is not found"
 _LEVEL = "whether the namespace allows the host's network is found out when the server refuses the pod"
 IMDS_ACTIVE = (
-    Right("list", kinds.NODES, True),
-    Right("list", kinds.PODS, lost="`pod/NAME` is not known", flag="pod/NAME"),
-    Right("get", kinds.NAMESPACES, lost=_LEVEL, probe=True),
-    Right("list", kinds.CONFIG_MAPS, lost=_LEFTOVERS, probe=True),
-    *(Right(verb, kinds.CONFIG_MAPS, True, probe=True) for verb in ("create", "delete")),
-    *(Right(verb, kinds.PODS, True, probe=True) for verb in ("create", "list")),
-    Right("get", kinds.PODS, True, subresource="log", probe=True),
+    Right("list", NODES, True),
+    Right("list", PODS, lost="`pod/NAME` is not known", flag="pod/NAME"),
+    Right("get", NAMESPACES, lost=_LEVEL, probe=True),
+    Right("list", CONFIG_MAPS, lost=_LEFTOVERS, probe=True),
+    *_each("create delete", CONFIG_MAPS, probe=True),
+    *_each("create list", PODS, probe=True),
+    Right("get", PODS, True, subresource="log", probe=True),
 )
 
 _UNSEEN = "when a pod left the endpoints is not known, nor which endpoints serve"
 _NO_ROLLOUT = "`--measure=rollout` restarts nothing"
-_RESTART = tuple(
-    Right(
-        verb,
-        kinds.DEPLOYMENTS,
-        lost=_NO_ROLLOUT,
-        namespace=SYSTEM,
-        flag="--measure=rollout",
-        opt_in=permissions.PATCH_WORKLOADS,
-    )
-    for verb in ("get", "patch")
+_RESTART = _each(
+    "get patch",
+    DEPLOYMENTS,
+    lost=_NO_ROLLOUT,
+    namespace=SYSTEM,
+    flag="--measure=rollout",
+    opt_in=permissions.PATCH_WORKLOADS,
 )
 _EVICT_ONE = (
     Right(
         "create",
-        kinds.PODS,
+        PODS,
         lost="`--measure=eviction` evicts nothing",
         subresource="eviction",
         namespace=SYSTEM,
@@ -154,11 +184,11 @@ _EVICT_ONE = (
     ),
 )
 DNS_MEASURE = (
-    Right("list", kinds.NODES, True),
-    Right("list", kinds.PODS, True, namespace=SYSTEM),
-    Right("get", kinds.SERVICES, True, namespace=SYSTEM),
-    Right("list", kinds.ENDPOINT_SLICES, lost=_UNSEEN, namespace=SYSTEM),
-    *(right for right in IMDS_ACTIVE if right.probe and right.resource is not kinds.NAMESPACES),
+    Right("list", NODES, True),
+    Right("list", PODS, True, namespace=SYSTEM),
+    Right("get", SERVICES, True, namespace=SYSTEM),
+    Right("list", ENDPOINT_SLICES, lost=_UNSEEN, namespace=SYSTEM),
+    *(right for right in IMDS_ACTIVE if right.probe and right.resource is not NAMESPACES),
     *_RESTART,
     *_EVICT_ONE,
 )
@@ -168,7 +198,7 @@ MEASURED_WITH: Mapping[str, tuple[Right, ...]] = {"rollout": _RESTART, "eviction
 _NO_PATCH = "`--fix node-class` cannot be carried out"
 IMDS_FIX = (
     *(right for right in IMDS_PROBE if right.verb == "list"),
-    *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH, flag="--fix=node-class") for verb in ("get", "patch")),
+    *_each("get patch", NODE_CLASSES, lost=_NO_PATCH, flag="--fix=node-class"),
 )
 """No pod is looked into: what is mended is of nodes."""
 
@@ -177,41 +207,41 @@ _NO_LIST = "a Karpenter without pods, and a node termination handler, are found 
 _NO_EVENTS = "a notice is known by what EC2 says of it only"
 _NO_SIGN = "the messages that Karpenter has counted are no sign of life"
 _OF_KARPENTER = (
-    Right("get", kinds.DEPLOYMENTS, lost=_NO_DEPLOYMENT, karpenter=True),
-    Right("get", kinds.CONFIG_MAPS, lost="the queue of a Karpenter before v0.33 is unknown", karpenter=True),
-    Right("get", kinds.SERVICE_ACCOUNTS, lost="the role of Karpenter (IRSA) is unknown", karpenter=True),
-    Right("get", kinds.PODS, lost="which log is Karpenter's is unknown", karpenter=True),
+    Right("get", DEPLOYMENTS, lost=_NO_DEPLOYMENT, karpenter=True),
+    Right("get", CONFIG_MAPS, lost="the queue of a Karpenter before v0.33 is unknown", karpenter=True),
+    Right("get", SERVICE_ACCOUNTS, lost="the role of Karpenter (IRSA) is unknown", karpenter=True),
+    Right("get", PODS, lost="which log is Karpenter's is unknown", karpenter=True),
     Right(
         "get",
-        kinds.PODS,
+        PODS,
         lost="whether Karpenter says that it cannot use the queue is unknown",
         subresource="log",
         karpenter=True,
     ),
-    Right("get", kinds.PODS, lost=_NO_SIGN, subresource="proxy", karpenter=True, opt_in=permissions.PROXY),
-    Right("list", kinds.EVENTS, lost=_NO_EVENTS, namespace="default"),
+    Right("get", PODS, lost=_NO_SIGN, subresource="proxy", karpenter=True, opt_in=permissions.PROXY),
+    Right("list", EVENTS, lost=_NO_EVENTS, namespace="default"),
 )
 """Events of nodes are in namespace default (client-go, tools/record: what they are about has no namespace)."""
 INTERRUPTION = (
-    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
-    *(Right("list", resource, lost=_NO_LIST) for resource in (kinds.DEPLOYMENTS, kinds.DAEMON_SETS)),
-    Right("list", kinds.BUDGETS, lost="whether budgets hold up a drain within two minutes is unknown"),
+    *_BASIS,
+    *_each("list", DEPLOYMENTS, DAEMON_SETS, lost=_NO_LIST),
+    Right("list", BUDGETS, lost="whether budgets hold up a drain within two minutes is unknown"),
     *_OF_KARPENTER,
 )
 
 _NO_OBJECT = "what CoreDNS is judged by is unknown: how long it answers while it ends, or who scales it"
 _NO_NOTICES = "where CoreDNS is on Spot nodes of Karpenter: whether it receives notices may be unknown"
 _COREDNS = (
-    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
-    Right("list", kinds.BUDGETS, lost="whether a budget keeps its pods from going all at once is unknown"),
-    Right("list", kinds.ENDPOINT_SLICES, lost="which of its pods are asked is unknown"),
-    Right("list", kinds.AUTOSCALERS, lost="whether an autoscaler scales it is unknown"),
-    *(Right("get", resource, lost=_NO_OBJECT, namespace=SYSTEM) for resource in (kinds.DEPLOYMENTS, kinds.CONFIG_MAPS)),
+    *_BASIS,
+    Right("list", BUDGETS, lost="whether a budget keeps its pods from going all at once is unknown"),
+    Right("list", ENDPOINT_SLICES, lost="which of its pods are asked is unknown"),
+    Right("list", AUTOSCALERS, lost="whether an autoscaler scales it is unknown"),
+    *_each("get", DEPLOYMENTS, CONFIG_MAPS, lost=_NO_OBJECT, namespace=SYSTEM),
 )
 COREDNS = (
     *_COREDNS,
-    Right("get", kinds.PODS, lost="whether its containers restart, and why, is unknown", namespace=SYSTEM),
-    Right("get", kinds.PODS, lost="whether it prints errors is unknown", subresource="log", namespace=SYSTEM),
+    Right("get", PODS, lost="whether its containers restart, and why, is unknown", namespace=SYSTEM),
+    Right("get", PODS, lost="whether it prints errors is unknown", subresource="log", namespace=SYSTEM),
     *(replace(each, lost=_NO_NOTICES) for each in _OF_KARPENTER),
 )
 
@@ -219,24 +249,24 @@ _BY_LOG = "whether a pod has loaded a new Corefile shows only in its log"
 _BY_METRIC = "whether a pod that refuses a new Corefile, or has started since, runs it is not known"
 _HAND_MADE = "a CoreDNS that EKS does not manage is not changed"
 _OF_ADDON = (
-    kinds.BUDGETS,
-    kinds.CLUSTER_ROLES,
-    kinds.CLUSTER_ROLE_BINDINGS,
-    kinds.SERVICE_ACCOUNTS,
-    kinds.SERVICES,
+    BUDGETS,
+    CLUSTER_ROLES,
+    CLUSTER_ROLE_BINDINGS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
 )
 COREDNS_WISH = (
     *_COREDNS,
     *(Right("get", each, lost=_SINGLE, namespace=SYSTEM if each.namespaced else "") for each in _OF_ADDON),
-    *(each for each in _SEARCH if each.resource not in (kinds.BUDGETS, kinds.AUTOSCALERS, kinds.NAMESPACES)),
-    Right("list", kinds.NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
+    *(each for each in _SEARCH if each.resource not in (BUDGETS, AUTOSCALERS, NAMESPACES)),
+    Right("list", NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
 )
 """What is looked at to say what a change would be."""
 COREDNS_CHANGE = (
     *COREDNS_WISH,
-    Right("get", kinds.PODS, lost=_BY_METRIC, subresource="log", namespace=SYSTEM),
-    Right("get", kinds.PODS, lost=_BY_LOG, subresource="proxy", namespace=SYSTEM, opt_in=permissions.PROXY),
-    Right("patch", kinds.CONFIG_MAPS, lost=_HAND_MADE, namespace=SYSTEM),
+    Right("get", PODS, lost=_BY_METRIC, subresource="log", namespace=SYSTEM),
+    Right("get", PODS, lost=_BY_LOG, subresource="proxy", namespace=SYSTEM, opt_in=permissions.PROXY),
+    Right("patch", CONFIG_MAPS, lost=_HAND_MADE, namespace=SYSTEM),
 )
 
 
@@ -257,22 +287,20 @@ NEXT = Version(READ_TO.major, READ_TO.minor + 1)
 
 def written(target: Version) -> tuple[Right, ...]:
     """All that ways to that version look at, wherever they begin; one way looks at few of them."""
-    return tuple(Right("list", each, lost=_UNWRITTEN) for each in going(OLDEST, target))
+    return _each("list", *going(OLDEST, target), lost=_UNWRITTEN)
 
 
 OF_NEED: Mapping[CheckNeed, tuple[Right, ...]] = {
     CheckNeed.API_REQUESTS: (Right("get", METRICS, lost=_UNCOUNTED),),
     CheckNeed.API_WRITTEN: written(NEXT),
-    CheckNeed.API_GONE: tuple(Right("list", each, lost=_REFUSED) for each in gone_before(NEXT)),
-    CheckNeed.HELM: tuple(
-        Right(verb, kinds.SECRETS, lost=_NO_RELEASES, opt_in=permissions.HELM_RELEASES) for verb in ("get", "list")
-    ),
+    CheckNeed.API_GONE: _each("list", *gone_before(NEXT), lost=_REFUSED),
+    CheckNeed.HELM: _each("get list", SECRETS, lost=_NO_RELEASES, opt_in=permissions.HELM_RELEASES),
     CheckNeed.PLAN_DRAIN: DRAIN_PLAN,
     CheckNeed.PLAN_ADDONS: ADDON_DIFF,
     CheckNeed.PLAN_IMDS: IMDS_PROBE,
     CheckNeed.PLAN_DNS: (*COREDNS, *INTERRUPTION),
     CheckNeed.PLAN_INTERRUPTION: INTERRUPTION,
-    CheckNeed.PROXY: (Right("get", kinds.CONFIG_MAPS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM),),
+    CheckNeed.PROXY: (Right("get", CONFIG_MAPS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM),),
 }
 """Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that ways to the `NEXT` version need.
 What is not in here needs no right of the cluster."""
@@ -311,9 +339,9 @@ def _each_once(rights: Iterable[Right]) -> tuple[Right, ...]:
 
 _EXTENSIONS = "what extends the API, and who answers for it, is unknown"
 LISTED = (
-    *(Right("list", each, True) for each in NOTHING_WITHOUT),
-    Right("list", kinds.CRON_JOBS, lost="the sockets of runtimes that CronJobs mount are unknown"),
-    *(Right("list", each, lost=_EXTENSIONS) for each in (kinds.API_SERVICES, kinds.DEFINITIONS)),
+    *_BASIS,
+    Right("list", CRON_JOBS, lost="the sockets of runtimes that CronJobs mount are unknown"),
+    *_each("list", API_SERVICES, DEFINITIONS, lost=_EXTENSIONS),
 )
 """Lists that no other command reads, or without which there is no answer."""
 
@@ -343,7 +371,7 @@ def asked(needs: Collection[CheckNeed]) -> tuple[AwsOperation, ...]:
 
 
 _CHECKS_UNSEEN = "what has changed of these since then is unknown"
-CHANGED = tuple(Right("list", each, lost=_CHECKS_UNSEEN) for each in (*kinds.HISTORY_OF.values(), kinds.EVENTS))
+CHANGED = _each("list", *kinds.HISTORY_OF.values(), EVENTS, lost=_CHECKS_UNSEEN)
 ASKED_OF_CHANGES = (questions.ADDONS, questions.NODE_GROUPS, *_UPDATES)
 """Of ``--changed-since``, more."""
 
@@ -374,7 +402,7 @@ def _placing(resource: Resource, where: Right, flag: str = "") -> tuple[Right, .
     )
 
 
-_HERE = Right("create", kinds.CONFIG_MAPS, journal=True)
+_HERE = Right("create", CONFIG_MAPS, journal=True)
 
 
 def _given(rights: Iterable[Right]) -> tuple[Right, ...]:
@@ -393,15 +421,15 @@ def _given(rights: Iterable[Right]) -> tuple[Right, ...]:
 def of_check(held: Iterable[Right]) -> tuple[Right, ...]:
     """Of a CronJob that gets the rights `held`."""
     return (
-        *_placing(kinds.SERVICE_ACCOUNTS, _HERE),
-        *_placing(kinds.CONFIG_MAPS, _HERE, "--suppressions"),
-        *_placing(kinds.CRON_JOBS, _HERE),
+        *_placing(SERVICE_ACCOUNTS, _HERE),
+        *_placing(CONFIG_MAPS, _HERE, "--suppressions"),
+        *_placing(CRON_JOBS, _HERE),
         *_given(held),
     )
 
 
 PLACING_CHECK = of_check(CHECK)
 PLACING_RUN = (
-    *(each for kind in (kinds.SERVICE_ACCOUNTS, kinds.CONFIG_MAPS, kinds.JOBS) for each in _placing(kind, _HERE)),
+    *(each for kind in (SERVICE_ACCOUNTS, CONFIG_MAPS, JOBS) for each in _placing(kind, _HERE)),
     *_given((*DRAIN_PLAN, *INSIDE)),
 )

@@ -33,9 +33,7 @@ def check_allowed(
         by_flag = {"": plan.evictions, "--surge-singles": plan.restarts, "--delete-past-budget": plan.past_budgets}
         where = {flag: sorted({each.pod.namespace for each in some}) for flag, some in by_flag.items()}
     needed = [right for right in rights.BY_COMMAND[command] if right.required or (right.flag and where.get(right.flag))]
-    everywhere = {
-        Permission(each.verb, each.resource, each.subresource, journal if each.journal else ""): each for each in needed
-    }
+    everywhere = {each.at(journal if each.journal else ""): each for each in needed}
     missing: dict[Permission, Right] = {}
     for each in around.edges.denied(connection, tuple(everywhere)):
         right = everywhere[each]

@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.run.face import FaceOf, RecordingFace, RunFace, RunOutput, Told, Wanted
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.account import noted_runs
 from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.patience import soak_of
 from kubectl_eksdoc.errors import (
     ClusterError,
     Forbidden,
@@ -26,18 +29,15 @@ from kubectl_eksdoc.errors import (
     Stopped,
     UsageError,
 )
+from kubectl_eksdoc.flows.run.draining import DrainRunEnd
+from kubectl_eksdoc.flows.run.journal import FoundRun, found_runs, in_the_way
+from kubectl_eksdoc.flows.run.running import RunEnvironment
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.render.record.rows import RecordView
+from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, RunEdges
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.run.face import FaceOf, RunFace, Told, Wanted
-    from kubectl_eksdoc.drain.result import DrainPlan
-    from kubectl_eksdoc.flows.run.draining import DrainRunEnd
-    from kubectl_eksdoc.flows.run.journal import FoundRun
-    from kubectl_eksdoc.flows.run.running import RunEnvironment
-    from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.nodes import Node
-    from kubectl_eksdoc.render.run.report import RunReport
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, RunEdges, add_events, events_file
 
 
 def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tuple[str, ...]:
@@ -79,8 +79,6 @@ class RunInvocation:
         Raises:
             as `wiring.runs.open_run`; an error within says how to go on.
         """
-        from kubectl_eksdoc.cli.run.face import RecordingFace
-
         around, keeping, edges = self.around, self.keeping, self.around.edges
         try:
             with (
@@ -106,8 +104,6 @@ class RunInvocation:
             raise
 
     def _face_made(self, told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
-        from kubectl_eksdoc.cli.run.face import RunOutput
-
         make = self.face_of or partial(RunOutput, self.around, self.options, self.keeping.run)
         return make(told, wanted)
 
@@ -116,7 +112,7 @@ class RunInvocation:
         if not text or self._unrecorded or self.command == "drain rollback":
             return
         try:
-            self.around.edges.add_events(self.keeping, text)
+            add_events(self.keeping, text)
         except JournalError as error:
             self._unrecorded = error.message
             self.around.note(f"the events of this run are not kept for a replay: {error.message}")
@@ -130,8 +126,6 @@ class RunInvocation:
         world: RunEdges,
         check: Callable[[Cluster, DrainPlan], object] = lambda cluster, plan: None,
     ) -> RunEnvironment:
-        from kubectl_eksdoc.flows.run.running import RunEnvironment
-
         assert self._face is not None, "it is open"
         face, hooks = self._face, frozenset(self.hooks.commands)
         field, journal, lock, clock = world.field, world.journal, world.lock, world.clock
@@ -160,10 +154,6 @@ class RunInvocation:
         return CommandAnswer(blank + text, code)
 
     def report(self, cluster: Cluster, ended: DrainRunEnd) -> RunReport:
-        from kubectl_eksdoc.drain.run.patience import soak_of
-        from kubectl_eksdoc.render.record.rows import RecordView
-        from kubectl_eksdoc.render.run.report import RunReport
-
         around, keeping = self.around, self.keeping
         report = RunReport(
             keeping.run,
@@ -184,7 +174,7 @@ class RunInvocation:
     @property
     def recorded_in(self) -> str:
         """The file from which the run is shown again; "" where it could not be kept."""
-        return "" if self._unrecorded else self.around.edges.events_file(self.keeping)
+        return "" if self._unrecorded else events_file(self.keeping)
 
     @property
     def _stands(self) -> bool:
@@ -234,7 +224,6 @@ class RunAnnotations:
         It raises:
             Locked: it says which run, where its journal is, and what can be done.
         """
-        from kubectl_eksdoc.flows.run.journal import in_the_way
 
         def checked(cluster: Cluster, plan: DrainPlan) -> None:
             for found in in_the_way(cluster, plan, own, self._namespace, self._runs_in):
@@ -244,9 +233,6 @@ class RunAnnotations:
 
     def found(self, nodes: tuple[Node, ...], name: str = "") -> tuple[FoundRun, ...]:
         """All runs that these nodes name, or the one called `name`."""
-        from kubectl_eksdoc.drain.run.account import noted_runs
-        from kubectl_eksdoc.flows.run.journal import found_runs
-
         noted = [each for each in noted_runs(nodes) if name in ("", each.run)]
         return found_runs(noted, self._namespace, self._runs_in)
 

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
-from kubectl_eksdoc.cli import confirming, rights
+from kubectl_eksdoc.cli import confirming, opening
 from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.options import GlobalOptions
@@ -36,7 +36,7 @@ from kubectl_eksdoc.render.run.report import Outcome as Came
 from kubectl_eksdoc.render.run.report import RunReport, against_plan, verdict
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunSummaryView
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, open_trial
 
 
 @dataclass(eq=False)
@@ -51,8 +51,8 @@ class RunController:
 
     def try_first(self, shown: DrainView) -> DryRunResult:
 
-        with rights.explaining(new_run.COMMAND):
-            return try_first(shown.plan, self.around.edges.open_trial(self.reach().connection))
+        with opening.explaining(new_run.COMMAND):
+            return try_first(shown.plan, open_trial(self.reach().connection))
 
     def runs(self) -> Sequence[RunSummary]:
 
@@ -94,7 +94,7 @@ class RunController:
         self._check_free()
         check_writable(self.around.environ, rest.COMMAND)
         notes, request = _Notes(self.around), self._request(run)
-        with rights.explaining(rest.COMMAND):
+        with opening.explaining(rest.COMMAND):
             runs = request.runs(self.around)
             if (held := runs.lock()).led:
                 raise UsageError(
@@ -123,7 +123,7 @@ class RunController:
         self._check_free()
         check_writable(self.around.environ, rollback.COMMAND)
         notes, request = _Notes(self.around), self._request(run)
-        with rights.explaining(rollback.COMMAND):
+        with opening.explaining(rollback.COMMAND):
             runs = request.runs(self.around)
             cluster = request.nodes(self.around)
             which = rollback.to_give_back_of(runs, cluster.nodes, request, notes.around)

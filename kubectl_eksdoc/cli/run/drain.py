@@ -6,17 +6,16 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.baseline.side import SameClusterAnswer, kinship
 from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster, opening
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.confirming import check_writable
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import InClusterOptions
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
+from kubectl_eksdoc.cli.run import inside, rest
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import RunInvocation, reached_by
 from kubectl_eksdoc.cli.run.new_run import (
@@ -31,14 +30,19 @@ from kubectl_eksdoc.cli.run.new_run import (
 )
 from kubectl_eksdoc.cli.streams import ProgressLine, say
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.comparison.changes import check_drift
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.patience import soak_of
 from kubectl_eksdoc.errors import Drifted, UsageError
+from kubectl_eksdoc.flows.run.running import try_first
+from kubectl_eksdoc.model.baseline import Baseline
+from kubectl_eksdoc.render.drain.report import DrainReport
+from kubectl_eksdoc.render.drain.steps import confirmation
+from kubectl_eksdoc.render.result import plain
+from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.session.sources import SourceChoice
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.model.baseline import Baseline
-    from kubectl_eksdoc.render.drain.report import DrainReport
+from kubectl_eksdoc.wiring.runs import open_trial
 
 
 def show_in_short(
@@ -46,67 +50,15 @@ def show_in_short(
 ) -> None:
     """Directly above the prompt, where the page may have scrolled away. It is no answer, so it goes to stderr;
     `reached_by`: the words that lead to the cluster and the journal."""
-    from kubectl_eksdoc.render.drain.steps import confirmation
-
     look = opening.decide(options, around.stderr, around.environ)
     rollback = shlex.join(["kubectl", "eksdoc", "drain", "rollback", *reached_by])
     say(around.stderr, confirmation(view, look, run_options.guards(limits), rollback))
 
 
-_ABOUT = """\
-Drain nodes of the live cluster by the plan of "drain plan". The plan is shown, you type the cluster's name and the
-number of nodes, and then pods are evicted as fast as their PodDisruptionBudgets allow. No pod is deleted against its
-budget unless --delete-past-budget names it and you type its name. Every step is written to a journal before it is
-done, on this machine and in the cluster, so any machine can resume the run or roll it back.
-The first Ctrl-C stops the run and waits for requests in flight, the second exits at once.
-
-Examples:
-  %(prog)s --nodegroup blue
-  %(prog)s --nodegroup blue --max-unavailable 3 --stop-pending 5m
-  %(prog)s --plan read.json                 # as saved by: drain plan … -o json > read.json
-  %(prog)s --nodegroup blue --dry-run
-  %(prog)s --nodegroup blue --yes --expect-nodes 12 -o json
-  %(prog)s --nodegroup blue --in-cluster --apply --image registry.example/kubectl-eksdoc:1
-"""
-
-_EXIT_CODES = """\
-Exit codes: 0 all nodes are drained, 1 the plan skipped nodes, 5 something was unknown, 6 it stopped early or a node was
-not drained (resume or roll back), 7 the cluster changed since the plan; 2 usage, 3 cluster.
-Global flags: kubectl eksdoc options
-"""
-
 _PROVES_LITTLE = (
     "a dry run evicts nothing, so it does not show how budgets, replacements and the scheduler react: "
     "kubectl eksdoc rehearse tries that on a simulated cluster"
 )
-
-
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser(
-        "run",
-        help="drain nodes after a typed confirmation, with a journal and guards",
-        usage="%(prog)s [NODE…] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
-    )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
-    drain.add_targeting(parser)
-    parser.add_argument_group("A plan that was read before").add_argument(
-        "--plan",
-        default=None,
-        metavar="FILE",
-        help="run the plan saved with -o json > FILE; do nothing (exit code 7) if the cluster has changed",
-    )
-    run_options.add_confirmation(parser)
-    run_options.add_limits(parser)
-    run_options.add_between_waves(parser)
-    run_options.add_journal(parser)
-    run_options.add_carry_on(parser)
-    in_cluster.add_to(parser.add_argument_group("In the cluster"), "a Job")
-    drain.add_policy(parser, runs=True)
-    server = "ask the API server whether it would accept the first of it"
-    shared_options.add_dry_run(parser, "show what would be done", server)
-    parser.set_defaults(leaf=parser, command=run_drain, baseline=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +84,6 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.render.run.report import RunReport
-
     request = _request(args, words, around)
     wanted = request.wanted
     if request.inside is None:
@@ -170,7 +120,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     Raises:
         UsageError: no nodes are named or selected, or what was given does not fit together.
     """
-    SourceOptions.check_live(args)
+    check_source_live(args)
     saved = None
     if args.plan is not None:
         if not args.plan:
@@ -195,7 +145,6 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: CommandCont
 
 
 def _how_inside(args: argparse.Namespace, wanted: NewRun) -> InClusterOptions | None:
-    from kubectl_eksdoc.cli.run import inside
 
     how = in_cluster.from_args(args)
     if how is not None:
@@ -215,9 +164,6 @@ def _planned(request: _Request, around: CommandContext) -> PlannedRead:
 
 
 def _check_saved(saved: Baseline, read: PlannedRead) -> None:
-    from kubectl_eksdoc.baseline.side import SameClusterAnswer, kinship
-    from kubectl_eksdoc.drain.comparison.changes import check_drift
-
     akin = kinship(saved, read.cluster)
     if akin.sameness is not SameClusterAnswer.SAME:
         what = "is of another cluster" if akin.sameness is SameClusterAnswer.OTHER else "may be of another cluster"
@@ -228,9 +174,6 @@ def _check_saved(saved: Baseline, read: PlannedRead) -> None:
 
 def _report(request: _Request, read: PlannedRead) -> DrainReport:
     """The plan, before anything is asked."""
-    from kubectl_eksdoc.drain.run.patience import soak_of
-    from kubectl_eksdoc.render.drain.report import DrainReport
-
     reached_by = opening.words(SourceChoice(), request.options, read.cluster.identity.context)
     soak = soak_of(read.plan, request.wanted.limits.soak_s)
     return DrainReport(
@@ -240,12 +183,9 @@ def _report(request: _Request, read: PlannedRead) -> DrainReport:
 
 def _inside(request: _Request, how: InClusterOptions, read: PlannedRead, around: CommandContext) -> CommandAnswer:
     """As ``-o json`` prints the plan, so it goes along."""
-    from kubectl_eksdoc.cli.run.inside import inside
-    from kubectl_eksdoc.render.result import plain
-
     report = _report(request, read)
     opening.show(report, request.options, around)
-    return inside(request.wanted, read, plain(report.result()), request.given, how, request.dry, around)
+    return inside.inside(request.wanted, read, plain(report.result()), request.given, how, request.dry, around)
 
 
 def _dry(request: _Request, read: PlannedRead, around: CommandContext) -> CommandAnswer:
@@ -258,9 +198,7 @@ def _dry(request: _Request, read: PlannedRead, around: CommandContext) -> Comman
 
 def _server_refuses(options: GlobalOptions, read: PlannedRead, around: CommandContext) -> bool:
     """Anything of the first round; all of it is told."""
-    from kubectl_eksdoc.flows.run.running import try_first
-
-    tried = try_first(read.plan, around.edges.open_trial(options.connection))
+    tried = try_first(read.plan, open_trial(options.connection))
     for each in tried.refused:
         around.note(f"the server would refuse {each.subject}: {each.why}")
     accepted = tried.asked - len(tried.refused)

@@ -19,8 +19,8 @@ from kubectl_eksdoc.drain.run.standing import Reason, RunProgress
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.run.draining import RunWish, RunWishState
 from kubectl_eksdoc.model.journal import RunPhase
+from kubectl_eksdoc.objects.journal_lines import standing_line
 from kubectl_eksdoc.render.run import events
-from kubectl_eksdoc.wiring.runs import standing_line
 
 UNREAD = "its output is no longer read"
 """Why it stops, as when its terminal is closed: what it does could not be seen."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import confirming, exits, in_cluster, opening, rights
@@ -20,15 +19,15 @@ from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, check_others
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import Locked, UsageError
+from kubectl_eksdoc.host.documents import packed
+from kubectl_eksdoc.in_cluster import FOLDER, LARGEST, AvoidedNodes, InClusterCommand, avoided, needed, objects, rooms
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.journal import is_run_id
+from kubectl_eksdoc.render.encode import to_json
+from kubectl_eksdoc.render.roles import RoleManifests, RoleStep, logs, taken_away
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
-
-if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.in_cluster import AvoidedNodes, InClusterCommand
-    from kubectl_eksdoc.render.roles import RoleManifests
 
 COMMAND = f"drain run {in_cluster.IN_CLUSTER}"
 PLAN = "plan.json.gz"
@@ -73,8 +72,6 @@ def inside(
         Locked: another one is under way.
         EksdocError: as `cli.in_cluster.shown_or_created`.
     """
-    from kubectl_eksdoc.in_cluster import avoided, objects, rooms
-
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
         return CommandAnswer("", exit_code(read.plan))
@@ -130,12 +127,9 @@ def _packed(plan: Doc, around: CommandContext) -> bytes:
     Raises:
         UsageError: no ConfigMap can hold even that.
     """
-    from kubectl_eksdoc.in_cluster import LARGEST, needed
-    from kubectl_eksdoc.render.encode import to_json
-
-    found = around.edges.packed(to_json(plan))
+    found = packed(to_json(plan))
     if len(found) > LARGEST:
-        found = around.edges.packed(to_json(needed(plan)))
+        found = packed(to_json(needed(plan)))
         around.note("the plan goes along without what only people read: the whole of it is too large for a ConfigMap")
     if len(found) > LARGEST:
         raise UsageError(
@@ -146,7 +140,6 @@ def _packed(plan: Doc, around: CommandContext) -> bytes:
 
 
 def _errand(wanted: NewRun, read: PlannedRead, run: str, plan: bytes, how: InClusterOptions) -> InClusterCommand:
-    from kubectl_eksdoc.in_cluster import FOLDER, InClusterCommand
 
     who = read.cluster.identity
     names = (("--cluster-name", who.cluster), ("--region", who.region))
@@ -181,7 +174,6 @@ def _manifests(
     away: AvoidedNodes,
     reached: Sequence[str],
 ) -> RoleManifests:
-    from kubectl_eksdoc.render.roles import RoleManifests, RoleStep, logs, taken_away
 
     here = wanted.namespace == JOURNAL_NAMESPACE
     words = (*reached, *(() if here else (run_options.NAMESPACE_FLAG, wanted.namespace)))

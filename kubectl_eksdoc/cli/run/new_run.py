@@ -6,29 +6,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import drain, rights
+from kubectl_eksdoc.cli import drain, opening
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
 from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation
+from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
 from kubectl_eksdoc.drain.comparison.comparing import ORDER
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import Drifted, UsageError
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.run.draining import DrainRunEnd
+from kubectl_eksdoc.flows.run.running import RunHeader, run_plan
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.plan import option_words
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import Hooks
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.run.carrying import RunInvocation
-    from kubectl_eksdoc.drain.result import DrainPlan
-    from kubectl_eksdoc.flows.run.draining import DrainRunEnd
-    from kubectl_eksdoc.model.cluster import Cluster
-
 
 COMMAND = "drain run"
 
@@ -71,10 +72,8 @@ def read_and_plan(
     Raises:
         EksdocError: the cluster cannot be read, or what was named is not there. Forbidden says what to ask for.
     """
-    from kubectl_eksdoc.flows.drain import plan_drain
-
     options, plan = wanted.plan.options, wanted.plan
-    with rights.explaining(COMMAND):
+    with opening.explaining(COMMAND):
         waiting = run_options.waiting(wanted.limits, around, answered=before is not None)
         reader = around.open_reader(SourceChoice(), options.connection, progress, waiting)
         known = stop_times(options.connection, wanted.namespace, around, lambda said: around.note(f"note: {said}"))
@@ -84,9 +83,6 @@ def read_and_plan(
 
 def check_others(wanted: NewRun, around: CommandContext, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
     """What refuses a plan while another run than ours has to do with its nodes (`RunAnnotations.check`)."""
-    from kubectl_eksdoc.cli.run.carrying import RunAnnotations
-    from kubectl_eksdoc.cli.run.request import RunRequest
-
     return RunAnnotations(RunRequest(wanted.plan.options, wanted.namespace), around).check(run)
 
 
@@ -99,9 +95,6 @@ def carried_out(
         Drifted: it is not any more what was shown; nothing was done.
         as `RunInvocation.open` and `run_plan`.
     """
-    from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
-    from kubectl_eksdoc.flows.run.running import RunHeader, run_plan
-
     with carrying.open() as world:
         keeping = carrying.keeping
         fresh = read_and_plan(wanted, around, before=read)

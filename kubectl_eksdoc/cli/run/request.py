@@ -5,23 +5,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.surroundings import CommandContext
+from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.flows.ports import RunStore
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.journal import RunPhase, RunSummary, is_run_id
+from kubectl_eksdoc.session.ports import ClusterReader
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import JournalLocation
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.limits import RunLimits
-    from kubectl_eksdoc.flows.ports import RunStore
-    from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.session.ports import ClusterReader
 
 LIST = "kubectl eksdoc drain status lists the runs of this cluster."
 
@@ -40,7 +37,7 @@ class RunRequest:
         Raises:
             UsageError: more than one run is named, or another source than the live cluster.
         """
-        SourceOptions.check_live(args)
+        check_source_live(args)
         if len(words) > 1:
             raise UsageError(f"one run at a time, and {words[1]!r} is a second one", LIST)
         run = words[0] if words else ""

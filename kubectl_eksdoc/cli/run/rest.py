@@ -10,15 +10,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import exits, opening
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation
+from kubectl_eksdoc.cli.run.face import RunOutput
 from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
 from kubectl_eksdoc.cli.run.new_run import NewRun, PlannedRead, RecordedRunOptions, asked_again, check_others
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.comparison.changes import promise_of
+from kubectl_eksdoc.drain.run.account import GoOn, RunOver, again
+from kubectl_eksdoc.drain.run.journal import Journaled, replay
 from kubectl_eksdoc.drain.run.limits import RunLimits
 from kubectl_eksdoc.errors import (
     JournalError,
@@ -28,19 +32,14 @@ from kubectl_eksdoc.errors import (
     Unreachable,
     UsageError,
 )
+from kubectl_eksdoc.flows.ports import RunStore
+from kubectl_eksdoc.flows.run.draining import DrainRunEnd
+from kubectl_eksdoc.flows.run.running import ResumedIntent, go_on, rest_of
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import DONE, TOLD_TO_END, is_run_id
 from kubectl_eksdoc.session.sources import Progress
 from kubectl_eksdoc.wiring.runs import Hooks
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.account import GoOn, RunOver
-    from kubectl_eksdoc.drain.run.journal import Journaled
-    from kubectl_eksdoc.flows.ports import RunStore
-    from kubectl_eksdoc.flows.run.draining import DrainRunEnd
-    from kubectl_eksdoc.flows.run.running import ResumedIntent
-    from kubectl_eksdoc.model.cluster import Cluster
-
 
 COMMAND = "drain resume"
 
@@ -70,8 +69,6 @@ class RemainingPlan(PlannedRead):
         Raises:
             UsageError: nobody can go on with it.
         """
-        from kubectl_eksdoc.flows.run.running import rest_of
-
         asked = asked_of(run, journaled)
         cluster = request.reader(around, replace(asked.limits, **given), progress).read(kinds.ALL)
         plan = rest_of(cluster, journaled, asked.policy)
@@ -80,9 +77,6 @@ class RemainingPlan(PlannedRead):
 
     def meant(self) -> ResumedIntent:
         """Once what is deleted past its budget was typed back."""
-        from kubectl_eksdoc.drain.comparison.changes import promise_of
-        from kubectl_eksdoc.flows.run.running import ResumedIntent
-
         typed = frozenset(eviction.pod.uid for eviction in self.plan.past_budgets)
         return ResumedIntent(self.asked.policy, typed, self.shown, promise_of(self.plan))
 
@@ -138,8 +132,6 @@ def gone_on(
     Raises:
         as `RunInvocation.open` and `go_on`.
     """
-    from kubectl_eksdoc.flows.run.running import go_on
-
     run = carrying.keeping.run
     with carrying.open(WAIT_S) as world:
         reader = request.reader(around, carrying.limits)
@@ -175,13 +167,11 @@ def gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAns
     Raises:
         as `drain resume`, but for what is typed, and as `started_again`.
     """
-    with rights.explaining(NEW_RUN_COMMAND), started_again():
+    with opening.explaining(NEW_RUN_COMMAND), started_again():
         return _gone_on_with(wanted, run, around)
 
 
 def _gone_on_with(wanted: NewRun, run: str, around: CommandContext) -> CommandAnswer | None:
-    from kubectl_eksdoc.drain.run.account import RunOver
-    from kubectl_eksdoc.flows.run.running import ResumedIntent, go_on
 
     carrying = carrying_on(wanted, run, around, resumed=True)
     runs = around.edges.open_runs(wanted.plan.options.connection, carrying.keeping)
@@ -226,8 +216,6 @@ def started_again() -> Iterator[None]:
 
 def carrying_on(wanted: NewRun, run: str, around: CommandContext, resumed: bool = False) -> RunInvocation:
     """A run of this id that knows a process which is told to end from a run that is."""
-    from kubectl_eksdoc.cli.run.face import RunOutput
-
     options = wanted.plan.options
     keeping = around.edges.keeping(run, wanted.namespace, around.environ)
     face = partial(RunOutput, around, options, run, because=TOLD_TO_END)
@@ -241,8 +229,6 @@ def by_itself(answer: CommandAnswer, ended: DrainRunEnd) -> CommandAnswer:
 
 
 def _found(runs: RunStore, run: str) -> tuple[GoOn | RunOver, Journaled] | None:
-    from kubectl_eksdoc.drain.run.account import again
-    from kubectl_eksdoc.drain.run.journal import replay
 
     there = next((each for each in runs.all() if each.run == run), None)
     if there is None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirming, exits, opening, rights
+from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.confirming import check_writable
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
-from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, RunInvocation, reached_by
 from kubectl_eksdoc.cli.run.drain import show_in_short
@@ -18,48 +15,14 @@ from kubectl_eksdoc.cli.run.rest import COMMAND, RemainingPlan, gone_on
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.streams import ProgressLine
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.run.journal import replay
 from kubectl_eksdoc.drain.run.limits import RunLimits
+from kubectl_eksdoc.drain.run.patience import soak_of
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.journal import RunPhase
+from kubectl_eksdoc.render.drain.report import DrainReport
+from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.wiring.runs import Hooks
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.render.drain.report import DrainReport
-
-_ABOUT = """\
-Resume a run that was paused or interrupted. The remaining nodes are planned again for the current state of the cluster,
-the plan is shown, and the drain continues after the same typed confirmation as in drain run. If a process still leads
-the paused run, that process continues it. If all nodes are drained and only the end of the run is missing, the run is
-finished without a confirmation.
-
-Examples:
-  %(prog)s
-  %(prog)s 20261120-193005-4f2a
-"""
-
-_EXIT_CODES = """\
-Exit codes: as of drain run.
-Global flags: kubectl eksdoc options
-"""
-
-
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser(
-        "resume",
-        help="resume a run, on any machine",
-        usage="%(prog)s [RUN] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
-    )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
-    run_options.add_confirmation(parser)
-    run_options.add_limits(parser)
-    run_options.add_between_waves(parser)
-    parser.add_argument(
-        "--without-hooks", action="switch", default=False, help="resume without the hooks of the original command"
-    )
-    run_options.add_journal(parser)
-    parser.set_defaults(leaf=parser, command=run_resume)
 
 
 def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -68,14 +31,11 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.drain.run.journal import replay
-    from kubectl_eksdoc.render.run.report import RunReport
-
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
     limits_given = run_options.limits_given(args)
     RunReport.check(request.options.output)
     check_writable(around.environ, COMMAND)
-    with rights.explaining(COMMAND):
+    with opening.explaining(COMMAND):
         runs = request.runs(around)
         listed = runs.all()
         unfinished = [each for each in listed if each.unfinished][:1]
@@ -139,8 +99,6 @@ def _check_removed(request: RunRequest, around: CommandContext) -> None:
 
 
 def _show(rest: RemainingPlan, request: RunRequest, limits: RunLimits, around: CommandContext) -> DrainReport:
-    from kubectl_eksdoc.drain.run.patience import soak_of
-    from kubectl_eksdoc.render.drain.report import DrainReport
 
     opening.identify(rest.cluster, request.options, around)
     words = reached_by(request.options, request.namespace, rest.cluster.identity.context)

@@ -5,30 +5,26 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirming, exits, rights
+from kubectl_eksdoc.cli import confirming, exits, opening
 from kubectl_eksdoc.cli.confirming import check_writable
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, add_dry_run, dry_from
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.options import dry_from
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import NOT_KNOWN, RunAnnotations, RunInvocation
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.run.account import noted_of, to_give_back
+from kubectl_eksdoc.drain.run.journal import Cordoned, Protected, replay
 from kubectl_eksdoc.drain.run.limits import SETTLES_S, RunLimits
 from kubectl_eksdoc.errors import Locked, UsageError
+from kubectl_eksdoc.flows.ports import RunStore
+from kubectl_eksdoc.flows.run.journal import FoundRun
+from kubectl_eksdoc.flows.run.running import RolledBack, roll_back
 from kubectl_eksdoc.model.journal import RunPhase, RunSummary
+from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.wiring.runs import Hooks
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.journal import Cordoned, Protected
-    from kubectl_eksdoc.flows.ports import RunStore
-    from kubectl_eksdoc.flows.run.journal import FoundRun
-    from kubectl_eksdoc.flows.run.running import RolledBack
-    from kubectl_eksdoc.model.nodes import Node
-
 
 # What a run has changed of nodes, and giving that back. Who shows it and asks for what must be typed is somebody
 # else: the command, or the screens.
@@ -92,9 +88,6 @@ def to_give_back_of(runs: RunStore, nodes: tuple[Node, ...], request: RunRequest
 
 def _kept(runs: RunStore, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
     """By its journal, and by what else nodes say of it."""
-    from kubectl_eksdoc.drain.run.account import noted_of, to_give_back
-    from kubectl_eksdoc.drain.run.journal import replay
-
     journaled = replay(runs.entries(run.run))
     noted = noted_of(nodes, run.run)
     cordoned, protected = to_give_back(journaled, noted)
@@ -133,8 +126,6 @@ def given_back(which: ToGiveBack, request: RunRequest, carrying: RunInvocation, 
     Raises:
         as `RunInvocation.open` and `roll_back`.
     """
-    from kubectl_eksdoc.flows.run.running import roll_back
-
     reader = request.reader(around, carrying.limits)
     with carrying.open(WAIT_S) as world:
         return roll_back(which.run, carrying.running(world), reader, removed=which.there is None)
@@ -172,34 +163,6 @@ def would_be(which: ToGiveBack, nodes: Sequence[Node]) -> list[str]:
 DO_NOT_MOVE_BACK = "pods that were evicted do not move back by themselves"
 
 
-_ABOUT = """\
-Roll back what a run did to nodes: nodes that it cordoned get their previous state back, byte for byte; nodes that
-another client cordoned stay cordoned. A run in progress is aborted first. Evicted pods do not move back. A run whose
-journal was deleted from the cluster is rolled back by the annotations on its nodes.
-"""
-
-_EXIT_CODES = """\
-Exit codes: 0 rolled back, 6 some nodes could not be rolled back; with --dry-run: 0 all would be, 5 unknown for some;
-2 usage, 3 cluster.
-Global flags: kubectl eksdoc options
-"""
-
-
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser(
-        "rollback",
-        help="uncordon the nodes of a run and restore their annotations; pods do not move back",
-        usage="%(prog)s [RUN] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
-    )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
-    run_options.add_confirmation(parser)
-    add_dry_run(parser, "show what would be done to which node, and change nothing")
-    run_options.add_journal(parser)
-    parser.set_defaults(leaf=parser, command=run_rollback)
-
-
 def run_rollback(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
     """Which nodes are as they were.
 
@@ -210,7 +173,7 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Command
     options, dry = request.options, bool(dry_from(args))
     if not dry:
         check_writable(around.environ, COMMAND)
-    with rights.explaining(COMMAND):
+    with opening.explaining(COMMAND):
         runs, cluster = request.runs(around), request.nodes(around)
         which = to_give_back_of(runs, cluster.nodes, request, around)
         changed = ", ".join(which.nodes) or "no node that is not given back"

@@ -7,30 +7,29 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
-from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, replay, rights
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli import exits, opening, replay
+from kubectl_eksdoc.cli.options import GlobalOptions, check_source_live
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import RunAnnotations, reached_by
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.streams import ProgressLine, is_left
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
+from kubectl_eksdoc.drain.run.journal import replay as stands_by
+from kubectl_eksdoc.drain.run.others import OthersNode
+from kubectl_eksdoc.drain.run.replay import RunReplay, of_journal
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
+from kubectl_eksdoc.flows.ports import RunStore
+from kubectl_eksdoc.flows.run.journal import ANSWERS_S, WishSource, ask_leader, leads
+from kubectl_eksdoc.flows.run.running import attach
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import HeldLock, RunNote, RunPhase, RunSummary
 from kubectl_eksdoc.model.kinds import ReadState
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.render.run import events
+from kubectl_eksdoc.render.run.page import page
+from kubectl_eksdoc.render.run.status import OthersReport, Past, StatusReport, WithoutJournal
 from kubectl_eksdoc.session.sources import SourceChoice
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.others import OthersNode
-    from kubectl_eksdoc.drain.run.replay import RunReplay
-    from kubectl_eksdoc.flows.ports import RunStore
-    from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.nodes import Node
-    from kubectl_eksdoc.render.run.status import StatusReport, WithoutJournal
-
 
 # ``kubectl eksdoc drain status --attach``: watch a drain that somebody else is running.
 
@@ -44,10 +43,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     Raises:
         EksdocError: there is no such node, or the cluster is at fault.
     """
-    from kubectl_eksdoc.flows.run.running import attach
-    from kubectl_eksdoc.render.run.status import OthersReport
-
-    SourceOptions.check_live(args)
+    check_source_live(args)
     options = GlobalOptions.from_args(args)
     OthersReport.check(options.output)
 
@@ -69,7 +65,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
         around.say(text if options.output == "json" else f"{text}\n")
 
     edges = around.edges
-    with rights.explaining(COMMAND), edges.told_to_stop() as told, edges.open_watch(options.connection) as watched:
+    with opening.explaining(COMMAND), edges.told_to_stop() as told, edges.open_watch(options.connection) as watched:
         with ProgressLine(around.stderr) as progress:
             reader = around.open_reader(SourceChoice(), options.connection, progress)
         attach(reader, watched, edges.clock, frozenset(words), show, lambda: told() > 0 or is_left(around.stdout))
@@ -78,61 +74,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: CommandCo
 
 STATUS_COMMAND = "drain status"
 
-_ABOUT = """\
-Show the drain runs of this cluster: a list, or one run in full. Also lists runs that left only annotations on nodes,
-because their journal was deleted or is in another namespace.
-
-Examples:
-  %(prog)s
-  %(prog)s -w
-  %(prog)s 20261120-193005-4f2a -o json
-  %(prog)s 20261120-193005-4f2a --events
-  %(prog)s --history                        # predicted against actual of past runs
-  %(prog)s --attach                         # what kubectl drain or a node group's update is doing
-  %(prog)s --replay ~/.local/state/eksdoc/runs/20261120-193005-4f2a.jsonl
-  %(prog)s --replay ~/.local/state/eksdoc/runs/20261120-193005-4f2a.events -o html > run.html
-"""
-
-_EXIT_CODES = """\
-Exit codes: 0 shown; 2 usage, 3 cluster.
-Global flags: kubectl eksdoc options
-"""
-
 _LOOK_S = 2.0
-
-
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser(
-        "status",
-        help="list runs and show their state",
-        usage="%(prog)s [RUN] [flags] | --attach [NODE…] [flags]",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
-        conflict_handler="resolve",  # the global -w is refused everywhere else
-    )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
-    parser.add_argument("-w", "--watch", action="switch", default=False, help="watch until the run has ended")
-    parser.add_argument(
-        "--attach",
-        action="switch",
-        default=False,
-        help="watch drains that other tools do, on these nodes or all: remaining pods and what they wait for",
-    )
-    parser.add_argument("--events", action="switch", default=False, help="list the events of a run from its journal")
-    parser.add_argument(
-        "--replay",
-        default=None,
-        metavar="FILE",
-        help="list the events from the journal in FILE, or from the output of 'drain run -o json'",
-    )
-    parser.add_argument(
-        "--history",
-        action="switch",
-        default=False,
-        help="compare what the plans of past runs predicted with what happened",
-    )
-    run_options.add_journal(parser)
-    parser.set_defaults(leaf=parser, command=run_status)
 
 
 def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandContext) -> CommandAnswer:
@@ -141,15 +83,13 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandCo
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
     """
-    from kubectl_eksdoc.drain.run.replay import of_journal
-
     if args.attach:
         return run_attach(args, words, around)
     request = RunRequest.from_args(args, words)
     if args.replay is not None:
         return _replayed(args.replay, request, around)
     before = ""
-    with rights.explaining(STATUS_COMMAND):
+    with opening.explaining(STATUS_COMMAND):
         runs = request.runs(around)
         beside = _Beside.read(request, around)
         if args.events:
@@ -157,7 +97,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: CommandCo
             run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
             return _events(of_journal(runs.entries(run.run)), request, around)
         if args.history:
-            return CommandAnswer(opening.answered(_history(runs, request, around), request.options, around))
+            return opening.answer(_history(runs, request, around), request.options, around)
         while True:
             view = _view(runs, request, args.watch, beside, around)
             text = opening.answered(view, request.options, around)
@@ -190,8 +130,6 @@ class _Beside:
 
     def of(self, listed: Sequence[RunSummary]) -> tuple[WithoutJournal, ...]:
         """The runs that are not listed."""
-        from kubectl_eksdoc.render.run.status import WithoutJournal
-
         names = {run.run for run in listed}
         found = [each for each in self.noted.found(self.nodes) if each.run not in names]
         return tuple(
@@ -208,9 +146,6 @@ class _Beside:
 
 def _view(runs: RunStore, request: RunRequest, one: bool, beside: _Beside, around: CommandContext) -> StatusReport:
     """Of the run that is named; of the one under way, if `one` is asked for or there is no other; else of all."""
-    from kubectl_eksdoc.drain.run.journal import replay as stands_by
-    from kubectl_eksdoc.render.run.status import StatusReport
-
     listed = runs.all()
     active = under_way(listed)
     without = beside.of(listed)
@@ -228,9 +163,6 @@ def _view(runs: RunStore, request: RunRequest, one: bool, beside: _Beside, aroun
 
 def _history(runs: RunStore, request: RunRequest, around: CommandContext) -> StatusReport:
     """Of all runs, or of the one that is named."""
-    from kubectl_eksdoc.drain.run.journal import replay as stands_by
-    from kubectl_eksdoc.render.run.status import Past, StatusReport
-
     listed = runs.all()
     kept = [chosen(listed, request.run, (), "there")] if request.run else listed
     held, notes = _held(runs)
@@ -246,13 +178,11 @@ def _replayed(path: str, request: RunRequest, around: CommandContext) -> Command
     """
     if request.run:
         raise UsageError(f"--replay is of a file: no run is named with it, as {request.run!r}")
-    return _events(replay.read(path, around), request, around)
+    return _events(replay.read(path), request, around)
 
 
 def _events(told: RunReplay | None, request: RunRequest, around: CommandContext) -> CommandAnswer:
     """Nothing where there is nothing in it."""
-    from kubectl_eksdoc.render.run import events
-
     output = request.options.output
     if output not in ("table", "wide", "json", "html"):
         raise UsageError(f"events have no output format {output!r}", "choose table, json or html")
@@ -262,8 +192,6 @@ def _events(told: RunReplay | None, request: RunRequest, around: CommandContext)
     for said in told.dropped:
         around.note(f"note: not taken into account: {said}")
     if output == "html":
-        from kubectl_eksdoc.render.run.page import page
-
         return CommandAnswer(page(told, look))
     timed = ((told.began_at + timedelta(seconds=moment.at_s), moment) for moment in told.moments)
     if output == "json":
@@ -284,21 +212,6 @@ def _held(runs: RunStore) -> tuple[HeldLock | None, tuple[str, ...]]:
 # Nothing has to be typed: all that they do is to let the cluster be.
 
 
-_PAUSE = """\
-Pause a run: no more pods are evicted, requests in flight complete, and nodes stay cordoned.
-Resume it with: kubectl eksdoc drain resume
-"""
-
-_ABORT = """\
-Abort a run: no more pods are evicted, requests in flight complete, and nodes stay cordoned.
-Continue later with drain resume, or uncordon the nodes with drain rollback.
-"""
-
-_ASKING_EXIT_CODES = """\
-Exit codes: 0 confirmed, 6 no process answered in time; 2 usage, 3 cluster.
-Global flags: kubectl eksdoc options
-"""
-
 _WORDS = {
     RunPhase.PAUSED: "is paused",
     RunPhase.RUNNING: "continues",
@@ -306,24 +219,7 @@ _WORDS = {
 }
 
 
-def add_pause(commands: argparse._SubParsersAction[Parser]) -> None:
-    _add(commands, "pause", "pause a run, from any machine", _PAUSE, RunPhase.PAUSED)
-
-
-def add_abort(commands: argparse._SubParsersAction[Parser]) -> None:
-    _add(commands, "abort", "abort a run, from any machine; nodes stay cordoned", _ABORT, RunPhase.ABORTED)
-
-
-def _add(commands: argparse._SubParsersAction[Parser], name: str, about: str, more: str, wanted: RunPhase) -> None:
-    parser = commands.add_parser(
-        name, help=about, usage="%(prog)s [RUN] [flags]", description=more, epilog=_ASKING_EXIT_CODES
-    )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
-    run_options.add_journal(parser)
-    parser.set_defaults(leaf=parser, command=partial(_ask, f"drain {name}", wanted))
-
-
-def _ask(
+def ask(
     command: str, wanted: RunPhase, args: argparse.Namespace, words: Sequence[str], around: CommandContext
 ) -> CommandAnswer:
     """What the run does now.
@@ -332,7 +228,7 @@ def _ask(
         EksdocError: there is no such run, or the cluster is at fault.
     """
     request = RunRequest.from_args(args, words)
-    with rights.explaining(command):
+    with opening.explaining(command):
         runs = request.runs(around)
         listed = runs.all()
         run = chosen(listed, request.run, under_way(listed), "under way")
@@ -355,8 +251,6 @@ def asked(
     Raises:
         JournalError: somebody leads it and does not answer.
     """
-    from kubectl_eksdoc.flows.run.journal import ANSWERS_S, WishSource, ask_leader, leads
-
     keeping = request.keeping(around)
     who = f"{keeping.who}@{keeping.host}"
     if not leads(runs.lock(), run):

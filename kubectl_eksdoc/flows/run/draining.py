@@ -115,48 +115,38 @@ class DrainRunEnd:
         return f"not emptied: {', '.join(sorted(self.undone))}"
 
 
+@dataclass(eq=False)
 class Draining:
     """One run of an engine. Mutable; `listen` is told everything that happens, as it happens. Without `replanning`
     pods that came after the plan was made are only waited for.
 
     Somebody else keeps the lock alive: here it is only asked whether it is held. While that is in doubt, nothing is
     written or done; what was to be is written and looked at when the lock is ours again (`outage`).
+
+    `show` is told where it stands, every second at least. `away_s`: so long the lock may be in doubt. `explain` is told
+    what it waits for, and for how long nothing has happened, every minute in which nothing does.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        field: Field,
-        journal: Journal,
-        lock: DrainLock,
-        clock: DrainClock,
-        scribe: JournalWriter,
-        listen: Callable[[Sequence[RunMoment]], object],
-        wish: Callable[[], RunWishState] = RunWishState,
-        show: Callable[[RunProgress], object] = lambda standing: None,
-        replanning: Replanning | None = None,
-        away_s: float = RunLimits().away_s,
-        explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None,
-    ) -> None:
-        """`show` is told where it stands, every second at least. `away_s`: so long the lock may be in doubt. `explain`
-        is told what it waits for, and for how long nothing has happened, every minute in which nothing does."""
-        self._engine = engine
-        self._field = field
-        self._journal = journal
-        self._lock = lock
-        self._clock = clock
-        self._scribe = scribe
-        self._listen = listen
-        self._wish = wish
-        self._show = show
-        self._explain = explain
+    engine: Engine
+    field: Field
+    journal: Journal
+    lock: DrainLock
+    clock: DrainClock
+    scribe: JournalWriter
+    listen: Callable[[Sequence[RunMoment]], object]
+    wish: Callable[[], RunWishState] = RunWishState
+    show: Callable[[RunProgress], object] = lambda standing: None
+    replanning: Replanning | None = None
+    away_s: float = RunLimits().away_s
+    explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None
+
+    def __post_init__(self) -> None:
         self._happened_s = self._explained_s = 0.0
-        self._remaining = Remaining(engine.plan)
-        self._soaks_s = engine.soaks_left_s(0.0)
+        self._remaining = Remaining(self.engine.plan)
+        self._soaks_s = self.engine.soaks_left_s(0.0)
         self._shown_s, self._told_s = -SHOW_S, -TELL_S
         self._phase = RunPhase.RUNNING
-        self._replanning = replanning
-        self._begun_s = clock.monotonic()
+        self._begun_s = self.clock.monotonic()
         self._intents: dict[
             tuple[type, str], JournalIntent
         ] = {}  # those not answered, by kind of act and UID of node or pod
@@ -166,7 +156,7 @@ class Draining:
         self._ended: DrainRunEnd | None = None
         self._paused = self._leaves = False
         self._alone: frozenset[str] = frozenset()
-        self._outage = ApiOutage(lock, field, away_s, self._hear, self._ends_waiting)
+        self._outage = ApiOutage(self.lock, self.field, self.away_s, self._hear, self._ends_waiting)
 
     def to_the_end(self) -> DrainRunEnd:
         """Drain until nothing is left to do, or it must stop.
@@ -194,29 +184,29 @@ class Draining:
     def _go_on(self) -> DrainRunEnd | None:
         """One round; not None: it was the last. Raises: as `to_the_end`; LockInDoubt."""
         self._heed()
-        if self._replanning is not None:
-            self._replanning.look(lambda: self._now_s)
-        self._go(self._engine.acts(self._now_s))
+        if self.replanning is not None:
+            self.replanning.look(lambda: self._now_s)
+        self._go(self.engine.acts(self._now_s))
         self._tell()
-        if self._engine.over or self._engine.is_settled(self._now_s) or self._leaves:
+        if self.engine.over or self.engine.is_settled(self._now_s) or self._leaves:
             return self._end()
         self._tell_where()
         self._tell_why()
-        for news in self._field.news(self._wait_s()):
+        for news in self.field.news(self._wait_s()):
             self._hear(news)
         return None
 
     def _is_in_doubt(self) -> bool:
         """Whether that is why nothing could be written: the next round says so. Raises LockLost."""
         try:
-            self._lock.must_be_held()
+            self.lock.must_be_held()
         except LockInDoubt:
             return True
         return False
 
     def _sit_out(self, doubt: LockInDoubt) -> None:
         """Raises: as `ApiOutage.sit_out`."""
-        self._engine.hold(self._outage.said(doubt), self._now_s, self._now_s - self._lock.doubted_s)
+        self.engine.hold(self._outage.said(doubt), self._now_s, self._now_s - self.lock.doubted_s)
         self._collect()
         self._listen_now()  # it cannot be written down now
         self._outage.sit_out(doubt)
@@ -230,47 +220,47 @@ class Draining:
 
     def _ends_waiting(self) -> str:
         """Why the run is to end while it waits for the lock; "" if it is not."""
-        self._show(standing(self._engine, self._remaining, self._now_s))
+        self.show(standing(self.engine, self._remaining, self._now_s))
         self._tell_why()
-        return self._wish().stops
+        return self.wish().stops
 
     @property
     def _now_s(self) -> float:
-        return self._clock.monotonic() - self._begun_s
+        return self.clock.monotonic() - self._begun_s
 
     def _wait_s(self) -> float:
-        left_s = self._engine.next_s(self._now_s) - self._now_s
+        left_s = self.engine.next_s(self._now_s) - self._now_s
         return min(LOOK_S, max(SHORTEST_S, left_s))
 
     def _heed(self) -> None:
-        wished = self._wish()
+        wished = self.wish()
         wish, who, why = wished.what, wished.who, wished.why
         for node in sorted(wished.alone - self._alone):
-            self._engine.leave_alone(node, f"{wished.by} wanted it left alone", self._now_s)
+            self.engine.leave_alone(node, f"{wished.by} wanted it left alone", self._now_s)
         self._alone |= wished.alone
-        self._engine.finish_wave(f"{wished.by} stopped it after a wave" if wish is RunWish.FINISH_WAVE else "")
-        if wish is RunWish.STOP and self._engine.drained:
-            self._engine.wait_no_longer()  # there is nothing else to stop
-        elif wished.stops and not self._engine.stopped:
-            self._engine.stop(wished.stops, self._now_s)
+        self.engine.finish_wave(f"{wished.by} stopped it after a wave" if wish is RunWish.FINISH_WAVE else "")
+        if wish is RunWish.STOP and self.engine.drained:
+            self.engine.wait_no_longer()  # there is nothing else to stop
+        elif wished.stops and not self.engine.stopped:
+            self.engine.stop(wished.stops, self._now_s)
             self._phase = RunPhase.ABORTED
             self._told_s = -TELL_S
-            self._entries.append(self._scribe.note(JournalNote.ABORTED, self._clock.now(), who, why))
+            self._entries.append(self.scribe.note(JournalNote.ABORTED, self.clock.now(), who, why))
         self._leaves = wish is RunWish.LEAVE
-        if self._paused is not (wish is RunWish.PAUSE) and not self._engine.stopped:
+        if self._paused is not (wish is RunWish.PAUSE) and not self.engine.stopped:
             self._paused = wish is RunWish.PAUSE
             self._phase = RunPhase.PAUSED if self._paused else RunPhase.RUNNING
             noted = JournalNote.PAUSED if self._paused else JournalNote.RESUMED
             paused = f"{wished.by} paused it" if self._paused else ""  # whoever reads the journal must know why
-            self._entries.append(self._scribe.note(noted, self._clock.now(), who, paused))
+            self._entries.append(self.scribe.note(noted, self.clock.now(), who, paused))
             self._told_s = -TELL_S
-        self._engine.pause(f"{wished.by} paused it" if self._paused else "")
+        self.engine.pause(f"{wished.by} paused it" if self._paused else "")
 
     def _go(self, acts: Sequence[Errand]) -> None:
         """Written down, then checked, then begun, one after the other."""
         changing = [act for act in acts if changes_something(act)]
         for change in changing:
-            intent = self._scribe.intent(change, self._clock.now())
+            intent = self.scribe.intent(change, self.clock.now())
             self._intents[_key(change)] = intent
             self._entries.append(intent)
         self._unbegun.extend(acts)
@@ -281,15 +271,15 @@ class Draining:
     def _begin(self) -> None:
         while self._unbegun:
             if changes_something(self._unbegun[0]) or isinstance(self._unbegun[0], Hook):
-                self._lock.must_be_held()
-            self._field.do(self._unbegun.popleft())
+                self.lock.must_be_held()
+            self.field.do(self._unbegun.popleft())
 
     def _hear(self, news: News) -> None:
         if isinstance(news, RequestAnswered):
             intent = self._intents.pop(_key(news.act), None)
             if intent is not None:
-                self._entries.append(self._scribe.result(intent, news.answer, self._clock.now()))
-        self._engine.take(news, self._now_s)
+                self._entries.append(self.scribe.result(intent, news.answer, self.clock.now()))
+        self.engine.take(news, self._now_s)
 
     def _tell(self) -> None:
         self._collect()
@@ -299,11 +289,11 @@ class Draining:
 
     def _collect(self) -> None:
         """What has happened, to be told and written down."""
-        new = self._engine.new_moments()
-        now = self._clock.now()
+        new = self.engine.new_moments()
+        now = self.clock.now()
         for moment in new:
             if moment.what in _NOTED:
-                self._entries.append(self._scribe.note(_NOTED[moment.what], now, moment.subject, moment.why))
+                self._entries.append(self.scribe.note(_NOTED[moment.what], now, moment.subject, moment.why))
         if any(moment.what is Happened.DONE for moment in new):
             self._note_stops()
         self._untold += new
@@ -312,20 +302,20 @@ class Draining:
 
     def _note_stops(self) -> None:
         """How long pods took to stop, for later plans of the same templates."""
-        measured, now = self._remaining.measured, self._clock.now()
-        measured.look(self._engine.moments)
-        self._entries += [self._scribe.stopped(template, new, now) for template, new in measured.unwritten()]
+        measured, now = self._remaining.measured, self.clock.now()
+        measured.look(self.engine.moments)
+        self._entries += [self.scribe.stopped(template, new, now) for template, new in measured.unwritten()]
 
     def _note_times(self, record: Record) -> None:
         """Plan and result, for `drain status --history`."""
         estimate = record.plan.estimate
         if record.causes and estimate is not None:
             took_s = estimate.p50_s + sum(record.causes.values())
-            self._entries.append(self._scribe.timed(self._clock.now(), took_s, estimate, record.causes))
+            self._entries.append(self.scribe.timed(self.clock.now(), took_s, estimate, record.causes))
 
     def _listen_now(self) -> None:
         untold, self._untold = self._untold, []
-        self._listen(untold)
+        self.listen(untold)
 
     def _tell_where(self) -> None:
         """To whoever looks here, and now and then to those who look into the cluster."""
@@ -333,31 +323,31 @@ class Draining:
         if now_s - self._shown_s < SHOW_S and now_s - self._told_s < TELL_S:
             return
         self._shown_s = now_s
-        stands = standing(self._engine, self._remaining, now_s)
-        self._show(stands)
+        stands = standing(self.engine, self._remaining, now_s)
+        self.show(stands)
         if now_s - self._told_s >= TELL_S:
             self._told_s = now_s
-            self._journal.tell(self._phase, stands.said)
+            self.journal.tell(self._phase, stands.said)
 
     def _tell_why(self) -> None:
         now_s = self._now_s
         if now_s - max(self._happened_s, self._explained_s) >= EXPLAIN_S:
             self._explained_s = now_s
-            self._explain(reasons(self._engine, now_s), now_s - self._happened_s)
+            self.explain(reasons(self.engine, now_s), now_s - self._happened_s)
 
     def _end(self) -> DrainRunEnd:
-        self._show(standing(self._engine, self._remaining, self._now_s))
+        self.show(standing(self.engine, self._remaining, self._now_s))
         if self._ended is None:
-            self._ended = DrainRunEnd(self._engine.stopped, self._record())
+            self._ended = DrainRunEnd(self.engine.stopped, self._record())
             self._note_stops()
             self._note_times(self._ended.record)
-            self._entries.append(self._scribe.note(JournalNote.ENDED, self._clock.now(), why=self._ended.said))
+            self._entries.append(self.scribe.note(JournalNote.ENDED, self.clock.now(), why=self._ended.said))
         self._keep()
-        self._journal.tell(RunPhase.ENDED, self._ended.said)
+        self.journal.tell(RunPhase.ENDED, self._ended.said)
         return self._ended
 
     def _record(self) -> Record:
-        engine = self._engine
+        engine = self.engine
         waiting = tuple(PendingPod(pod.key, pod.not_ready_because) for pod in engine.pending)
         not_ready = tuple(coming(engine))
         now_s = self._now_s
@@ -381,7 +371,7 @@ class Draining:
 
     def _keep(self) -> None:
         if self._entries:
-            self._journal.write(self._entries)
+            self.journal.write(self._entries)
             self._entries = []
 
 

@@ -7,6 +7,7 @@ listed anew before the run goes on; where somebody else had it, the run ends.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from kubectl_eksdoc.errors import LockInDoubt, LockLost
 from kubectl_eksdoc.flows.ports import DrainLock, Field
@@ -19,18 +20,16 @@ LOOK_S = 1.0
 _LISTS: frozenset[type] = frozenset((AllNodes, AllPods, AllBudgets))
 
 
+@dataclass(frozen=True, slots=True)
 class ApiOutage:
     """`longest_s`: so long the lock may be in doubt. `hear` takes what is told, `ends` says why it is to end, "" if
     it is not, and is asked every second."""
 
-    def __init__(
-        self, lock: DrainLock, field: Field, longest_s: float, hear: Callable[[News], object], ends: Callable[[], str]
-    ) -> None:
-        self._lock = lock
-        self._field = field
-        self._longest_s = longest_s
-        self._hear = hear
-        self._ends = ends
+    _lock: DrainLock
+    _field: Field
+    _longest_s: float
+    _hear: Callable[[News], object]
+    _ends: Callable[[], str]
 
     def said(self, doubt: LockInDoubt) -> str:
         """Why nothing is done now, for users."""

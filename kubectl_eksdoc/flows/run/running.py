@@ -17,10 +17,8 @@ from kubectl_eksdoc.drain.run.account import noted_of, to_give_back
 from kubectl_eksdoc.drain.run.answers import Next, act_for, meaning
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.journal import (
-    Cordoned,
     Journaled,
     JournalWriter,
-    Protected,
     aims_of,
     is_another,
     skipped_by,
@@ -398,19 +396,11 @@ def roll_back(run: str, running: RunEnvironment, reader: ClusterReader, *, remov
     scribe = JournalWriter(journaled.next_number)
     left: dict[str, str] = {}
     cordoned, protected = to_give_back(journaled, noted_of(reader.read((kinds.NODES,)).nodes, run))
-    restored = _all(map(_restore, cordoned), left, scribe, running)
-    released = _all(map(_release, protected), left, scribe, running)
+    restored = _all((Restore(each.node, each.uid, not each.theirs) for each in cordoned), left, scribe, running)
+    released = _all((Release(each.node, each.uid) for each in protected), left, scribe, running)
     running.journal.write([scribe.note(JournalNote.ENDED, running.clock.now(), why=ROLLED_BACK)])
     running.journal.tell(RunPhase.ENDED, ROLLED_BACK)
     return RolledBack(restored, released, left)
-
-
-def _restore(cordoned: Cordoned) -> Restore:
-    return Restore(cordoned.node, cordoned.uid, not cordoned.theirs)
-
-
-def _release(protected: Protected) -> Release:
-    return Release(protected.node, protected.uid)
 
 
 def _all(acts: Iterable[Back], left: dict[str, str], scribe: JournalWriter, running: RunEnvironment) -> tuple[str, ...]:

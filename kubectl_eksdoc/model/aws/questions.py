@@ -12,7 +12,8 @@ from dataclasses import dataclass
 class AwsOperation:
     """`service` and `operation` as botocore's models call them; `listed`: the list in the answer that comes in pages,
     "" where the answer is one. `free`: whoever has credentials may ask it. `needs`: the actions, where they are not the
-    operation's own; `at_once`: how many identifiers one request takes, 0 where it is about one thing."""
+    operation's own; `at_once`: how many identifiers one request takes, 0 where it is about one thing. `lost`:
+    what is not known, or not done, without its answer, whichever command asks."""
 
     service: str
     operation: str
@@ -20,6 +21,7 @@ class AwsOperation:
     free: bool = False
     needs: tuple[str, ...] = ()
     at_once: int = 0
+    lost: str = ""
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -32,117 +34,148 @@ class AwsOperation:
         return next(iter(self.actions), "")
 
 
+_OF_ROLE = "what the role of Karpenter may do is unknown"
+_OF_KEY = "where the queue has a KMS key: whether EventBridge may use it is unknown"
+_OF_IDENTITY = "the role of a Karpenter whose service account names none is unknown"
+_OF_INSIGHTS = "what EKS itself says about the upgrade is unknown"
+_ROLE_USE = "what the role of nodes was used for is unknown"
+_LAST_ACCESSED = f"`--evidence iam`: {_ROLE_USE}"
+_NEXT = "what the next node of a managed node group will have is unknown"
+
 CALLER = AwsOperation("sts", "GetCallerIdentity", free=True)
 
-CLUSTER = AwsOperation("eks", "DescribeCluster")
-CLUSTER_VERSIONS = AwsOperation("eks", "DescribeClusterVersions", "clusterVersions")
-ADDONS = AwsOperation("eks", "ListAddons", "addons")
-ADDON = AwsOperation("eks", "DescribeAddon")
-ADDON_VERSIONS = AwsOperation("eks", "DescribeAddonVersions", "addons")
-ADDON_CONFIGURATION = AwsOperation("eks", "DescribeAddonConfiguration")
-UPDATES = AwsOperation("eks", "ListUpdates", "updateIds")
-UPDATE = AwsOperation("eks", "DescribeUpdate")
-NODE_GROUPS = AwsOperation("eks", "ListNodegroups", "nodegroups")
-NODE_GROUP = AwsOperation("eks", "DescribeNodegroup")
-POD_IDENTITIES = AwsOperation("eks", "ListPodIdentityAssociations", "associations")
-INSIGHTS = AwsOperation("eks", "ListInsights", "insights")
-INSIGHT = AwsOperation("eks", "DescribeInsight")
-INSIGHTS_REFRESH = AwsOperation("eks", "DescribeInsightsRefresh")
+CLUSTER = AwsOperation("eks", "DescribeCluster", lost="nothing that AWS says is believed: all of it is unknown")
+CLUSTER_VERSIONS = AwsOperation(
+    "eks",
+    "DescribeClusterVersions",
+    "clusterVersions",
+    lost="until when EKS supports a version is taken from a table of ours, and may be old",
+)
+ADDONS = AwsOperation("eks", "ListAddons", "addons", lost="which add-ons of EKS there are is unknown")
+ADDON = AwsOperation("eks", "DescribeAddon", lost="which version an add-on has, and how it is configured, is unknown")
+ADDON_VERSIONS = AwsOperation("eks", "DescribeAddonVersions", "addons", lost="which versions EKS offers is unknown")
+ADDON_CONFIGURATION = AwsOperation(
+    "eks", "DescribeAddonConfiguration", lost="which values a version of an add-on takes is unknown"
+)
+UPDATES = AwsOperation(
+    "eks",
+    "ListUpdates",
+    "updateIds",
+    lost="which updates there were is unknown, and one whose answer was lost is not found again",
+)
+UPDATE = AwsOperation(
+    "eks", "DescribeUpdate", lost="what an update was asked to do, how far it is, and why it failed, is unknown"
+)
+NODE_GROUPS = AwsOperation("eks", "ListNodegroups", "nodegroups", lost="which managed node groups there are is unknown")
+NODE_GROUP = AwsOperation("eks", "DescribeNodegroup", lost=_NEXT)
+POD_IDENTITIES = AwsOperation(
+    "eks",
+    "ListPodIdentityAssociations",
+    "associations",
+    lost=f"pods that would get a role at their next start are taken to have none; {_OF_IDENTITY}",
+)
+INSIGHTS = AwsOperation("eks", "ListInsights", "insights", lost=_OF_INSIGHTS)
+INSIGHT = AwsOperation("eks", "DescribeInsight", lost=_OF_INSIGHTS)
+INSIGHTS_REFRESH = AwsOperation(
+    "eks", "DescribeInsightsRefresh", lost="whether EKS is refreshing its insights is unknown"
+)
 
-INSTANCES = AwsOperation("ec2", "DescribeInstances", "Reservations", at_once=200)
-IMAGES = AwsOperation("ec2", "DescribeImages", "Images", at_once=200)
-TEMPLATE_VERSIONS = AwsOperation("ec2", "DescribeLaunchTemplateVersions", "LaunchTemplateVersions")
-METADATA_DEFAULTS = AwsOperation("ec2", "GetInstanceMetadataDefaults")
-SUBNETS = AwsOperation("ec2", "DescribeSubnets", "Subnets", at_once=200)
-PARAMETER = AwsOperation("ssm", "GetParameter")
-QUOTA = AwsOperation("service-quotas", "GetServiceQuota", needs=("servicequotas:GetServiceQuota",))
-SCALING_GROUPS = AwsOperation("autoscaling", "DescribeAutoScalingGroups", "AutoScalingGroups", at_once=100)
-LAUNCH_CONFIGURATIONS = AwsOperation("autoscaling", "DescribeLaunchConfigurations", "LaunchConfigurations", at_once=50)
+INSTANCES = AwsOperation(
+    "ec2", "DescribeInstances", "Reservations", at_once=200, lost="what pods find on the nodes that run is unknown"
+)
+IMAGES = AwsOperation(
+    "ec2", "DescribeImages", "Images", at_once=200, lost="what a launch template leaves to the AMI is unknown"
+)
+TEMPLATE_VERSIONS = AwsOperation(
+    "ec2",
+    "DescribeLaunchTemplateVersions",
+    "LaunchTemplateVersions",
+    lost="the next node of a group with a launch template of its owner's is unknown",
+)
+METADATA_DEFAULTS = AwsOperation(
+    "ec2", "GetInstanceMetadataDefaults", lost="what a launch template leaves to the account is unknown"
+)
+SUBNETS = AwsOperation(
+    "ec2", "DescribeSubnets", "Subnets", at_once=200, lost="how many addresses the subnets have left is unknown"
+)
+PARAMETER = AwsOperation("ssm", "GetParameter", lost="which AMI releases are the latest is unknown")
+QUOTA = AwsOperation(
+    "service-quotas",
+    "GetServiceQuota",
+    needs=("servicequotas:GetServiceQuota",),
+    lost="how many more instances the account may have is unknown",
+)
+SCALING_GROUPS = AwsOperation(
+    "autoscaling",
+    "DescribeAutoScalingGroups",
+    "AutoScalingGroups",
+    at_once=100,
+    lost="the next node of eksctl's and of self-managed groups is unknown",
+)
+LAUNCH_CONFIGURATIONS = AwsOperation(
+    "autoscaling",
+    "DescribeLaunchConfigurations",
+    "LaunchConfigurations",
+    at_once=50,
+    lost="the next node of a group with a launch configuration is unknown",
+)
 TARGET_HEALTH = AwsOperation(
     "elbv2",
     "DescribeTargetHealth",
     needs=("elasticloadbalancing:DescribeTargetHealth",),
+    lost="the health of the affected targets is unknown",
 )
 
-POD_IDENTITY = AwsOperation("eks", "DescribePodIdentityAssociation")
-SPOT_REQUESTS = AwsOperation("ec2", "DescribeSpotInstanceRequests", "SpotInstanceRequests", at_once=200)
-QUEUE_URL = AwsOperation("sqs", "GetQueueUrl")
-QUEUE_ATTRIBUTES = AwsOperation("sqs", "GetQueueAttributes")
-RULES = AwsOperation("events", "ListRules", "Rules")
-RULE_TARGETS = AwsOperation("events", "ListTargetsByRule", "Targets")
-KEY = AwsOperation("kms", "DescribeKey")
-KEY_POLICY = AwsOperation("kms", "GetKeyPolicy")
-ROLE = AwsOperation("iam", "GetRole")
-ATTACHED_POLICIES = AwsOperation("iam", "ListAttachedRolePolicies", "AttachedPolicies")
-POLICY = AwsOperation("iam", "GetPolicy")
-POLICY_VERSION = AwsOperation("iam", "GetPolicyVersion")
-ROLE_POLICIES = AwsOperation("iam", "ListRolePolicies", "PolicyNames")
-ROLE_POLICY = AwsOperation("iam", "GetRolePolicy")
-METRICS = AwsOperation("cloudwatch", "GetMetricData", "MetricDataResults")
-EVENTS = AwsOperation("cloudtrail", "LookupEvents")
+POD_IDENTITY = AwsOperation("eks", "DescribePodIdentityAssociation", lost=_OF_IDENTITY)
+SPOT_REQUESTS = AwsOperation(
+    "ec2",
+    "DescribeSpotInstanceRequests",
+    "SpotInstanceRequests",
+    at_once=200,
+    lost="a notice is known by Events of the cluster only",
+)
+QUEUE_URL = AwsOperation("sqs", "GetQueueUrl", lost="whether there is a queue is unknown")
+QUEUE_ATTRIBUTES = AwsOperation("sqs", "GetQueueAttributes", lost="the queue, its policy and its key are unknown")
+RULES = AwsOperation("events", "ListRules", "Rules", lost="the rules of EventBridge are unknown")
+RULE_TARGETS = AwsOperation(
+    "events", "ListTargetsByRule", "Targets", lost="where the rules of EventBridge send is unknown"
+)
+KEY = AwsOperation("kms", "DescribeKey", lost=_OF_KEY)
+KEY_POLICY = AwsOperation("kms", "GetKeyPolicy", lost=_OF_KEY)
+ROLE = AwsOperation("iam", "GetRole", lost=f"{_OF_ROLE}: it may have a permissions boundary")
+ATTACHED_POLICIES = AwsOperation("iam", "ListAttachedRolePolicies", "AttachedPolicies", lost=_OF_ROLE)
+POLICY = AwsOperation("iam", "GetPolicy", lost=_OF_ROLE)
+POLICY_VERSION = AwsOperation("iam", "GetPolicyVersion", lost=_OF_ROLE)
+ROLE_POLICIES = AwsOperation("iam", "ListRolePolicies", "PolicyNames", lost=_OF_ROLE)
+ROLE_POLICY = AwsOperation("iam", "GetRolePolicy", lost=_OF_ROLE)
+METRICS = AwsOperation(
+    "cloudwatch",
+    "GetMetricData",
+    "MetricDataResults",
+    lost=("failed deliveries, use of quotas, fetches from the queue, and requests without a token, are unknown"),
+)
+EVENTS = AwsOperation("cloudtrail", "LookupEvents", lost=f"`--evidence cloudtrail`: {_ROLE_USE}")
 """A page at a time: it answers two requests a second."""
-INSTANCE_PROFILE = AwsOperation("iam", "GetInstanceProfile")
-ACCESS_REPORT = AwsOperation("iam", "GenerateServiceLastAccessedDetails")
+INSTANCE_PROFILE = AwsOperation("iam", "GetInstanceProfile", lost=_LAST_ACCESSED)
+ACCESS_REPORT = AwsOperation("iam", "GenerateServiceLastAccessedDetails", lost=_LAST_ACCESSED)
 """IAM makes a report, and changes nothing."""
-LAST_ACCESSED = AwsOperation("iam", "GetServiceLastAccessedDetails")
+LAST_ACCESSED = AwsOperation("iam", "GetServiceLastAccessedDetails", lost=_LAST_ACCESSED)
 
-REFRESH_INSIGHTS = AwsOperation("eks", "StartInsightsRefresh")
+REFRESH_INSIGHTS = AwsOperation(
+    "eks", "StartInsightsRefresh", lost="EKS does not refresh its insights: they keep their age"
+)
 """It changes nothing in the cluster; nobody asks it but who was told to."""
 
-UPDATE_ADDON = AwsOperation("eks", "UpdateAddon")
-MODIFY_METADATA = AwsOperation("ec2", "ModifyInstanceMetadataOptions")
-CREATE_TEMPLATE_VERSION = AwsOperation("ec2", "CreateLaunchTemplateVersion")
-UPDATE_NODE_GROUP = AwsOperation("eks", "UpdateNodegroupVersion")
+UPDATE_ADDON = AwsOperation("eks", "UpdateAddon", lost="`--apply` changes no add-on")
+MODIFY_METADATA = AwsOperation(
+    "ec2", "ModifyInstanceMetadataOptions", lost="`--fix instance-options` cannot be carried out"
+)
+CREATE_TEMPLATE_VERSION = AwsOperation(
+    "ec2", "CreateLaunchTemplateVersion", lost="`--fix template-version` cannot be carried out"
+)
+UPDATE_NODE_GROUP = AwsOperation(
+    "eks", "UpdateNodegroupVersion", lost="`--fix template-version` makes a version that nothing uses, and ends there"
+)
 """These change something; nobody asks them but who carries an update or a fix out."""
 
-ALL: tuple[AwsOperation, ...] = (
-    CALLER,
-    CLUSTER,
-    CLUSTER_VERSIONS,
-    ADDONS,
-    ADDON,
-    ADDON_VERSIONS,
-    ADDON_CONFIGURATION,
-    UPDATES,
-    UPDATE,
-    NODE_GROUPS,
-    NODE_GROUP,
-    POD_IDENTITIES,
-    INSTANCES,
-    IMAGES,
-    TEMPLATE_VERSIONS,
-    METADATA_DEFAULTS,
-    SCALING_GROUPS,
-    LAUNCH_CONFIGURATIONS,
-    TARGET_HEALTH,
-    POD_IDENTITY,
-    SPOT_REQUESTS,
-    QUEUE_URL,
-    QUEUE_ATTRIBUTES,
-    RULES,
-    RULE_TARGETS,
-    KEY,
-    KEY_POLICY,
-    ROLE,
-    ATTACHED_POLICIES,
-    POLICY,
-    POLICY_VERSION,
-    ROLE_POLICIES,
-    ROLE_POLICY,
-    METRICS,
-    EVENTS,
-    INSTANCE_PROFILE,
-    ACCESS_REPORT,
-    LAST_ACCESSED,
-    INSIGHTS,
-    INSIGHT,
-    INSIGHTS_REFRESH,
-    SUBNETS,
-    PARAMETER,
-    QUOTA,
-    REFRESH_INSIGHTS,
-    UPDATE_ADDON,
-    MODIFY_METADATA,
-    CREATE_TEMPLATE_VERSION,
-    UPDATE_NODE_GROUP,
-)
+ALL: tuple[AwsOperation, ...] = tuple(each for each in list(vars().values()) if isinstance(each, AwsOperation))

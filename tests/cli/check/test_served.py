@@ -77,9 +77,11 @@ def own_rights(check: UpgradeCheck) -> tuple[Right, ...]:
 
 
 def user(name: str, held: tuple[Right, ...]) -> ServedUser:
-    listed = [each for each in held if not each.is_url]
+    listed = [each for each in held if not each.at("").is_url]
     rules = [RbacRule((each.verb,), (resource(each),), (each.resource.group,)) for each in listed]
-    return restricted(name, [*rules, *(RbacRule((each.verb,), (), paths=(each.of,)) for each in held if each.is_url)])
+    return restricted(
+        name, [*rules, *(RbacRule((each.verb,), (), paths=(each.of,)) for each in held if each.at("").is_url)]
+    )
 
 
 def resource(right: Right) -> str:

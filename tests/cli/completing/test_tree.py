@@ -34,7 +34,7 @@ def test_what_follows_each_flag_is_decided() -> None:
         f"{path} {long_name(flag)}"
         for path, flag in FLAGS
         if takes_value(flag) and not isinstance(flag, RefusedFlag)
-        if words_of(flag) is None and follows(path, long_name(flag)) is None
+        if words_of(flag) is None and follows(path, flag) is None
     ]
     assert undecided == []
 
@@ -52,9 +52,7 @@ def test_the_table_has_no_flag_that_is_gone() -> None:
 def test_files_are_those_whose_help_says_so() -> None:
     for path, flag in FLAGS:
         if flag.metavar in ("FILE", "MANIFESTS", "PATH") and takes_value(flag):
-            assert follows(path, long_name(flag)) == sources.CompletedName(sources.OwnNames.FILES), (
-                f"{path} {long_name(flag)}"
-            )
+            assert follows(path, flag) == sources.CompletedName(sources.OwnNames.FILES), f"{path} {long_name(flag)}"
 
 
 def test_every_command_that_names_something_says_what() -> None:

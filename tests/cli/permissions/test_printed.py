@@ -13,7 +13,7 @@ from kubectl_eksdoc.check.registry import known_codes
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.commands import tree
 from kubectl_eksdoc.cli.permissions.rights import Grown, known, named, plain, reading, wanted
-from kubectl_eksdoc.cli.rights import Places, asked
+from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.aws import questions
@@ -77,7 +77,7 @@ def test_all_that_read_change_nothing() -> None:
 
 
 def test_every_answer_of_aws_says_what_is_lost_without_it() -> None:
-    assert {each for each in questions.ALL if not each.free} == set(asked.OF)
+    assert {each for each in questions.ALL if not each.free} == {each for each in questions.ALL if each.lost}
 
 
 def test_codes_are_those_of_drains_and_none_is_left_out() -> None:

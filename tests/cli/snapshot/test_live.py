@@ -43,9 +43,11 @@ LACKING = (kinds.BUDGETS.full_name, kinds.CONFIG_MAPS.full_name)
 
 
 def user(name: str, held: tuple[Right, ...]) -> ServedUser:
-    listed = [each for each in held if not each.is_url]
+    listed = [each for each in held if not each.at("").is_url]
     rules = [RbacRule((each.verb,), (_plural(each),), (each.resource.group,)) for each in listed]
-    return restricted(name, [*rules, *(RbacRule((each.verb,), (), paths=(each.of,)) for each in held if each.is_url)])
+    return restricted(
+        name, [*rules, *(RbacRule((each.verb,), (), paths=(each.of,)) for each in held if each.at("").is_url)]
+    )
 
 
 def _plural(right: Right) -> str:
@@ -90,7 +92,7 @@ class Desk:
     def _take(
         self, path: str, source: Any, connection: Any, wanted: Any, progress: Any, tool: str, without: Any
     ) -> Any:
-        return take(path, source, connection, wanted, progress, tool, self._of_aws, without)
+        return take(path, source, connection, wanted, progress, tool, without, self._of_aws)
 
 
 def _document(ran: Ran) -> dict[str, Any]:

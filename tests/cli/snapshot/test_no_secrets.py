@@ -227,7 +227,7 @@ def test_none_of_them_is_in_the_file(cluster: SimulatedApiServer, prod: World, t
     of_aws = PlantedAws(LiveAws(access(prod), prod.endpoint, 1), Planted())
 
     def taking(path: str, source: Any, connection: Any, wanted: Any, progress: Any, tool: str, _: Any) -> Any:
-        return take(path, source, connection, wanted, progress, tool, lambda *_: of_aws)  # type: ignore[arg-type]
+        return take(path, source, connection, wanted, progress, tool, (), lambda *_: of_aws)  # type: ignore[arg-type]
 
     out, err = io.StringIO(), io.StringIO()
     code = run(
