@@ -395,8 +395,9 @@ def waves_of(
 def without_homeless(world: DrainContext, judgement: Judgement, landing: ReplacementPlaces) -> Judgement:
     """What finds no place is blocked, or waits for a new node."""
     judged = places.AfterPlacement(world, landing).judged
-    pods = {name: tuple(map(judged, on)) for name, on in judgement.pods.items()}
-    return replace(judgement, pods=pods)
+    without = {homeless.node for homeless in landing.homeless.values()}
+    pods = {name: tuple(map(judged, judgement.pods[name])) for name in judgement.pods if name in without}
+    return replace(judgement, pods={**judgement.pods, **pods})
 
 
 def _used_up(judgement: Judgement, order: EvictionOrder) -> Judgement:

@@ -15,6 +15,9 @@ from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.pods import Pod
 
+made = tuple.__new__
+"""``made(Kind, fields)``: a NamedTuple of all its fields in half the time, for what there is one of for every pod."""
+
 
 class Move(NamedTuple):
     """One pod to evict. `stop_s` from eviction to gone; `start_s` from the new pod's creation to Ready. What a rollout

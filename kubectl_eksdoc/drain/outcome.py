@@ -70,8 +70,7 @@ class Eviction(NamedTuple):
     manner: EvictionMode = EVICTED
 
 
-@dataclass(frozen=True, slots=True)
-class NotEvictedPod:
+class NotEvictedPod(NamedTuple):
     """A pod on a target that this plan does not evict, and why."""
 
     pod: Pod

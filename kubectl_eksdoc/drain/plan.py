@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.drain import nodes
 from kubectl_eksdoc.drain.choice import OrderedPlan, choose, without_a_second
+from kubectl_eksdoc.drain.course import made
 from kubectl_eksdoc.drain.duration import slow_nodes
 from kubectl_eksdoc.drain.duration.estimate import Line, estimate, headrooms
 from kubectl_eksdoc.drain.handoff.handing import hand_offs
@@ -157,13 +158,13 @@ def _left(world: DrainContext, refused: Mapping[str, Finding], judgement: Judgem
 def _left_pod(judged: JudgedPod, node: str, known: dict[object, tuple[tuple[str, ...], str]]) -> NotEvictedPod:
     pod, verdict, told, _ = judged
     if verdict is PodVerdict.EVICT:
-        return NotEvictedPod(pod, node, PodVerdict.HELD, (), "could go, but its node is skipped")
+        return made(NotEvictedPod, (pod, node, PodVerdict.HELD, (), "could go, but its node is skipped"))
     key = verdict, *map(id, told)
     if key not in known:
         reasons = tuple(dict.fromkeys(said.reason for said in judged.deciding))
         codes = tuple(dict.fromkeys(said.code.name for said in judged.deciding if said.code is not None))
         known[key] = codes, "; ".join(reasons)
-    return NotEvictedPod(pod, node, verdict, *known[key])
+    return made(NotEvictedPod, (pod, node, verdict, *known[key]))
 
 
 def _headroom(judgement: Judgement, order: EvictionOrder, lines: Mapping[str, Line]) -> tuple[Headroom, ...]:

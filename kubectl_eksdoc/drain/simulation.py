@@ -25,6 +25,7 @@ from kubectl_eksdoc.drain.course import (
     Span,
     Timeline,
     hold_s,
+    made,
 )
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
@@ -168,7 +169,7 @@ class _Run:
             if limits and not crowded.issuperset(limits):
                 limits = tuple([x for x in limits if x in crowded])
             if limits or (paced and move.uid) or move.waits_s:
-                waiting.append(_Entry(move.turn, move.late, rank, number, node, move, limits))
+                waiting.append(made(_Entry, (move.turn, move.late, rank, number, node, move, limits)))
             else:
                 tier.gone_s = max(tier.gone_s, self._goes(move, node)[0])
         tier.left = len(waiting)
@@ -261,16 +262,17 @@ class _Run:
                 if after is Replacement.FIRST:
                     gone = ready + stop_s - start_s
         if not self._brief:
-            self._moved.append(ReplacedPod(move.uid, node, at, gone, ready))
+            self._moved.append(made(ReplacedPod, (move.uid, node, at, gone, ready)))
             if after is Replacement.FIRST:
                 self._never_away.add(move.uid)
         return gone, ready
 
     def _give_back(self, limits: tuple[str, ...]) -> None:
         """A replacement is Ready and the budget shows it."""
-        for limit in limits:
+        for limit in reversed(limits):
             self._free[limit] += 1
-        self._unserved += reversed(limits)
+            if self._waiting.get(limit):
+                self._unserved.append(limit)
 
     def _gone(self, node: str) -> None:
         """The last pod of the node's tier is."""

@@ -15,7 +15,7 @@ from kubectl_eksdoc.drain.choice import GIVEN, timed, waves_of, without_a_second
 from kubectl_eksdoc.drain.landing import places, preempting
 from kubectl_eksdoc.drain.landing.reserving import ReplacementPlaces
 from kubectl_eksdoc.drain.nodes import DrainContext, survey
-from kubectl_eksdoc.drain.order.rounds import NodeWaves, arrange, assign, plain_limits
+from kubectl_eksdoc.drain.order.rounds import NodeWaves, arrange, assign, coming_again, plain_limits
 from kubectl_eksdoc.drain.order.strategies import NodeTasks, work_again
 from kubectl_eksdoc.drain.plan import make_plan, put_together, settled
 from kubectl_eksdoc.drain.policy import DrainPolicy
@@ -176,11 +176,7 @@ class WhatIf:
             return None  # what is drained no more makes no room, and others may have had theirs by its going
         if any(task.for_good for name in nodes for task in work.tasks.get(name, ())):
             return None
-        new = {
-            name: [task.pod for task in work.tasks[name] if task.comes_again]
-            for name in nodes
-            if name in work.tasks and name not in before
-        }
+        new = {name: coming_again(work.tasks[name]) for name in nodes if name in work.tasks and name not in before}
         landing = base.landing
         if new:
             if base.order.gated and world.policy.surge is not None:

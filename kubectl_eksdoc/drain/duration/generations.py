@@ -14,11 +14,11 @@ from math import exp, inf, log, log1p
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move
+from kubectl_eksdoc.drain.course import DrainTerms, Move, made
 from kubectl_eksdoc.drain.duration.timing import StartTime, learn, learn_stops, stop_of
 from kubectl_eksdoc.drain.landing.new_nodes import surged
 from kubectl_eksdoc.drain.nodes import DrainContext
-from kubectl_eksdoc.drain.order.rounds import Task, at_once, domains_of
+from kubectl_eksdoc.drain.order.rounds import Task, at_once, coming_again, domains_of
 from kubectl_eksdoc.drain.order.strategies import NodeTasks
 from kubectl_eksdoc.drain.policy import ALL, EVICTED, DrainPolicy, EvictionMode, Means
 from kubectl_eksdoc.kubernetes.budgets import same_name_holds
@@ -113,7 +113,7 @@ def supplies(
     joined = [like for _, like in surged(list(targets.values()), world.policy.surge or 0)]
     given = {name: _less(node, _sum(_daemons(world.pods_on[name]))) for name, node in targets.items()}
     asked = {
-        name: asked[name] if name in asked and tasks else _sum(task.pod for task in tasks if task.comes_again)
+        name: asked[name] if name in asked and tasks else _sum(coming_again(tasks))
         for name, tasks in work.tasks.items()
     }
     on: dict[str, list[Pod]] = {name: [] for name in others}
@@ -278,23 +278,22 @@ class EvictionTimes:
                 waits_s = max([waits_s, *(held_s.get(limit, 0.0) for limit in limits)])
             turn = turns.get(pod.uid, 0) if turns else 0
             new_node = waiting.get(pod.uid, "") if waiting else ""
-            moves.append(
-                Move(
-                    pod.uid,
-                    limits,
-                    stop_s,
-                    start_s,
-                    after,
-                    tier > 0,
-                    bool(late),
-                    turn,
-                    new_node,
-                    slow_stop_s,
-                    slow_start_s,
-                    waits_s,
-                    kin,
-                )
+            fields = (
+                pod.uid,
+                limits,
+                stop_s,
+                start_s,
+                after,
+                tier > 0,
+                bool(late),
+                turn,
+                new_node,
+                slow_stop_s,
+                slow_start_s,
+                waits_s,
+                kin,
             )
+            moves.append(made(Move, fields))
         return moves
 
     def soonest(self, tasks: Sequence[Task]) -> list[Move]:

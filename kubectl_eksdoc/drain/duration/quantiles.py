@@ -18,7 +18,7 @@ from math import inf
 from typing import NamedTuple
 from zlib import crc32
 
-from kubectl_eksdoc.drain.course import DrainTerms, Move, ReplacedPod, Reserved, Span, Timeline
+from kubectl_eksdoc.drain.course import DrainTerms, Move, ReplacedPod, Reserved, Span, Timeline, made
 from kubectl_eksdoc.drain.duration.bounds import longest_part
 from kubectl_eksdoc.drain.duration.generations import Time
 from kubectl_eksdoc.drain.duration.node_times import Nodes
@@ -108,7 +108,7 @@ def _stretched(timeline: Timeline, seconds: float) -> Timeline:
         return timeline
     moves = tuple(
         [
-            ReplacedPod(uid, node, at * by, gone * by, None if ready is None else ready * by)
+            made(ReplacedPod, (uid, node, at * by, gone * by, None if ready is None else ready * by))
             for uid, node, at, gone, ready in timeline.moves
         ]
     )
@@ -281,4 +281,5 @@ def _drawn(move: Move, stop: Time, start: Time, stops: float, starts: float) -> 
     stop_s, start_s = stop.drawn(stops), start.drawn(starts)
     if after is Replacement.FIRST:
         stop_s = max(stop_s, start_s)
-    return Move(uid, limits, stop_s, start_s, after, critical, late, turn, waits_for, 0.0, 0.0, waits_s, kin)
+    by_turn = critical, late, turn, waits_for
+    return made(Move, (uid, limits, stop_s, start_s, after, *by_turn, 0.0, 0.0, waits_s, kin))

@@ -71,8 +71,9 @@ def preemption(
     """
     alike: dict[tuple[int, int], list[tuple[Pod, PodClass]]] = defaultdict(list)
     for pod, kind in lost:
-        if pod.preempts and not room.unknown(kind):
+        if pod.preempts:
             alike[id(kind), pod.priority].append((pod, kind))
+    alike = {like: same for like, same in alike.items() if not room.unknown(same[0][1])}
     if not alike:
         return NOTHING
     ground = _Ground(world, room, placed)

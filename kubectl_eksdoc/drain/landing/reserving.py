@@ -9,9 +9,11 @@ no place.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from kubectl_eksdoc.drain.course import made
 from kubectl_eksdoc.drain.landing.new_nodes import copy, fitting, one_of_each, surged
 from kubectl_eksdoc.drain.landing.preempting import NOTHING, Placed, Preemption, preemption
 from kubectl_eksdoc.drain.landing.room import PlacementRoom, Reasons, WhyNot
@@ -20,7 +22,6 @@ from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.placing import Requests
 from kubectl_eksdoc.model.pods import Pod
 
 # New nodes for pods that find no place: how many, and like which of those that are there.
@@ -98,32 +99,31 @@ class _Copies:
 
     def __init__(self, room: PlacementRoom) -> None:
         self._room = room
-        self._full: dict[Requests, int] = {}  # how many, from the first on, have no room for what asks for so much
-        self._fits: dict[Requests, Callable[[NodeOccupancy], bool]] = {}
+        self._full: dict[PodClass, int] = {}  # how many, from the first on, have no room for such pods
+        self._fits: dict[PodClass, Callable[[NodeOccupancy], bool]] = {}
         self.made: list[_Copy] = []
 
     def take(self, kind: PodClass) -> _Copy | None:
         """Put one such pod on the first of the open ones that takes it."""
-        made, asked = self.made, kind.placement.requests
-        if not made:
+        copies = self.made
+        if not copies:
             return None
-        fits = self._fits.get(asked) or self._fits.setdefault(asked, fitting(asked))
-        first, last = max(self._full.get(asked, 0), len(made) - OPEN), len(made)
-        while first < last and not fits(made[first][2]):
+        fits = self._fits.get(kind) or self._fits.setdefault(kind, fitting(kind.placement.requests))
+        first, last = max(self._full.get(kind, 0), len(copies) - OPEN), len(copies)
+        while first < last and not fits(copies[first][2]):
             first += 1
-        self._full[asked] = first
+        self._full[kind] = first
         for at in range(first, last):
-            if self._room.fits(kind, made[at][0]):
-                self._room.put(kind, made[at][0])
-                return made[at]
+            if self._room.fits(kind, copies[at][0]):
+                self._room.put(kind, copies[at][0])
+                return copies[at]
         return None
 
 
 TOO_LATE = "node(s) have a place only once pods have left nodes that are not drained"
 
 
-@dataclass(frozen=True, slots=True)
-class PodWithoutPlace:
+class PodWithoutPlace(NamedTuple):
     """A pod whose replacement finds no place. `reasons`: the scheduler's, each with how many nodes give it.
 
     `helped_by`: a node like this one, but new, would take it; None where no new node helps. `comes`: something
@@ -170,6 +170,7 @@ class _Load:
     where it is), and that of its replacement."""
 
     pods: tuple[tuple[Pod, PodClass | None, PodClass], ...]
+    uids: tuple[str, ...]
     cpu: int
     memory: int
 
@@ -282,7 +283,7 @@ class PlacementReservations:
                     room.remember(new)
                 return None
             names.append(place)
-        return {pod.uid: place for (pod, _, _), place in zip(load.pods, names, strict=True)}
+        return dict(zip(load.uids, names, strict=True))
 
     def _model(self, load: _Load) -> _Load:
         """The first of the loads that find the same places: nothing but room decides about their pods."""
@@ -326,15 +327,16 @@ class PlacementReservations:
             lost = [(pod, node, new) for node in order for pod, new in self._lost(node, landed)]
         if lost:
             self._room.count_all()
-        every = [(pod.uid, new) for load in self._loads.values() for pod, _, new in load.pods]
-        needed = dict.fromkeys([new for _, new in every])
+        needed = dict.fromkeys([new for load in self._loads.values() for _, _, new in load.pods])
         tight = {kind for kind in needed if self._room.is_tight(kind)}
         pushed_out = preemption(self._world, self._room, [(pod, new) for pod, _, new in lost], landed)
         why_not = self._room.why_not()
         kinds = dict.fromkeys([new for _, _, new in lost])
         reasons = {new: (*why_not.reasons(new), *self._too_late(new, why_not)) for new in kinds}
         helped = ExtraNodes(self._world, self._room, self._adds)
-        homeless = {pod.uid: PodWithoutPlace(pod, node, reasons[new], *helped.house(new)) for pod, node, new in lost}
+        homeless = {
+            pod.uid: made(PodWithoutPlace, (pod, node, reasons[new], *helped.house(new))) for pod, node, new in lost
+        }
         unsure = {kind: doubt for kind in needed if (doubt := self._room.unknown(kind))}
         self._room.back_to(mark)
         self._room.forget()
@@ -345,11 +347,16 @@ class PlacementReservations:
             dict(helped.missing),
             dict(self._places),
             dict(self._needs),
-            {uid: unsure[new] for uid, new in every if new in unsure} if unsure else {},
+            {pod.uid: unsure[new] for pod, new in self._coming(unsure)},
             blind,
             pushed_out,
-            frozenset([uid for uid, new in every if new in tight]) if tight else frozenset(),
+            frozenset([pod.uid for pod, _ in self._coming(tight)]),
         )
+
+    def _coming(self, kinds: Collection[PodClass]) -> Iterator[tuple[Pod, PodClass]]:
+        """The pods that come again as one of `kinds`."""
+        for load in self._loads.values() if kinds else ():
+            yield from ((pod, new) for pod, _, new in load.pods if new in kinds)
 
     def _housed(self, node: str) -> bool:
         """Whether all that comes again from `node` is known to have its place, without looking at each pod."""
@@ -415,4 +422,4 @@ class PlacementReservations:
             old, new = classes_of(pod)
             # One that has ended takes nothing.
             loaded.append((pod, old if old.counted and not pod.finished else None, new))
-        return _Load(tuple(loaded), cpu, memory)
+        return _Load(tuple(loaded), tuple([each[5].uid for each in sized]), cpu, memory)

@@ -190,10 +190,9 @@ class PlacementRoom:
         """
         ring, asked, plain = self._ways.get(kind) or self._way(kind)
         if plain:  # most pods
-            seat = ring.with_room(asked, thorough)
+            seat = ring.take(asked, thorough)
             if seat is None:
                 return ""
-            seat.room.take(asked)
             self._log.append((seat, kind))
             return seat.node.name
         if ring.is_too_large(asked):
@@ -237,7 +236,7 @@ class PlacementRoom:
     def is_tight(self, kind: PodClass) -> bool:
         """Whether none of the few emptiest nodes that let such a pod in has room for one more."""
         ring, asked, _ = self._way(kind)
-        return ring.with_room(asked, thorough=False) is None
+        return ring.is_too_large(asked) or ring.first(fitting(asked), thorough=False) is None
 
     def put(self, kind: PodClass, name: str) -> None:
         """One such pod on the node of that name."""

@@ -6,6 +6,7 @@ import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from kubectl_eksdoc.drain.course import made
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.order.rounds import BudgetBooking, EvictionOrder, at_once, domains_of
 from kubectl_eksdoc.drain.order.strategies import NEEDED, SOFT
@@ -71,7 +72,8 @@ def evictions(
             reason = f"{lets[budget]}: {turn} of {turns}"  # most that have a budget
         else:
             reason = _reason(world, booking, lets.get(budget, ""))
-        found.append(Eviction(i, number, pod, node, budget, reason, places.get(pod.uid, ""), limits, tier, manner))
+        lands_on = places.get(pod.uid, "")
+        found.append(made(Eviction, (i, number, pod, node, budget, reason, lands_on, limits, tier, manner)))
     return tuple(found)
 
 

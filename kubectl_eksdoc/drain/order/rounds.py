@@ -15,6 +15,7 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kubectl_eksdoc.drain.course import made
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.policy import ALL, EVICTED, NODEGROUP, ZONE, DrainPolicy, EvictionMode
 from kubectl_eksdoc.kubernetes.budgets import scaled
@@ -72,7 +73,7 @@ def task_of(
     tier = (
         EvictionTier.FOR_GOOD if for_good else EvictionTier.CRITICAL if pod.system_critical else EvictionTier.ORDINARY
     )
-    return Task(pod, limits, for_good, late, after, tier, manner)
+    return made(Task, (pod, limits, for_good, late, after, tier, manner))
 
 
 class BudgetBooking(NamedTuple):
@@ -296,11 +297,11 @@ def _numbered(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> 
     numbered = []
     for task, node, number in ordered:
         if not task.limits:
-            numbered.append(BudgetBooking(task, node, number))
+            numbered.append(made(BudgetBooking, (task, node, number, 0, 0)))
             continue
         limit = task.limits[0]
         turn = seen[limit] = seen[limit] + 1
-        numbered.append(BudgetBooking(task, node, number, turn, turns[limit]))
+        numbered.append(made(BudgetBooking, (task, node, number, turn, turns[limit])))
     return tuple(numbered)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from kubectl_eksdoc.drain.course import made
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict
 from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
@@ -72,8 +73,8 @@ class Judgement:
 
 def judge_pods(world: DrainContext, targets: Iterable[Node]) -> Judgement:
     """Judge all pods on `targets` (those that are not refused as nodes)."""
-    ask = Rules(world).ask
-    asked = {node.name: [JudgedPod(pod, *ask(pod)) for pod in world.pods_on[node.name]] for node in targets}
+    judged_by_rules = Rules(world).judged
+    asked = {node.name: judged_by_rules(world.pods_on[node.name]) for node in targets}
     going = [judged for on in asked.values() for judged in on if judged[1] is not PodVerdict.STAY]
     budgets = _judge_budgets(world, going)
     around: tuple[Finding, ...] = (*_unread(world), *_pending(world)) if going else ()
@@ -90,8 +91,8 @@ def judge_again(world: DrainContext, judgement: Judgement, budgets: Iterable[str
     by_node: dict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
         by_node[pod.node].append(pod)
-    ask = Rules(world).ask
-    asked = {name: [JudgedPod(pod, *ask(pod)) for pod in on] for name, on in by_node.items()}
+    judged_by_rules = Rules(world).judged
+    asked = {name: judged_by_rules(on) for name, on in by_node.items()}
     again = _concluded(world, asked, changed)
     by_uid = {judged.pod.uid: judged for on in again.values() for judged in on}
     found = {name: tuple([by_uid.get(old.pod.uid, old) for old in judgement.pods[name]]) for name in again}
@@ -237,24 +238,33 @@ class Rules:
         self._guards_of = world.guards.known
         served = (pod for found in world.needed.values() for backends in found for pod in backends.pods)
         self._needed = {pod.owner.uid for pod in served if pod.owner is not None}  # owners of what others need
+        unread = world.cluster.unread(kinds.CLAIMS, kinds.VOLUMES)
+        self._may_be_bound = bool(unread) or any(volume.local for volume in world.cluster.volumes)  # to its node
 
-    def ask(self, pod: Pod) -> Told:
-        """The verdict, and everything they say; a pod that stays is asked nothing more. And the budgets that select
-        it."""
-        owner = pod.owner
-        if owner is None or pod.deletion_deadline is not None or pod.annotations or owner.uid in self._needed:
-            return self._ask(pod)  # one by itself
-        alike: object = (owner.uid, id(pod.labels), id(pod.tolerations), pod.phase, pod.ready)
-        if pod.volumes or pod.readiness_gates:
-            alike = alike, pod.readiness_gates, tuple([_alike(volume) for volume in pod.volumes])
-        told = self._remembered.get(alike)
-        if told is None:
-            told = self._ask(pod)
-            if self._told_of_all(pod, owner, *told[:2]):
-                self._remembered[alike] = told
-        elif pod.volumes and told[0] is not PodVerdict.STAY and pods.is_bound_to_its_node(self._world, pod) is not None:
-            told = self._ask(pod)
-        return told
+    def judged(self, asked: Iterable[Pod]) -> list[JudgedPod]:
+        """Each with the verdict, everything the rules say (a pod that stays is asked nothing more), and its budgets."""
+        remembered, needed, found = self._remembered, self._needed, []
+        for pod in asked:
+            owner = pod.owner
+            if owner is None or pod.deletion_deadline is not None or pod.annotations or owner.uid in needed:
+                found.append(JudgedPod(pod, *self._ask(pod)))  # one by itself
+                continue
+            alike: object = (owner.uid, id(pod.labels), id(pod.tolerations), pod.phase, pod.ready)
+            if pod.volumes or pod.readiness_gates:
+                alike = alike, pod.readiness_gates, tuple([_alike(volume) for volume in pod.volumes])
+            told = remembered.get(alike)
+            if told is None:
+                told = self._ask(pod)
+                if self._told_of_all(pod, owner, *told[:2]):
+                    remembered[alike] = told
+            elif (
+                self._may_be_bound
+                and told[0] is not PodVerdict.STAY
+                and pods.is_bound_to_its_node(self._world, pod) is not None
+            ):
+                told = self._ask(pod)
+            found.append(made(JudgedPod, (pod, *told)))
+        return found
 
     def _ask(self, pod: Pod) -> Told:
         told = filters.ask(self._world, pod, self._options)

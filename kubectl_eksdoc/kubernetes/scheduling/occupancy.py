@@ -58,7 +58,6 @@ class Occupancy:
         self._storage = storage
         self._classes: dict[SchedulingTraits, PodClass] = {}
         self._alike: dict[object, tuple[PodClass, Pod]] = {}  # by what pods share, with one who keeps that alive
-        self._on_closed: dict[str, PodClass] = {}  # by uid: those on nodes that are to be emptied are asked for again
         self._fences: dict[object, NodeFilter] = {}
         self._terms: dict[object, AntiAffinityTerm] = {}
         self._companies: dict[object, PodAffinityTerms] = {}
@@ -91,11 +90,8 @@ class Occupancy:
         # All terms are known by now, so that none has to look for its pods among those already placed.
         counted = {kind for kind in made._classes.values() if kind.counted}
         for pod, kind in zip(placed, known, strict=True):
-            if pod.node in closed:
-                made._on_closed[pod.uid] = kind
-                if kind not in counted:
-                    continue
-            made._move(kind, seats[pod.node], 1)
+            if kind in counted or pod.node not in closed:
+                made._move(kind, seats[pod.node], 1)
         for seat in seats.values():
             seat.attached.settle()
         return made
@@ -117,7 +113,7 @@ class Occupancy:
 
     def classes_of(self, pod: Pod) -> tuple[PodClass, PodClass]:
         """The class of `pod`, and that of the pod that a controller makes in its place."""
-        kind = self._on_closed.get(pod.uid) or self.class_of(pod)
+        kind = self.class_of(pod)
         if pod.deletion_deadline is None and (
             not pod.volumes or not any(each.kind is VolumeKind.EPHEMERAL for each in pod.volumes)
         ):
