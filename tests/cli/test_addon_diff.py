@@ -376,6 +376,14 @@ def test_a_version_without_a_manifest_is_said_to_be_predicted_from_another_one()
     assert ran.code == 5
 
 
+def test_what_may_be_unknown_is_named_as_for_every_other_command() -> None:
+    def code(*more: str) -> int:
+        return run_cli("addon-diff", "kube-proxy", "--demo", *more).code
+
+    unknown = "--accept-unknown=addon-field-unknown"
+    assert (code(), code(unknown), code("--accept-unknown=addon-values-refused")) == (5, 0, 5)
+
+
 def test_what_is_no_version_is_refused_and_not_judged_as_one() -> None:
     ran = run_cli("addon-diff", "coredns", "--to", "v9", "--demo")
     text = " ".join(ran.out.split())

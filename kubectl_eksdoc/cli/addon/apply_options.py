@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import options, values
@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text, flag_of
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
-    from kubectl_eksdoc.model.findings import Code
+    pass
 
 WATCH_FOR_S = 1800.0
 
@@ -40,7 +40,6 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "send only the values that you give (default: proposed values, which keep what other clients have set)",
     )
     options.add_confirmation(group, CHANGES, "exactly N fields are predicted to change")
-    options.add_accepted(group, _codes, "add-ons", "typed confirmation")
     add_flag(
         group,
         "--watch-for",
@@ -56,12 +55,6 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "follow an update that was started earlier, from its journal on this machine; changes nothing",
     )
     options.add_dry_run(group, "show the request and the rollback, and send nothing")
-
-
-def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.model.findings import Code
-
-    return Code.of_area("addon")
 
 
 _LOOKS = ("each_step", "since_when", "strict", "manifest", "chart", "explain_conflict")
@@ -83,7 +76,7 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
         args.resume,
     )
     if not args.apply:
-        if found != Apply():
+        if replace(found, accepted=()) != Apply():
             raise UsageError("flags that carry an update out are given without --apply", "Add --apply if you mean it.")
         return None
     if dry == "server":

@@ -141,7 +141,7 @@ def _applied(asking: _Asking, session: ClusterSession) -> CommandAnswer:
     report = _report(asking, session, ready, written)
     if asking.apply.dry:
         around.note(ASKS_EKS_NOTHING)
-        failing = exits.FAILS if ready.guards else code((ready.plan,))
+        failing = exits.FAILS if ready.guards else code((ready.plan,), asking.apply.accepted)
         return opening.answer(report, options, around, failing)
     proposal = _proposal(asking, session, ready, report)
     found = shared.confirmed(proposal, lambda now: _prepared(asking, now).same, session, _DRIFTED, options, around)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options, values
@@ -14,6 +15,9 @@ from kubectl_eksdoc.cli.options import add_command, add_source
 from kubectl_eksdoc.cli.parser import Commands, Parser, add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.model.documents import ADDON_DIFF
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.model.findings import Code
 
 _ABOUT = """\
 Predict what the update of an EKS add-on changes: each field of its live objects that another client has set, what
@@ -123,6 +127,13 @@ def _add_looks(group: argparse._ArgumentGroup) -> None:
         "--strict",
         "also exit with code 5 if the prediction for a field at risk has medium or low confidence (column SURE)",
     )
+    options.add_accepted(group, _codes, "add-ons", "exit code 5; with --apply, without typed confirmation of them")
+
+
+def _codes() -> tuple[Code, ...]:
+    from kubectl_eksdoc.model.findings import Code
+
+    return Code.of_area("addon")
 
 
 def _add_past(parser: Parser) -> None:
@@ -154,9 +165,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
         return reading.judge_plan(of_plan, around)
     request = AddonDiffRequest.from_args(args, words)
     if fleet is not None:
-        return over_fleet(
-            fleet, MemberFlags(NAME, ADDON_DIFF, request.given, named=("addon",)), request.options, around
-        )
+        passed = MemberFlags(NAME, ADDON_DIFF, request.given, named=("addon",), joined=("accept-unknown",))
+        return over_fleet(fleet, passed, request.options, around)
     if apply is None:
         from kubectl_eksdoc.cli.addon.forecast import forecast
 

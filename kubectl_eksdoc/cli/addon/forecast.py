@@ -61,7 +61,7 @@ def forecast(request: AddonDiffRequest, around: CommandContext) -> CommandAnswer
         plans, session.cluster, options=request.given, recognised=known, steps=steps, since=since, beside=beside
     )
     left_out = found.left_out or (request.strict and is_unsure(plans, around))
-    return opening.answer(report, options, around, code(plans, left_out))
+    return opening.answer(report, options, around, code(plans, request.accepted, left_out))
 
 
 def answered(
@@ -146,9 +146,9 @@ def _asked(request: AddonDiffRequest) -> AddonUpdateRequest:
     return AddonUpdateRequest(Mode(request.mode), values, manifest)
 
 
-def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
-    """An add-on that was left out is not known."""
-    found = opening.code(each for plan in plans for each in plan.findings)
+def code(plans: Sequence[AddonPlan], accepted: Sequence[str], left_out: bool = False) -> int:
+    """`accepted`: codes that may be unknown; an add-on that was left out is not known."""
+    found = opening.code((each for plan in plans for each in plan.findings), accepted)
     return exits.UNKNOWN if left_out and found == exits.CLEAN else found
 
 

@@ -34,7 +34,7 @@ def look_back(request: OtherRequest, around: CommandContext) -> CommandAnswer:
         found = tuple(look_back_on(session, past) for past in pasts)
     opening.told(session, options, around)
     report = AfterReport(found, session.cluster, options=request.given, recognised=session.recognised)
-    code = opening.code(each for one in found for each in one.findings)
+    code = opening.code((each for one in found for each in one.findings), request.accepted)
     if len(found) < len(names) and code == exits.CLEAN:
         code = exits.UNKNOWN  # an add-on that was left out is not known
     return opening.answer(report, options, around, code)
@@ -71,7 +71,7 @@ def judge_plan(request: OtherRequest, around: CommandContext) -> CommandAnswer:
     name = session.believed.cluster.name
     report = TerraformReport(judgement, name, session.cluster, options=request.given, recognised=session.recognised)
     unsure = request.given.get("strict") and is_unsure([each.plan for each in judgement.changes if each.plan], around)
-    code = opening.code(judgement.every)
+    code = opening.code(judgement.every, request.accepted)
     return CommandAnswer(
         opening.answered(report, options, around), exits.UNKNOWN if unsure and code == exits.CLEAN else code
     )

@@ -34,7 +34,7 @@ def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
 class AddonDiffRequest:
     """`addon` is "" for all of them; `values` is a path, "" where the call gives none. `earlier`: a file of an earlier
     answer, "" for none. `conflict`: the fields of a message of EKS that is to be explained; `manifest` and
-    `chart`: paths, "" for none."""
+    `chart`: paths, "" for none. `accepted`: codes that may be unknown."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -49,6 +49,7 @@ class AddonDiffRequest:
     conflict: tuple[str, ...] = ()
     manifest: str = ""
     chart: str = ""
+    accepted: tuple[str, ...] = ()
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> AddonDiffRequest:
@@ -83,6 +84,7 @@ class AddonDiffRequest:
             conflict,
             args.manifest,
             args.chart,
+            args.accept_unknown,
         )
 
     @property
@@ -91,7 +93,7 @@ class AddonDiffRequest:
         said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
         said |= {"each-step": self.each_step, "since-when": self.since_when, "since": self.earlier}
         said |= {"strict": self.strict, "explain-conflict": list(self.conflict), "manifest": self.manifest}
-        said |= {"chart": self.chart}
+        said |= {"chart": self.chart, "accept-unknown": list(self.accepted)}
         return non_empty(said) | {"resolve-conflicts": self.mode}
 
 
@@ -120,6 +122,7 @@ class OtherRequest(NamedTuple):
     addon: str
     of: str
     given: Mapping[str, object]
+    accepted: tuple[str, ...]
 
 
 _OF_THE_NEXT = (
@@ -159,9 +162,10 @@ def look_back(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
     addon = addon_named(args, words)
     if args.all and args.update:
         raise UsageError("--update ID is of one add-on, and --all names every one")
-    said = {"addon": addon, "all": not addon, "after": True, "update": args.update}
+    accepted = args.accept_unknown
+    said = {"addon": addon, "all": not addon, "after": True, "update": args.update, "accept-unknown": list(accepted)}
     given = non_empty(said)
-    return OtherRequest(GlobalOptions.from_args(args), source_from(args), addon, args.update, given)
+    return OtherRequest(GlobalOptions.from_args(args), source_from(args), addon, args.update, given, accepted)
 
 
 _IN_THE_PLAN = (
@@ -198,6 +202,7 @@ def judge_plan(args: argparse.Namespace, words: Sequence[str]) -> OtherRequest:
     if args.tf_plan == "-" == source.snapshot:
         raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
     addon = words[0] if words else ""
-    said = {"addon": addon, "strict": args.strict}
+    accepted = args.accept_unknown
+    said = {"addon": addon, "strict": args.strict, "accept-unknown": list(accepted)}
     given = {"tf-plan": args.tf_plan} | non_empty(said)
-    return OtherRequest(GlobalOptions.from_args(args), source, addon, args.tf_plan, given)
+    return OtherRequest(GlobalOptions.from_args(args), source, addon, args.tf_plan, given, accepted)
