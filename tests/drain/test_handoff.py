@@ -112,6 +112,12 @@ def of_version(version: str, **more: Any) -> DrainPlan:
     return plan_of(replace(cluster, identity=replace(cluster.identity, server_version=version)))
 
 
+def test_the_newest_kubelet_tells_the_version_that_a_dump_does_not_hold() -> None:
+    old, new = a_node("old-0", os_image="Amazon Linux 2"), a_node("new-0", group="green", version="v1.33.1-eks-1")
+    plan = plan_of(nodes=[old, new], pods=[])
+    assert not any("update-nodegroup-version" in each for each in commands(only(plan)))
+
+
 def test_from_1_33_on_no_update_in_place_is_proposed_for_amazon_linux_2() -> None:
     """EKS has no AMI for it (facts of the EKS user guide): only a new group is left, before the drain and after it."""
     handoff = only(of_version("v1.33.1-eks-1", os_image="Amazon Linux 2"))
@@ -361,7 +367,12 @@ def test_instance_ids(provider_id: str, found: str) -> None:
 
 def test_the_rich_cluster() -> None:
     """Blue is a managed group of twelve in three zones, none can be emptied; two Spot nodes are Karpenter's."""
-    _, plan = plan_drain(SnapshotReader(str(RICH)), Targeting(nodegroups=("blue", "general")), DrainPolicy())
+    cluster, _ = plan_drain(SnapshotReader(str(RICH)), Targeting(nodegroups=("blue", "general")), DrainPolicy())
+    # As if its nodes had an AMI family of which the group can get newer ones.
+    cluster = replace(cluster, nodes=tuple(replace(node, os_image="Amazon Linux 2023") for node in cluster.nodes))
+    plan = make_plan(
+        cluster, [node for node in cluster.nodes if node.name.startswith(("old-", "spot-"))], DrainPolicy()
+    )
     blue, general = plan.handoffs
     assert (blue.about, blue.nodes, len(blue.kept)) == ("managed node group blue", (), 12)
     assert (general.about, general.nodes, general.kept) == ("NodePool general", ("spot-0", "spot-1"), ())

@@ -16,6 +16,7 @@ from enum import Enum
 from kubectl_eksdoc.amazon.upgrades.sockets import DOCKERSHIM_ENDS
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, beyond, in_words, minor_of
 from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -89,10 +90,12 @@ def offered(family: AmiFamily, kubernetes: Version) -> SourcedVerdict:
     return SourcedVerdict(Fit.UNKNOWN, f"{who}: which versions it is made for is not known to EKS")
 
 
-def without_ami(os_images: Iterable[str], server_version: str) -> str:
+def without_ami(os_images: Iterable[str], cluster: Cluster) -> str:
     """Why EKS publishes no AMI like those of nodes for the cluster's version, so that no update of their group brings
-    newer ones, a clause; "" where it does, or nothing tells."""
-    version = parse(server_version)
+    newer ones, a clause; "" where it does, or nothing tells. Where the server did not tell its version, it is at least
+    that of the newest kubelet. Source: kubernetes.io, Version Skew Policy."""
+    kubelets = (node.kubelet for node in cluster.nodes if node.kubelet is not None)
+    version = parse(cluster.identity.server_version) or max(kubelets, key=minor_of, default=None)
     if version is None:
         return ""
     fits = (offered(family, version) for family in sorted(set(map(family_of_os, os_images))))

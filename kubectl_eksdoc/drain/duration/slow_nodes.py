@@ -34,8 +34,8 @@ _OURS = (NEEDED, SOFT)
 def slow_nodes(clock: EvictionTimes, work: NodeTasks, drained: Iterable[str]) -> tuple[SlowNode, ...]:
     """Those of `drained` (names) that belong to a managed group, which an update can bring newer nodes, and alone take
     too long, the slowest first."""
-    targets, version = clock.world.targets, clock.world.cluster.identity.server_version
-    ended = {image for image in {node.os_image for node in targets} if without_ami((image,), version)}
+    targets, cluster = clock.world.targets, clock.world.cluster
+    ended = {image for image in {node.os_image for node in targets} if without_ami((image,), cluster)}
     managed = {n.name: n for n in targets if n.owner is NodeOwner.MANAGED and n.os_image not in ended}
     terms = DrainTerms(slots=work.per_round, lag_s=LAG_S)
     found = []

@@ -73,7 +73,7 @@ class NodeGroupRemoval:
     @property
     def without_ami(self) -> str:
         """As `amis.without_ami`."""
-        return without_ami((node.os_image for node in self.members), self.cluster.identity.server_version)
+        return without_ami((node.os_image for node in self.members), self.cluster)
 
     @property
     def cluster_word(self) -> str:
