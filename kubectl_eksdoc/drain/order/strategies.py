@@ -156,7 +156,7 @@ def work_of(world: DrainContext, judgement: Judgement) -> NodeTasks:
     """What a drain evicts, after `judgement`: the pods that can go from the nodes that are drained."""
     soft: dict[str, int] = {}
     tasks = dict(_tasks(world, judgement, judgement.pods, soft))
-    limits = {limit for given in tasks.values() for task in given for limit in task.limits}
+    limits = dict.fromkeys(limit for given in tasks.values() for task in given for limit in task.limits)
     allowed = {key: b.per_round for key, b in judgement.budgets.items() if b.per_round} | soft
     partly = {name for name in tasks if not judgement.complete(name, partial=False)} if world.policy.partial else set()
     return NodeTasks(tasks, {limit: allowed.get(limit, 1) for limit in limits}, frozenset(partly))
