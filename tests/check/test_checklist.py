@@ -26,6 +26,7 @@ from tests.builders import a_budget, a_node, a_pod
 from tests.check.healthy import IMAGES, a_healthy_cluster, a_program, healthy, with_aws
 
 NEW = "v1.33.1-eks-1b3e656"
+AL2 = "Amazon Linux 2"
 AL2023 = "Amazon Linux 2023.7.20250609"
 
 
@@ -202,7 +203,7 @@ def test_nodes_that_are_too_old_for_a_step_go_before_it_to_the_version_before() 
 
 
 def test_a_group_of_amazon_linux_2_gets_a_new_group_beside_it() -> None:
-    facts = with_nodes(a_node("a", version="v1.32.1-eks-1"), target="1.34")
+    facts = with_nodes(a_node("a", version="v1.32.1-eks-1", os_image=AL2), target="1.34")
     step = the_step(facts, "Make a new group beside blue")
     assert "kubectl eksdoc drain run --nodegroup blue" in step.commands
     assert "uncordon" in step.why
@@ -210,7 +211,7 @@ def test_a_group_of_amazon_linux_2_gets_a_new_group_beside_it() -> None:
 
 def test_a_group_with_some_nodes_of_amazon_linux_2_is_not_updated_in_place() -> None:
     """Its amiType may still be that, and then EKS has no AMI to give it."""
-    mixed = [a_node("a", version="v1.32.1-eks-1"), a_node("b", version=NEW, os_image=AL2023)]
+    mixed = [a_node("a", version="v1.32.1-eks-1", os_image=AL2), a_node("b", version=NEW, os_image=AL2023)]
     why = the_step(with_nodes(*mixed), "Make a new group beside blue").why
     assert "Amazon Linux 2" in why and "AWS CLI 2" in why
 
@@ -407,7 +408,7 @@ def test_commands_lead_to_the_cluster_that_was_read() -> None:
 
 
 def test_what_drains_is_told_as_it_is_done_on_a_live_cluster() -> None:
-    facts = with_nodes(a_node("a", version="v1.32.1-eks-1"), target="1.34")
+    facts = with_nodes(a_node("a", version="v1.32.1-eks-1", os_image=AL2), target="1.34")
     commands = [each for step in checklist(facts, CommandTarget(("--demo",))) for each in step.commands]
     assert "kubectl eksdoc drain plan --nodegroup blue --demo" in commands
     assert "kubectl eksdoc drain run --nodegroup blue" in commands
