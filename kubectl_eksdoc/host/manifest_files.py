@@ -64,8 +64,8 @@ def read_manifests(paths: Sequence[str], bounds: ManifestLimits = BOUNDS) -> tup
         found[path] = read
     for path in (each for each in found if os.path.basename(each) in _KUSTOMIZATIONS):
         if elsewhere := _elsewhere(path, found, bounds):
-            why = f"it takes {elsewhere}, which is not read: judge what kubectl kustomize prints"
-            found[path] = replace(found[path], unread=(*found[path].unread, Unread(0, why)))
+            more = Unread(0, f"it takes {elsewhere}, which is not read", True)
+            found[path] = replace(found[path], unread=(*found[path].unread, more))
     for path in (each for each in found if os.path.basename(each) == _CHART):
         if why := _more_of(path, found, bounds):
             found[path] = ManifestText(path, unread=(Unread(0, why, True),))

@@ -4,6 +4,7 @@ way, those that go later, and those of custom resources.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -276,21 +277,27 @@ def _unread(code: CodeName, subject: Subject, manifest: ManifestText) -> Iterato
     """Templates apart: they are no mistake, and another command makes what can be judged of them."""
     broken = [each for each in manifest.unread if not each.template]
     templates = [each for each in manifest.unread if each.template]
-    for parts, text in ((broken, _MEND), (templates, _MAKE)):
+    make = Remedy("Check what is made of it.", f"{_maker(manifest.path)} | kubectl eksdoc check -f -")
+    for parts, remedy in ((broken, Remedy("Fix it, or leave it out.")), (templates, make)):
         if not parts:
             continue
         line, why = parts[0].line, parts[0].why
         more = f"; {len(parts) - 1} more of its parts cannot be read" if len(parts) > 1 else ""
         message = f"which API versions it uses is not all known: {f'at line {line}, ' if line else ''}{why}{more}"
         evidence = _shown([each for each in parts if each.line], lambda each: f"{_at(manifest, each.line)} {each.why}")
-        remedy = (Remedy(text),)
+        missing = "all of the manifest"
         yield Finding(
-            Code.of(code), Severity.MEDIUM, Status.UNKNOWN, subject, message, evidence, remedy, "all of the manifest"
+            Code.of(code), Severity.MEDIUM, Status.UNKNOWN, subject, message, evidence, (remedy,), missing
         )
 
 
-_MEND = "Fix it, or leave it out."
-_MAKE = "It is a template: judge what it makes, as in helm template CHART | kubectl eksdoc check -f -"
+def _maker(path: str) -> str:
+    """The command that makes objects of a file of a chart or of a kustomization; of other templates an example."""
+    folder, name = os.path.split(path)
+    if name.lower().startswith("kustomization"):
+        return shell("kubectl", "kustomize", folder or ".")
+    chart, found, _ = path.rpartition("/templates/")
+    return shell("helm", "template", chart if found else (folder or ".") if name == "Chart.yaml" else "CHART")
 
 
 def _at(manifest: ManifestText, line: int) -> str:

@@ -223,7 +223,8 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
 def _after(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, "program-after", "which programs follow the control plane", kinds.PODS)
     for each, step, found in _placed(facts):
-        if found.place is not UpdatePosition.AFTER_CONTROL_PLANE or found.reached(each.version) or _unlisted(facts, found):
+        follows = found.place is UpdatePosition.AFTER_CONTROL_PLANE
+        if not follows or found.reached(each.version) or _unlisted(facts, found):
             continue
         due, when = f"after the control plane has {in_words(step)}", "after that step, and before the next one"
         if not facts.way.steps:

@@ -65,7 +65,7 @@ def test_where_nothing_is_upgraded_no_step_of_a_control_plane_is_spoken_of(tmp_p
 
 
 def test_a_check_of_files_that_is_proposed_judges_the_same(tmp_path: Path) -> None:
-    (tmp_path / "it.yaml").write_text(UNTOLD)
+    (tmp_path / "it.yaml").write_text("kind: [\n")
     ran = run_cli(
         "check", "-f", str(tmp_path), *WAY, "--accept-unknown", "release-note", "--fail-on", "info", "-o", "json"
     )
@@ -177,3 +177,37 @@ def test_a_suite_of_manifests_has_no_unknown_host(tmp_path: Path) -> None:
     (tmp_path / "it.yaml").write_text(OLD)
     ran = run_cli("check", "-f", str(tmp_path), *WAY, "-o", "junit")
     assert ' hostname="manifests">' in ran.out and "unknown" not in ran.out
+
+
+def test_a_file_of_suppressions_of_the_cluster_fits_its_manifests_too(tmp_path: Path) -> None:
+    """What is not judged of manifests is neither refused nor called out of date."""
+    (tmp_path / "it.yaml").write_text(OLD)
+    accepted = tmp_path / "accepted.txt"
+    entry = "- {{code: {}, reason: it is known, until: 2099-12-31}}\n"
+    accepted.write_text(entry.format("support-extended") + entry.format("api-in-manifest"))
+    ran = run_cli("check", "-f", str(tmp_path), *WAY, "--suppressions", str(accepted))
+    assert ran.code == 0, ran.err
+    assert "1 finding suppressed" in ran.out and "OUT OF DATE" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "command"),
+    [
+        ("chart/templates/a.yaml", UNTOLD, "helm template {}/chart"),
+        ("chart/Chart.yaml", "apiVersion: v2\nname: it\ndependencies: [{name: a}]\n", "helm template {}/chart"),
+        ("kustomization.yaml", "resources: [https://example.com/it]\n", "kubectl kustomize {}"),
+        ("a.yaml.gotmpl", UNTOLD, "helm template CHART"),
+    ],
+)
+def test_what_makes_the_objects_is_proposed_with_the_same_versions(
+    name: str, text: str, command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "chart" / "templates").mkdir(parents=True)
+    (tmp_path / "chart" / "templates" / "b.yaml").write_text(NEW)
+    (tmp_path / name).write_text(text)
+    (found,) = json.loads(run_cli("check", "-f", str(tmp_path), *WAY, "-o", "json").out)["findings"]
+    (remedy,) = found["remedy"]
+    begin, end = remedy["command"].split(" | ")
+    assert begin == command.format(tmp_path)
+    words = end.split()[2:]
+    assert words[words.index("--from") + 1] == "1.33" and words[words.index("--target") + 1] == "1.34"

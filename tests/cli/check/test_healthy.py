@@ -61,7 +61,8 @@ def test_the_last_step_of_the_list_can_exit_with_0_without_aws(tmp_path: Path) -
     """As the cluster is once all steps are done."""
     folder = a_dump(tmp_path, CURRENT)
     for each in tmp_path.glob("*.json"):
-        each.write_text(each.read_text().replace("v1.33.5-eks", "v1.34.2-eks").replace("proxy:v1.33.10", "proxy:v1.34.6"))
+        now = each.read_text().replace("v1.33.5-eks", "v1.34.2-eks")
+        each.write_text(now.replace("proxy:v1.33.10", "proxy:v1.34.6"))
     words = ("check", "--snapshot", folder, "--target", "1.34", "--no-aws", "--accept-unknown", ",".join(NOT_IN_A_DUMP))
     steps = json.loads(run_cli(*words, "-o", "json").out)["checklist"]
     last = [command for command in steps[-1]["commands"] if " check " in command]
