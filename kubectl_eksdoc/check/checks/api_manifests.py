@@ -125,7 +125,7 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
             yield unknown("api-in-helm", _release(each), "which API versions its manifest uses", each.manifest)
             continue
         for manifest, holds, fails in _parts(each):
-            yield from _unread("api-in-helm", _release(each), manifest)
+            yield from _unread(facts, "api-in-helm", _release(each), manifest)
             for row, documents in _uses(manifest, _going(facts)).items():
                 message = f"{holds} {_objects(row, documents)}, {not_served(row)}: then {fails}"
                 yield _in_helm(facts, each, row, documents, severity(row, Severity.HIGH), message)
@@ -160,7 +160,7 @@ def judge_files(facts: CheckFacts) -> Iterator[Finding]:
     """What goes on the way, and what could not be read."""
     for each in facts.api.manifests:
         mistyped = tuple(_mistyped(facts, each))
-        yield from _unread("api-in-manifest", _file(each), replace(each, unread=(*each.unread, *mistyped)))
+        yield from _unread(facts, "api-in-manifest", _file(each), replace(each, unread=(*each.unread, *mistyped)))
         for row, documents in _uses(each, _going(facts)).items():
             message = f"{_objects(row, documents)}, {not_served(row)}"
             yield _in_file(facts, each, row, documents, severity(row, Severity.HIGH), message)
@@ -273,11 +273,11 @@ def _named(document: Document) -> str:
     return f"{of.kind} {of.namespace}/{of.name}" if of.namespace else f"{of.kind} {of.name}"
 
 
-def _unread(code: CodeName, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
+def _unread(facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
     """Templates apart: they are no mistake, and another command makes what can be judged of them."""
     broken = [each for each in manifest.unread if not each.template]
     templates = [each for each in manifest.unread if each.template]
-    make = Remedy("Check what is made of it.", f"{_maker(manifest.path)} | kubectl eksdoc check -f -")
+    make = Remedy("Check what is made of it.", f"{_maker(facts, manifest.path)} | kubectl eksdoc check -f -")
     for parts, remedy in ((broken, Remedy("Fix it, or leave it out.")), (templates, make)):
         if not parts:
             continue
@@ -286,18 +286,18 @@ def _unread(code: CodeName, subject: Subject, manifest: ManifestText) -> Iterato
         message = f"which API versions it uses is not all known: {f'at line {line}, ' if line else ''}{why}{more}"
         evidence = _shown([each for each in parts if each.line], lambda each: f"{_at(manifest, each.line)} {each.why}")
         missing = "all of the manifest"
-        yield Finding(
-            Code.of(code), Severity.MEDIUM, Status.UNKNOWN, subject, message, evidence, (remedy,), missing
-        )
+        yield Finding(Code.of(code), Severity.MEDIUM, Status.UNKNOWN, subject, message, evidence, (remedy,), missing)
 
 
-def _maker(path: str) -> str:
-    """The command that makes objects of a file of a chart or of a kustomization; of other templates an example."""
+def _maker(facts: CheckFacts, path: str) -> str:
+    """The command that makes objects of a file of a chart or of a kustomization; of other templates an example. Charts
+    ask .Capabilities which version they are made for: Helm's own default, unless it is told."""
     folder, name = os.path.split(path)
     if name.lower().startswith("kustomization"):
         return shell("kubectl", "kustomize", folder or ".")
     chart, found, _ = path.rpartition("/templates/")
-    return shell("helm", "template", chart if found else (folder or ".") if name == "Chart.yaml" else "CHART")
+    of = chart if found else (folder or ".") if name == "Chart.yaml" else "CHART"
+    return shell("helm", "template", "--kube-version", in_words(facts.way.target), of)
 
 
 def _at(manifest: ManifestText, line: int) -> str:

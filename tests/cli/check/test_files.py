@@ -193,10 +193,14 @@ def test_a_file_of_suppressions_of_the_cluster_fits_its_manifests_too(tmp_path: 
 @pytest.mark.parametrize(
     ("name", "text", "command"),
     [
-        ("chart/templates/a.yaml", UNTOLD, "helm template {}/chart"),
-        ("chart/Chart.yaml", "apiVersion: v2\nname: it\ndependencies: [{name: a}]\n", "helm template {}/chart"),
+        ("chart/templates/a.yaml", UNTOLD, "helm template --kube-version 1.34 {}/chart"),
+        (
+            "chart/Chart.yaml",
+            "apiVersion: v2\nname: it\ndependencies: [{name: a}]\n",
+            "helm template --kube-version 1.34 {}/chart",
+        ),
         ("kustomization.yaml", "resources: [https://example.com/it]\n", "kubectl kustomize {}"),
-        ("a.yaml.gotmpl", UNTOLD, "helm template CHART"),
+        ("a.yaml.gotmpl", UNTOLD, "helm template --kube-version 1.34 CHART"),
     ],
 )
 def test_what_makes_the_objects_is_proposed_with_the_same_versions(
