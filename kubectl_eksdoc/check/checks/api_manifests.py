@@ -4,7 +4,6 @@ way, those that go later, and those of custom resources.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -292,7 +291,7 @@ def _unread(facts: CheckFacts, code: CodeName, subject: Subject, manifest: Manif
 def _maker(facts: CheckFacts, path: str) -> str:
     """The command that makes objects of a file of a chart or of a kustomization; of other templates an example. Charts
     ask .Capabilities which version they are made for: Helm's own default, unless it is told."""
-    folder, name = os.path.split(path)
+    folder, _, name = path.rpartition("/")
     if name.lower().startswith("kustomization"):
         return shell("kubectl", "kustomize", folder or ".")
     chart, found, _ = path.rpartition("/templates/")
