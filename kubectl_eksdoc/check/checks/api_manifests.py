@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import CustomApi, RemovedApi, by_hand, never_had, unread
+from kubectl_eksdoc.amazon.upgrades.removed_apis import (
+    CustomApi,
+    RemovedApi,
+    by_hand,
+    convertible,
+    instead,
+    never_had,
+    unread,
+)
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.checks import api_objects
@@ -254,12 +262,24 @@ def _in_file(
     facts: CheckFacts, each: ManifestText, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
 ) -> Finding:
     evidence = _shown(documents, lambda document: f"{_at(each, document.line)} {_named(document)}")
-    file = "" if each.path == _STDIN or each.template or each.unread else each.path
+    whole = not (each.template or each.unread) and len(set(_converted(facts, each))) == 1
+    file = each.path if whole and each.path != _STDIN else ""
     remedies = tuple(rewritten(row, facts.way, file))
     told, api = (*evidence, *sources(row)), of_api(row)
     return Finding(
         Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, told, remedies, root_cause=api
     )
+
+
+def _converted(facts: CheckFacts, manifest: ManifestText) -> Iterator[str | None]:
+    """Of each object the group that kubectl convert would give it, None where it gives none. It fails as a whole at an
+    object of another group than that of its --output-version (kubernetes pkg/kubectl/cmd/convert/convert.go:
+    tryConvert)."""
+    for each in manifest.documents:
+        row = facts.tables.removed_api(each.of.api_version, each.of.kind)
+        to = each.of.api_version if row is None else instead(row, facts.way.now)
+        known = isinstance(to, str) and (row is None or convertible(row))
+        yield str(to).rpartition("/")[0] if known else None
 
 
 def _shown(found: list[_T], said: Callable[[_T], str]) -> tuple[str, ...]:

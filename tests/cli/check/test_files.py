@@ -92,23 +92,30 @@ metadata:
 LIST = """apiVersion: v1
 kind: List
 items:
-- apiVersion: v1
-  kind: ConfigMap
 - apiVersion: policy/v1beta1
   kind: PodDisruptionBudget
 """
+MIXED = {
+    "core.yaml": LIST + "- apiVersion: v1\n  kind: ConfigMap\n",
+    "custom.yaml": LIST + "- apiVersion: karpenter.sh/v1\n  kind: NodePool\n",
+    "gone.yaml": LIST + "- apiVersion: policy/v1beta1\n  kind: PodSecurityPolicy\n",
+    "two.yaml": LIST + "- apiVersion: batch/v1beta1\n  kind: CronJob\n",
+}
+"""kubectl convert fails at what is not of the group of its --output-version, and prints nothing of the rest."""
 BROKEN = NEW + "---\n" + NEW + "  x: [\n"
 
 
 def test_kubectl_convert_is_proposed_for_no_file_that_it_cannot_read(tmp_path: Path) -> None:
-    for name, text in {"template.yaml": CHART, "half.yaml": LIST + "---\n{\n", "list.yaml": LIST}.items():
+    same = LIST + "- apiVersion: policy/v1\n  kind: PodDisruptionBudget\n"
+    files = {"template.yaml": CHART, "half.yaml": LIST + "---\n{\n", "list.yaml": LIST, "same.yaml": same, **MIXED}
+    for name, text in files.items():
         (tmp_path / name).write_text(text)
     told = json.loads(run_cli("check", "-f", str(tmp_path), *WAY, "-o", "json").out)
     remedies = [(each["subject"]["name"], remedy) for each in told["findings"] for remedy in each["remedy"]]
-    assert {Path(name).name for name, remedy in remedies if "kubectl convert" in str(remedy)} == {"list.yaml"}
-    assert {Path(name).name for name, remedy in remedies if "Write " in remedy["text"]} == {
-        *("template.yaml", "half.yaml", "list.yaml"),
+    assert {Path(name).name for name, remedy in remedies if "kubectl convert" in str(remedy)} == {
+        *("list.yaml", "same.yaml"),
     }
+    assert {Path(name).name for name, remedy in remedies if "Write " in remedy["text"]} == files.keys()
 
 
 def test_a_line_that_only_decides_what_a_template_makes_is_no_unknown_part(tmp_path: Path) -> None:
@@ -117,7 +124,7 @@ def test_a_line_that_only_decides_what_a_template_makes_is_no_unknown_part(tmp_p
     assert [each["status"] for each in findings] == ["fail"]
 
 
-@pytest.mark.parametrize(("text", "line"), [(LIST, 6), (BROKEN, 10), (NEW + "---\n" + TEMPLATE, 7)])
+@pytest.mark.parametrize(("text", "line"), [(LIST, 4), (BROKEN, 10), (NEW + "---\n" + TEMPLATE, 7)])
 def test_sarif_leads_to_the_line(text: str, line: int, tmp_path: Path) -> None:
     (tmp_path / "it.yaml").write_text(text)
     told = json.loads(run_cli("check", "-f", str(tmp_path), *WAY, "-o", "sarif").out)
