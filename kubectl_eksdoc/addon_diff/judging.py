@@ -67,7 +67,7 @@ def _nearest(facts: AddonFacts) -> Iterator[Finding]:
     if target != facts.addon.version and shipped is not None and not shipped.target.exact:
         known = [each.version for each in all_known(name)]
         versions = ", ".join(known) if len(known) <= _MOST_VERSIONS else f"{len(known)} versions, to {known[-1]}"
-        evidence = (f"public manifests of {name}: {versions}", *_owned_by_eks(facts))
+        evidence = (f"public manifests of {name}: {versions}", *owned_by_eks(facts))
         yield Finding.of(
             "addon-field-unknown/nearest",
             Subject("Addon", name),
@@ -81,7 +81,7 @@ def _nearest(facts: AddonFacts) -> Iterator[Finding]:
 _MOST_VERSIONS = 3
 
 
-def _owned_by_eks(facts: AddonFacts) -> Iterator[str]:
+def owned_by_eks(facts: AddonFacts) -> Iterator[str]:
     """What holds whatever the version applies, where EKS alone has the fields of all that was read."""
     try:
         owners = {owner for live in facts.objects for owner in owners_of(live) if owner.subresource != "status"}

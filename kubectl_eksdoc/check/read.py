@@ -12,8 +12,9 @@ from typing import TypeVar
 from kubectl_eksdoc.addon_diff import read as addon_reads
 from kubectl_eksdoc.addon_diff.corefile import at_later_version
 from kubectl_eksdoc.addon_diff.exposure import by_minors
+from kubectl_eksdoc.addon_diff.judging import owned_by_eks
 from kubectl_eksdoc.addon_diff.manifests import every_object
-from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
+from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.amazon.upgrades.path import NoPath
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
@@ -46,8 +47,8 @@ from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.aws.clusters import Refresh, UpgradeFacts
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Subject
+from kubectl_eksdoc.model.connection import CommandTarget, shell
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
@@ -320,7 +321,8 @@ def _addons(session: ClusterSession, way: UpgradePath, told: UpgradeFacts) -> Su
         if isinstance(each, Unknown):
             untold[each].append("one that could not be described")
             continue
-        side = session.ask(installed_side, each.name, _default(each, told, way))
+        wanted = _default(each, told, way)
+        side = session.ask(installed_side, each.name, wanted)
         if isinstance(side, Unknown):
             untold[side].append(each.name)
         elif not isinstance(side, Absent):
@@ -328,10 +330,23 @@ def _addons(session: ClusterSession, way: UpgradePath, told: UpgradeFacts) -> Su
             later = _later(each, told, way, side.target.version)
             steps = tuple(by_minors(plan.facts))  # the checklist goes them one by one: they are in no way
             findings = (each for each in plan.findings if each not in steps)
-            found += [*findings, *(at_later_version(plan.facts.objects, side.values, later) if later else ())]
+            later_on = at_later_version(plan.facts.objects, side.values, later) if later else ()
+            look = shell("kubectl", "eksdoc", "addon-diff", each.name, *(("--to", wanted) if wanted else ()))
+            found += [of_update(one, plan.facts, look) for one in (*findings, *later_on)]
     what = "what its update would change"
     lost = (unknown("check-addons", Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items())
     return (*found, *lost)
+
+
+def of_update(finding: Finding, facts: AddonFacts, look: str) -> Finding:
+    """As an upgrade takes it. Where EKS alone owns the fields, a manifest that is not known hides no conflict: it is
+    told, and stops nothing. What is said without a command is about the one that shows the update: `look`."""
+    whole = finding.subject.kind == "Addon" and finding.code.name in ("addon-object-unread", "addon-field-unknown")
+    severity = Severity.INFO if whole and any(owned_by_eks(facts)) else finding.severity
+    said = finding.remedy
+    if said and not any(each.command for each in said):
+        said = (Remedy("See what the update changes:", look), *said)
+    return replace(finding, severity=severity, remedy=said)
 
 
 def _default(of: Addon, told: UpgradeFacts, way: UpgradePath) -> str | None:

@@ -20,6 +20,8 @@ from kubectl_eksdoc.objects.manifests import manifest_of
 STDIN = "-"
 ENDINGS = (".yaml", ".yml", ".json")
 """Those that kubectl takes out of a folder."""
+_TEMPLATED = re.compile(r"\.(?:ya?ml|json)(?:\.(?:gotmpl|tmpl|tpl|j2|jinja2?|erb))?\Z")
+"""The same, and templates of them, as Helmfile, Ansible and others name theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,8 @@ def read_manifests(paths: Sequence[str], bounds: ManifestLimits = BOUNDS) -> tup
         found[path] = read
     for path in (each for each in found if os.path.basename(each) in _KUSTOMIZATIONS):
         if elsewhere := _elsewhere(path, found, bounds):
-            why = f"it takes {elsewhere}, which is not read: judge what kubectl kustomize prints"
-            found[path] = replace(found[path], unread=(*found[path].unread, Unread(0, why)))
+            more = Unread(0, f"it takes {elsewhere}, which is not read", True)
+            found[path] = replace(found[path], unread=(*found[path].unread, more))
     for path in (each for each in found if os.path.basename(each) == _CHART):
         if why := _more_of(path, found, bounds):
             found[path] = ManifestText(path, unread=(Unread(0, why, True),))
@@ -136,8 +138,24 @@ def _below(folder: str, roots: tuple[str, ...]) -> Iterator[str]:
         folders[:] = sorted(each for each in folders if each != ".git")
         links = (os.path.join(at, each) for each in folders if os.path.islink(os.path.join(at, each)))
         yield from (each for each in links if not os.path.join(os.path.realpath(each), "").startswith(roots))
-        yield from (os.path.join(at, name) for name in sorted(files) if name.endswith((*ENDINGS, *_KUSTOMIZATIONS)))
+        wanted = _rendered if _is_rendered(at) else _may_be_manifest
+        yield from (os.path.join(at, name) for name in sorted(files) if wanted(name))
     yield from shut
+
+
+def _may_be_manifest(name: str) -> bool:
+    return _TEMPLATED.search(name) is not None or name.endswith(_KUSTOMIZATIONS)
+
+
+def _is_rendered(folder: str) -> bool:
+    """Whether it is the folder of a chart's templates, or below it."""
+    chart, found, _ = os.path.join(os.path.abspath(folder), "").rpartition(f"{os.sep}templates{os.sep}")
+    return bool(found) and os.path.exists(os.path.join(chart, _CHART))
+
+
+def _rendered(name: str) -> bool:
+    """Helm renders all files there, whatever their ending (helm pkg/engine/engine.go; pkg/ignore/rules.go)."""
+    return not name.startswith(("_", ".")) and not name.endswith("NOTES.txt")
 
 
 def _read(path: str, bounds: ManifestLimits) -> ManifestText:

@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Identity, NodeClass, NodePool
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
-from tests.builders import a_budget, a_node, a_pod
+from tests.builders import a_budget, a_node, a_pod, a_workload
 from tests.check.healthy import IMAGES, a_healthy_cluster, a_program, healthy, with_aws
 
 NEW = "v1.33.1-eks-1b3e656"
@@ -187,6 +187,26 @@ def test_the_cluster_autoscaler_follows_the_control_plane() -> None:
     cluster = replace(cluster, pods=(*cluster.pods, a_program("cluster-autoscaler-0", image)))
     step = the_step(healthy(cluster=cluster), "Update cluster-autoscaler")
     assert step.phase is Phase.AFTER_CONTROL_PLANE
+
+
+def test_a_cluster_autoscaler_that_a_step_scales_to_nothing_gets_its_replicas_back() -> None:
+    image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
+    owner, replicated = "Deployment/cluster-autoscaler", "ReplicaSet/cluster-autoscaler-1"
+    cluster = a_healthy_cluster(
+        nodes=[a_node("a", version="v1.33.1-eks-1", os_image=AL2023)],
+        pods=[a_program("cluster-autoscaler-0", image, replicated, node="a")],
+        workloads=[
+            a_workload(owner, "kube-system", replicas=3),
+            a_workload(replicated, "kube-system", replicas=3, owner=owner),
+        ],
+    )
+    steps = checklist(healthy(cluster=cluster))
+    scaled = [(each.title.split()[0], command) for each in steps for command in each.commands if " scale " in command]
+    scale = "kubectl scale deployment cluster-autoscaler -n kube-system --replicas="
+    assert scaled == [("Keep", f"{scale}0"), ("Give", f"{scale}3")]
+    groups = [at for at, each in enumerate(steps) if each.title.startswith("Update group")]
+    back = next(at for at, each in enumerate(steps) if each.title.startswith("Give the Cluster Autoscaler"))
+    assert groups and max(groups) < back
 
 
 def test_nodes_go_once_and_at_the_end_as_far_as_skew_allows() -> None:

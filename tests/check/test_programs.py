@@ -201,6 +201,23 @@ def test_kube_proxy_and_the_cluster_autoscaler_follow() -> None:
     assert "before the next upgrade" in due.remedy[0].text
 
 
+def test_what_no_table_lists_does_not_fail_for_ever_once_the_control_plane_is_there() -> None:
+    """Which version of vpc-cni follows, only EKS tells: without its answer no update would end the finding."""
+    image = f"{IMAGES}/amazon-k8s-cni:v1.21.2-eksbuild.1"
+    there = with_aws(with_program(image, "1.34", "1.34"), addons=())
+    assert statuses(there, Code.of("program-after")) == []
+    (one,) = found(there, Code.of("program-unknown"))
+    assert (one.severity.value, one.status.value) == ("info", "pass") and "EKS offers the versions" in one.message
+    before = with_aws(with_program(image), addons=())
+    assert statuses(before, Code.of("program-after")) == ["fail"]
+
+
+def test_a_cluster_autoscaler_newer_than_the_control_plane_is_not_told_to_become_it() -> None:
+    image = "registry.k8s.io/autoscaling/cluster-autoscaler:v{}"
+    assert statuses(with_program(image.format("1.35.0"), "1.34", "1.34"), Code.of("program-after")) == []
+    assert statuses(with_program(image.format("1.33.0"), "1.34", "1.34"), Code.of("program-after")) == ["fail"]
+
+
 @pytest.mark.parametrize(
     ("image", "status"),
     [

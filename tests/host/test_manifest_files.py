@@ -66,6 +66,26 @@ def test_a_chart_is_known_by_its_templates_if_it_depends_on_no_other(tmp_path: P
     assert second.documents and not second.unread
 
 
+def test_all_files_that_helm_renders_are_read_whatever_their_ending(tmp_path: Path) -> None:
+    folder = tmp_path / "chart" / "templates" / "more"
+    folder.mkdir(parents=True)
+    (tmp_path / "chart" / "Chart.yaml").write_text("apiVersion: v2\nname: it\nversion: 1.0.0\n")
+    for name in ("a.tpl", "b.txt", "c", "d.yaml", "_helpers.tpl", ".swp", "NOTES.txt"):
+        (folder / name).write_text(PDB)
+    for path in (tmp_path, folder):
+        read = read_manifests([str(path)])
+        assert [Path(each.path).name for each in read if each.documents] == ["a.tpl", "b.txt", "c", "d.yaml"]
+    (tmp_path / "chart" / "Chart.yaml").unlink()
+    assert [Path(each.path).name for each in read_manifests([str(tmp_path)]) if each.documents] == ["d.yaml"]
+
+
+def test_templates_of_manifests_in_a_folder_are_read(tmp_path: Path) -> None:
+    wanted = ["a.yaml.gotmpl", "b.yml.j2", "c.json.tpl"]
+    for name in (*wanted, "README.md", "d.yaml.bak", "e.gotmpl"):
+        (tmp_path / name).write_text(PDB)
+    assert [Path(each.path).name for each in read_manifests([str(tmp_path)])] == wanted
+
+
 @pytest.mark.parametrize(
     ("takes", "missing"),
     [

@@ -172,6 +172,10 @@ class OrderedAddon:
     source: KnowledgeSource | None = None
     only_if: str = ""
 
+    def reached(self, installed: Installed) -> bool:
+        """Whether that is `to`, or newer."""
+        return self.to is not None and isinstance(installed, Version) and not installed < self.to
+
 
 _POLICY = KnowledgeSource("kubernetes.io, Version Skew Policy")
 _GUIDE = KnowledgeSource("EKS user guide, update-cluster")

@@ -20,7 +20,6 @@ from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import RunningVersion
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code
@@ -214,15 +213,11 @@ def _programs_moves(
         have, now = each.version, facts.way.now
         for to in facts.way.steps or (facts.way.target,):
             found = placed(each.software, have, now, to, more=facts.tables.compatibility)
-            if to == step and found.place is place and not _there(have, found):
+            if to == step and found.place is place and not found.reached(have):
                 yield _ProgramsMove(each, found)
             if found.place in (UpdatePosition.BEFORE_CONTROL_PLANE, UpdatePosition.AFTER_CONTROL_PLANE):
                 have = found.to or have
             now = to
-
-
-def _there(have: Version | Unknown, found: OrderedAddon) -> bool:
-    return found.to is not None and not isinstance(have, Unknown) and not have < found.to
 
 
 def _programs_step(move: _ProgramsMove, phase: Phase, at: Version, condition: str = "") -> UpgradeStep:

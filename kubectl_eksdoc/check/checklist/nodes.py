@@ -70,11 +70,14 @@ def after(facts: CheckFacts, there: Sequence[RunningVersion]) -> Iterator[Upgrad
     if not behind:
         return
     yield from _looked_at(facts, Phase.NODES, _LIMIT)
-    if any(each.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in behind):
-        yield from _autoscaler(facts, there)
+    scaled = any(each.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in behind)
+    if scaled:
+        yield from _autoscaler(facts, there, held=True)
     for group in sorted(behind, key=lambda each: (_TURN.index(each.owner), len(each.nodes), each.name)):
         if group.owner is not NodeOwner.FARGATE:
             yield from _of(facts, group, target, Phase.NODES, "")
+    if scaled:
+        yield from _autoscaler(facts, there, held=False)
 
 
 _TURN = (
@@ -129,20 +132,29 @@ def _looked_at(facts: CheckFacts, phase: Phase, why: str) -> Iterator[UpgradeSte
     yield from steps.asked(facts, phase)
 
 
-def _autoscaler(facts: CheckFacts, there: Sequence[RunningVersion]) -> Iterator[UpgradeStep]:
+_HOLD = (
+    "Keep the Cluster Autoscaler from removing new nodes",
+    "it takes empty ones away before pods come to them; EKS ends the scale-down of an update early where it scales up"
+    " meanwhile. Pods that wait get no new nodes as long as it is away",
+    "it has no pod",
+)
+_GIVE_BACK = (
+    "Give the Cluster Autoscaler its replicas back",
+    "no node is added for pods that wait until it runs again",
+    "its pods are Ready",
+)
+
+
+def _autoscaler(facts: CheckFacts, there: Sequence[RunningVersion], held: bool) -> Iterator[UpgradeStep]:
+    """Its step before the nodes, and the one after them, which ends what the first has begun."""
     for each in there:
         of = each.subject
         if each.software == CLUSTER_AUTOSCALER and of.kind == "Deployment":
-            yield UpgradeStep(
-                Phase.NODES,
-                "Keep the Cluster Autoscaler from removing new nodes",
-                "it takes empty ones away before pods come to them; EKS ends the scale-down of an update early where it"
-                " scales up meanwhile. Pods that wait get no new nodes as long as it is away",
-                (kubectl("scale", "deployment", of.name, of.namespace, "--replicas=0"),),
-                "it has no pod; at the end it gets its replicas back",
-                at=facts.way.target,
-                source=_SELF,
-            )
+            title, why, done = _HOLD if held else _GIVE_BACK
+            owner = (of.kind, of.namespace, of.name)
+            had = next((it.replicas for it in facts.cluster.workloads if (it.kind, it.namespace, it.name) == owner), 1)
+            scale = kubectl("scale", "deployment", of.name, of.namespace, f"--replicas={0 if held else had}")
+            yield UpgradeStep(Phase.NODES, title, why, (scale,), done, at=facts.way.target, source=_SELF)
             return
 
 

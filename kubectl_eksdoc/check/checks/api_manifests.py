@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import CustomApi, RemovedApi, by_hand, never_had, unread
+from kubectl_eksdoc.amazon.upgrades.removed_apis import (
+    CustomApi,
+    RemovedApi,
+    by_hand,
+    convertible,
+    instead,
+    never_had,
+    unread,
+)
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.checking import Judge, UpgradeCheck, cluster_of, unknown
 from kubectl_eksdoc.check.checks import api_objects
@@ -124,7 +132,7 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
             yield unknown("api-in-helm", _release(each), "which API versions its manifest uses", each.manifest)
             continue
         for manifest, holds, fails in _parts(each):
-            yield from _unread("api-in-helm", _release(each), manifest)
+            yield from _unread(facts, "api-in-helm", _release(each), manifest)
             for row, documents in _uses(manifest, _going(facts)).items():
                 message = f"{holds} {_objects(row, documents)}, {not_served(row)}: then {fails}"
                 yield _in_helm(facts, each, row, documents, severity(row, Severity.HIGH), message)
@@ -159,7 +167,7 @@ def judge_files(facts: CheckFacts) -> Iterator[Finding]:
     """What goes on the way, and what could not be read."""
     for each in facts.api.manifests:
         mistyped = tuple(_mistyped(facts, each))
-        yield from _unread("api-in-manifest", _file(each), replace(each, unread=(*each.unread, *mistyped)))
+        yield from _unread(facts, "api-in-manifest", _file(each), replace(each, unread=(*each.unread, *mistyped)))
         for row, documents in _uses(each, _going(facts)).items():
             message = f"{_objects(row, documents)}, {not_served(row)}"
             yield _in_file(facts, each, row, documents, severity(row, Severity.HIGH), message)
@@ -254,12 +262,24 @@ def _in_file(
     facts: CheckFacts, each: ManifestText, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
 ) -> Finding:
     evidence = _shown(documents, lambda document: f"{_at(each, document.line)} {_named(document)}")
-    file = "" if each.path == _STDIN or each.template or each.unread else each.path
+    whole = not (each.template or each.unread) and len(set(_converted(facts, each))) == 1
+    file = each.path if whole and each.path != _STDIN else ""
     remedies = tuple(rewritten(row, facts.way, file))
     told, api = (*evidence, *sources(row)), of_api(row)
     return Finding(
         Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, told, remedies, root_cause=api
     )
+
+
+def _converted(facts: CheckFacts, manifest: ManifestText) -> Iterator[str | None]:
+    """Of each object the group that kubectl convert would give it, None where it gives none. It fails as a whole at an
+    object of another group than that of its --output-version (kubernetes pkg/kubectl/cmd/convert/convert.go:
+    tryConvert)."""
+    for each in manifest.documents:
+        row = facts.tables.removed_api(each.of.api_version, each.of.kind)
+        to = each.of.api_version if row is None else instead(row, facts.way.now)
+        known = isinstance(to, str) and (row is None or convertible(row))
+        yield str(to).rpartition("/")[0] if known else None
 
 
 def _shown(found: list[_T], said: Callable[[_T], str]) -> tuple[str, ...]:
@@ -272,25 +292,31 @@ def _named(document: Document) -> str:
     return f"{of.kind} {of.namespace}/{of.name}" if of.namespace else f"{of.kind} {of.name}"
 
 
-def _unread(code: CodeName, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
+def _unread(facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
     """Templates apart: they are no mistake, and another command makes what can be judged of them."""
     broken = [each for each in manifest.unread if not each.template]
     templates = [each for each in manifest.unread if each.template]
-    for parts, text in ((broken, _MEND), (templates, _MAKE)):
+    make = Remedy("Check what is made of it.", f"{_maker(facts, manifest.path)} | kubectl eksdoc check -f -")
+    for parts, remedy in ((broken, Remedy("Fix it, or leave it out.")), (templates, make)):
         if not parts:
             continue
         line, why = parts[0].line, parts[0].why
         more = f"; {len(parts) - 1} more of its parts cannot be read" if len(parts) > 1 else ""
         message = f"which API versions it uses is not all known: {f'at line {line}, ' if line else ''}{why}{more}"
         evidence = _shown([each for each in parts if each.line], lambda each: f"{_at(manifest, each.line)} {each.why}")
-        remedy = (Remedy(text),)
-        yield Finding(
-            Code.of(code), Severity.MEDIUM, Status.UNKNOWN, subject, message, evidence, remedy, "all of the manifest"
-        )
+        missing = "all of the manifest"
+        yield Finding(Code.of(code), Severity.MEDIUM, Status.UNKNOWN, subject, message, evidence, (remedy,), missing)
 
 
-_MEND = "Fix it, or leave it out."
-_MAKE = "It is a template: judge what it makes, as in helm template CHART | kubectl eksdoc check -f -"
+def _maker(facts: CheckFacts, path: str) -> str:
+    """The command that makes objects of a file of a chart or of a kustomization; of other templates an example. Charts
+    ask .Capabilities which version they are made for: Helm's own default, unless it is told."""
+    folder, _, name = path.rpartition("/")
+    if name.lower().startswith("kustomization"):
+        return shell("kubectl", "kustomize", folder or ".")
+    chart, found, _ = path.rpartition("/templates/")
+    of = chart if found else (folder or ".") if name == "Chart.yaml" else "CHART"
+    return shell("helm", "template", "--kube-version", in_words(facts.way.target), of)
 
 
 def _at(manifest: ManifestText, line: int) -> str:

@@ -223,7 +223,8 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
 def _after(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, "program-after", "which programs follow the control plane", kinds.PODS)
     for each, step, found in _placed(facts):
-        if found.place is not UpdatePosition.AFTER_CONTROL_PLANE or _there(each, step):
+        follows = found.place is UpdatePosition.AFTER_CONTROL_PLANE
+        if not follows or found.reached(each.version) or _unlisted(facts, found):
             continue
         due, when = f"after the control plane has {in_words(step)}", "after that step, and before the next one"
         if not facts.way.steps:
@@ -240,9 +241,10 @@ def _after(facts: CheckFacts) -> Iterator[Finding]:
         )
 
 
-def _there(each: RunningVersion, step: Version) -> bool:
-    version = each.version
-    return not isinstance(version, Unknown) and (version.major, version.minor) == (step.major, step.minor)
+def _unlisted(facts: CheckFacts, found: OrderedAddon) -> bool:
+    """The control plane is there, and which versions follow it only EKS's list tells: whether it was updated for it
+    cannot be seen of the version that runs."""
+    return found.to is None and not facts.way.steps and found.place is UpdatePosition.AFTER_CONTROL_PLANE
 
 
 def _unknown(facts: CheckFacts) -> Iterator[Finding]:
@@ -251,7 +253,7 @@ def _unknown(facts: CheckFacts) -> Iterator[Finding]:
         if found.place is UpdatePosition.UNKNOWN:
             why = Unknown(found.why)
             yield unknown("program-unknown", each.subject, f"whether {_what(each)} fits {in_words(step)}", why)
-        if found.place is UpdatePosition.NO_PROMISE:
+        if found.place is UpdatePosition.NO_PROMISE or _unlisted(facts, found):
             yield Finding.of("program-unknown", each.subject, _sources(each, found), step=in_words(step), why=found.why)
 
 

@@ -22,6 +22,7 @@ from kubectl_eksdoc.cli.check.request import (
     judged_files,
     shown_tables,
     since,
+    suppressions_of,
     tables_of,
 )
 from kubectl_eksdoc.cli.fleet import MemberFlags, over_fleet
@@ -226,8 +227,6 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
     """Of one, of a fleet, or by a CronJob in it."""
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.check.against import against
-    from kubectl_eksdoc.check.registry import known_codes
-    from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.model import documents
     from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.check.report import CheckReport
@@ -240,7 +239,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
         CheckReport.check(options.output)
     checks = chosen_from(args)
     _judging_something(checks, request)
-    suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
+    suppressions = suppressions_of(request)
     if fleet is not None:
         passed = MemberFlags(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))

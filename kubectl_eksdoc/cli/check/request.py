@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.check.checking import UpgradeCheck
     from kubectl_eksdoc.check.plan import CheckPlan, CheckWish
     from kubectl_eksdoc.model.earlier import SavedResult
+    from kubectl_eksdoc.model.findings import Suppression
     from kubectl_eksdoc.model.quantities import Version
     from kubectl_eksdoc.session.session import ClusterSession
 
@@ -335,6 +336,16 @@ def tables_of(request: CheckRequest) -> Tables:
     return read_tables(request.tables)
 
 
+def suppressions_of(request: CheckRequest) -> tuple[Suppression, ...]:
+    """Of any code of ``check``, also of those that are not judged now. Raises SuppressionsError."""
+    if not request.suppressions:
+        return ()
+    from kubectl_eksdoc.check.registry import known_codes
+    from kubectl_eksdoc.host.suppressions import read_suppressions
+
+    return read_suppressions(request.suppressions, known_codes())
+
+
 # Manifests without a cluster. It imports only what judges them, as a gate in CI has to be fast.
 
 
@@ -352,7 +363,6 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     from kubectl_eksdoc.check.plan import CheckWish, plan_check
     from kubectl_eksdoc.check.way import CurrentVersion, way
     from kubectl_eksdoc.host.manifest_files import read_manifests
-    from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.model.api_objects import ApiUsage
     from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
     from kubectl_eksdoc.model.findings import Code, Severity
@@ -366,13 +376,12 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
     found = way(CurrentVersion(begin, "as --from says"), request.target)
     if isinstance(found, NoPath):
         raise UsageError(f"there is no upgrade path to the target: {found.why}", "Give --from and --target.")
-    suppressions = read_suppressions(request.suppressions, (code.name,)) if request.suppressions else ()
     cluster = Cluster(Identity(), Source.FILE, around.now())
     facts = CheckFacts.of_files(cluster, found, ApiUsage(manifests=read_manifests(request.files)))
     wish = CheckWish(
         frozenset({code.name}),
         fail_on=Severity(request.fail_on),
-        suppressions=suppressions,
+        suppressions=suppressions_of(request),
         accepted=frozenset(request.accepted),
         tables=tables_of(request),
     )

@@ -65,7 +65,7 @@ def test_where_nothing_is_upgraded_no_step_of_a_control_plane_is_spoken_of(tmp_p
 
 
 def test_a_check_of_files_that_is_proposed_judges_the_same(tmp_path: Path) -> None:
-    (tmp_path / "it.yaml").write_text(UNTOLD)
+    (tmp_path / "it.yaml").write_text("kind: [\n")
     ran = run_cli(
         "check", "-f", str(tmp_path), *WAY, "--accept-unknown", "release-note", "--fail-on", "info", "-o", "json"
     )
@@ -92,23 +92,30 @@ metadata:
 LIST = """apiVersion: v1
 kind: List
 items:
-- apiVersion: v1
-  kind: ConfigMap
 - apiVersion: policy/v1beta1
   kind: PodDisruptionBudget
 """
+MIXED = {
+    "core.yaml": LIST + "- apiVersion: v1\n  kind: ConfigMap\n",
+    "custom.yaml": LIST + "- apiVersion: karpenter.sh/v1\n  kind: NodePool\n",
+    "gone.yaml": LIST + "- apiVersion: policy/v1beta1\n  kind: PodSecurityPolicy\n",
+    "two.yaml": LIST + "- apiVersion: batch/v1beta1\n  kind: CronJob\n",
+}
+"""kubectl convert fails at what is not of the group of its --output-version, and prints nothing of the rest."""
 BROKEN = NEW + "---\n" + NEW + "  x: [\n"
 
 
 def test_kubectl_convert_is_proposed_for_no_file_that_it_cannot_read(tmp_path: Path) -> None:
-    for name, text in {"template.yaml": CHART, "half.yaml": LIST + "---\n{\n", "list.yaml": LIST}.items():
+    same = LIST + "- apiVersion: policy/v1\n  kind: PodDisruptionBudget\n"
+    files = {"template.yaml": CHART, "half.yaml": LIST + "---\n{\n", "list.yaml": LIST, "same.yaml": same, **MIXED}
+    for name, text in files.items():
         (tmp_path / name).write_text(text)
     told = json.loads(run_cli("check", "-f", str(tmp_path), *WAY, "-o", "json").out)
     remedies = [(each["subject"]["name"], remedy) for each in told["findings"] for remedy in each["remedy"]]
-    assert {Path(name).name for name, remedy in remedies if "kubectl convert" in str(remedy)} == {"list.yaml"}
-    assert {Path(name).name for name, remedy in remedies if "Write " in remedy["text"]} == {
-        *("template.yaml", "half.yaml", "list.yaml"),
+    assert {Path(name).name for name, remedy in remedies if "kubectl convert" in str(remedy)} == {
+        *("list.yaml", "same.yaml"),
     }
+    assert {Path(name).name for name, remedy in remedies if "Write " in remedy["text"]} == files.keys()
 
 
 def test_a_line_that_only_decides_what_a_template_makes_is_no_unknown_part(tmp_path: Path) -> None:
@@ -117,7 +124,7 @@ def test_a_line_that_only_decides_what_a_template_makes_is_no_unknown_part(tmp_p
     assert [each["status"] for each in findings] == ["fail"]
 
 
-@pytest.mark.parametrize(("text", "line"), [(LIST, 6), (BROKEN, 10), (NEW + "---\n" + TEMPLATE, 7)])
+@pytest.mark.parametrize(("text", "line"), [(LIST, 4), (BROKEN, 10), (NEW + "---\n" + TEMPLATE, 7)])
 def test_sarif_leads_to_the_line(text: str, line: int, tmp_path: Path) -> None:
     (tmp_path / "it.yaml").write_text(text)
     told = json.loads(run_cli("check", "-f", str(tmp_path), *WAY, "-o", "sarif").out)
@@ -177,3 +184,41 @@ def test_a_suite_of_manifests_has_no_unknown_host(tmp_path: Path) -> None:
     (tmp_path / "it.yaml").write_text(OLD)
     ran = run_cli("check", "-f", str(tmp_path), *WAY, "-o", "junit")
     assert ' hostname="manifests">' in ran.out and "unknown" not in ran.out
+
+
+def test_a_file_of_suppressions_of_the_cluster_fits_its_manifests_too(tmp_path: Path) -> None:
+    """What is not judged of manifests is neither refused nor called out of date."""
+    (tmp_path / "it.yaml").write_text(OLD)
+    accepted = tmp_path / "accepted.txt"
+    entry = "- {{code: {}, reason: it is known, until: 2099-12-31}}\n"
+    accepted.write_text(entry.format("support-extended") + entry.format("api-in-manifest"))
+    ran = run_cli("check", "-f", str(tmp_path), *WAY, "--suppressions", str(accepted))
+    assert ran.code == 0, ran.err
+    assert "1 finding suppressed" in ran.out and "OUT OF DATE" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "command"),
+    [
+        ("chart/templates/a.yaml", UNTOLD, "helm template --kube-version 1.34 {}/chart"),
+        (
+            "chart/Chart.yaml",
+            "apiVersion: v2\nname: it\ndependencies: [{name: a}]\n",
+            "helm template --kube-version 1.34 {}/chart",
+        ),
+        ("kustomization.yaml", "resources: [https://example.com/it]\n", "kubectl kustomize {}"),
+        ("a.yaml.gotmpl", UNTOLD, "helm template --kube-version 1.34 CHART"),
+    ],
+)
+def test_what_makes_the_objects_is_proposed_with_the_same_versions(
+    name: str, text: str, command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "chart" / "templates").mkdir(parents=True)
+    (tmp_path / "chart" / "templates" / "b.yaml").write_text(NEW)
+    (tmp_path / name).write_text(text)
+    (found,) = json.loads(run_cli("check", "-f", str(tmp_path), *WAY, "-o", "json").out)["findings"]
+    (remedy,) = found["remedy"]
+    begin, end = remedy["command"].split(" | ")
+    assert begin == command.format(tmp_path)
+    words = end.split()[2:]
+    assert words[words.index("--from") + 1] == "1.33" and words[words.index("--target") + 1] == "1.34"

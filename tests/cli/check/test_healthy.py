@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,6 +55,19 @@ def test_a_healthy_cluster_exits_with_0(programs: tuple, auto_mode: bool, tmp_pa
     assert [each["message"] for each in above if each["code"] not in NOT_IN_A_DUMP or each["status"] == "fail"] == []
     assert ran.code == 0 and told["verdict"].endswith("accepted by --accept-unknown. AWS is left out (--no-aws).")
     assert run_cli(*words).code == 5, "unknown is no pass"
+
+
+def test_the_last_step_of_the_list_can_exit_with_0_without_aws(tmp_path: Path) -> None:
+    """As the cluster is once all steps are done."""
+    folder = a_dump(tmp_path, CURRENT)
+    for each in tmp_path.glob("*.json"):
+        now = each.read_text().replace("v1.33.5-eks", "v1.34.2-eks")
+        each.write_text(now.replace("proxy:v1.33.10", "proxy:v1.34.6"))
+    words = ("check", "--snapshot", folder, "--target", "1.34", "--no-aws", "--accept-unknown", ",".join(NOT_IN_A_DUMP))
+    steps = json.loads(run_cli(*words, "-o", "json").out)["checklist"]
+    last = [command for command in steps[-1]["commands"] if " check " in command]
+    assert len(last) == 2
+    assert [run_cli(*shlex.split(each)[2:]).code for each in last] == [0, 0]
 
 
 def test_what_only_aws_knows_is_no_answer_without_it() -> None:
