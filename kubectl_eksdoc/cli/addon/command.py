@@ -136,7 +136,7 @@ def _add_looks(group: argparse._ArgumentGroup) -> None:
         "--strict",
         action="switch",
         default=False,
-        help="also exit with code 5 if the prediction for a field at risk has medium or low confidence (column SURE)",
+        help="also exit with code 5 if the prediction for a field at risk has medium confidence (column SURE)",
     )
 
 
