@@ -110,7 +110,8 @@ def look_back(args: argparse.Namespace, words: Sequence[str], around: CommandCon
     except Forbidden as error:
         raise rights.explained(error, f"{NAME} --after") from error
     opening.told(session, options, around)
-    report = AfterReport(found, session.cluster, request.given, session.recognised)
+    kubectl = opening.for_kubectl(request.source, options, session.cluster.identity.context)
+    report = AfterReport(found, session.cluster, request.given, session.recognised, kubectl=kubectl)
     code = opening.code(each for one in found for each in one.findings)
     if len(found) < len(names) and code == exits.CLEAN:
         code = exits.UNKNOWN  # an add-on that was left out is not known

@@ -68,7 +68,8 @@ def found(name: str = "vpc-cni", at_night: bool = False) -> UpdateReview:
 
 
 def view(*each: UpdateReview) -> AfterReport:
-    return AfterReport(each, world().cluster, {"addon": "vpc-cni", "after": True}, world().recognised, "0.0.0")
+    told = {"addon": "vpc-cni", "after": True}
+    return AfterReport(each, world().cluster, told, world().recognised, "0.0.0", ("--context", "demo"))
 
 
 @pytest.mark.parametrize(
