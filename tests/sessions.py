@@ -59,6 +59,8 @@ class AppliesNothing:
 class Nowhere:
     """A `PodReader` that looks into no pod."""
 
+    has_logs = False
+
     def containers(self, pods: Any) -> dict[str, Any]:
         return dict.fromkeys(pods, Unknown("nobody looks into pods here"))
 

@@ -392,7 +392,7 @@ def _is_unsure(path: Path, config: Doc, told: Set[Path], rules: _Rules, schema: 
     """A field of somebody else in an object that EKS applies is EKS's to take, unless it is known not to be."""
     if path in told or names_item(path):
         return False
-    if path[0] == "f:metadata" or path[:4] == _TEMPLATE_METADATA:
+    if path[0] == "f:metadata" or path[:3] == _TEMPLATE_METADATA:
         return path[-1] in _OF_EKS or path[-1].startswith("f:app.kubernetes.io/")
     for at, step in enumerate(path):
         if step[:2] in ("k:", "v:") and value_at(config, path[: at + 1], schema.root) is MISSING:
@@ -400,7 +400,7 @@ def _is_unsure(path: Path, config: Doc, told: Set[Path], rules: _Rules, schema: 
     return not rules.tells(path)
 
 
-_TEMPLATE_METADATA = ("f:spec", "f:template", "f:metadata", "f:annotations")
+_TEMPLATE_METADATA = ("f:spec", "f:template", "f:metadata")
 _OF_EKS = frozenset(
     (
         "f:eks.amazonaws.com/component",

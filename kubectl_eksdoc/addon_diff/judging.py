@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from kubectl_eksdoc.addon_diff.expected import EKS, Witness, owners_of
 from kubectl_eksdoc.addon_diff.exposure import exposed
 from kubectl_eksdoc.addon_diff.fields import AddonField, Users, effect_of, some_of, value_of
-from kubectl_eksdoc.addon_diff.manifests import all_known, knows_all, manifests, objects_of
+from kubectl_eksdoc.addon_diff.manifests import DNS_BUDGET, all_known, knows_all, manifests, objects_of
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest, Fate, FieldChange, Mode, Prediction
+from kubectl_eksdoc.addon_diff.standing import standing
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
-from kubectl_eksdoc.model.api_objects import ObjectName, named
-from kubectl_eksdoc.model.asked import Unknown, missing_rights
+from kubectl_eksdoc.model.api_objects import ObjectName, at, named
+from kubectl_eksdoc.model.asked import Confidence, Unknown, missing_rights
 from kubectl_eksdoc.model.connection import named as words
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
@@ -34,6 +35,7 @@ def judged(
         yield _nothing_seen(facts)
     yield from _of_search(facts)
     yield from _nearest(facts)
+    yield from _created_again(facts)
     for of, why in unread:
         yield Finding.of(
             "addon-object-unread/judged",
@@ -90,6 +92,21 @@ def owned_by_eks(facts: AddonFacts) -> Iterator[str]:
     others = {owner.manager for owner in owners - {EKS}}
     if facts.objects and others <= {"kube-controller-manager"}:
         yield "EKS alone owns the fields that were read: no conflict is possible, only what a user removed may return"
+
+
+def _created_again(facts: AddonFacts) -> Iterator[Finding]:
+    """Objects that are not there, though both versions have them: where EKS applies them, a user has deleted them."""
+    name, values = facts.addon.name, facts.values
+    shipped = manifests(name, facts.addon.version, facts.target.version, True, facts.manifest)
+    both = () if shipped is None or shipped.far else (shipped.now, shipped.target)
+    found = [of for of in facts.absent if both and all(each.of(of) for each in both)]
+    off = not isinstance(values, Unknown) and at(values, "podDisruptionBudget", "enabled") is False
+    if DNS_BUDGET in facts.absent and not off and standing(DNS_BUDGET, facts.addon.version, True):
+        found.append(DNS_BUDGET)  # EKS's own, which no public manifest has
+    if found and facts.installed:
+        objects = tuple(map(str, found))
+        subject = Subject("Addon", name)
+        yield Finding.of("addon-field-unknown/created-again", subject, objects, some_of=some_of(objects))
 
 
 def _of_search(facts: AddonFacts) -> Iterator[Finding]:
@@ -163,6 +180,8 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
         severity, status = Severity.MEDIUM, Status.FAIL  # what the values say does not come to hold
     elif fate is Fate.KEPT:
         severity, why = Severity.LOW, tuple(f"if it were lost: {each}" for each in why)
+        if change.confidence(mode) is Confidence.LOW:
+            status = Status.UNKNOWN
     elif fate is Fate.CONFLICT:
         severity = Severity.MEDIUM  # nothing is lost: the update just fails
     message, remedies = _told(change, mode), _remedies(facts, change, fate)
@@ -170,7 +189,7 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
         code, status = Code.of("addon-field-unknown"), Status.UNKNOWN
         message = f"{message}, if the version applies what the nearest known one does"
     told = (*why, *_evidence(change, mode))
-    missing = "what EKS applies to this field" if status is Status.UNKNOWN else ""
+    missing = "" if status is not Status.UNKNOWN else _HOW if fate is Fate.KEPT else "what EKS applies to this field"
     yield Finding(code, severity, status, _subject(change.field.of), message, told, remedies, missing)
     if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:
         yield Finding.of(
@@ -180,6 +199,10 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
             field=calls(change.field),
             version=facts.target.version,
         )
+
+
+_HOW = "how EKS resolves a conflict with PRESERVE"
+"""No document says it."""
 
 
 def _on_purpose(

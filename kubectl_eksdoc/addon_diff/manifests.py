@@ -331,6 +331,7 @@ _CNI, _DNS = _APPLIED["vpc-cni"], _APPLIED["coredns"]
 AWS_NODE, CNI_MAP = _CNI.object("DaemonSet", "aws-node"), _CNI.object("ConfigMap", "amazon-vpc-cni")
 COREDNS, COREFILE = _DNS.object("Deployment", "coredns"), _DNS.object("ConfigMap", "coredns")
 KUBE_DNS, KUBE_PROXY = _DNS.object("Service", "kube-dns"), _APPLIED["kube-proxy"].object("DaemonSet", "kube-proxy")
+DNS_BUDGET = _DNS.object("PodDisruptionBudget", "coredns")
 CNI_ACCESS, DNS_ACCESS = _access(_CNI, "aws-node"), _access(_DNS, "system:coredns")
 
 

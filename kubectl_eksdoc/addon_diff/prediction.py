@@ -352,7 +352,8 @@ class AddonFacts:
     that could not be read, and why. `steps`: the version of each minor on the way, the target last; several where the
     add-on may not skip one. `offered`: whether EKS offers the target for this cluster. `installed`: EKS manages it
     already; where it does not, `addon` and `now` have no version, and none of its objects need be there. `manifest`:
-    the target's, as a user gives it. `search`: for objects that no manifest known here has."""
+    the target's, as a user gives it. `search`: for objects that no manifest known here has. `profile`: of
+    awscli, by which AWS was asked."""
 
     cluster: EksCluster
     addon: Addon
@@ -367,6 +368,8 @@ class AddonFacts:
     installed: bool = True
     manifest: NearestManifest | None = None
     search: ObjectSearch = ObjectSearch()
+    absent: tuple[ObjectName, ...] = ()
+    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True)

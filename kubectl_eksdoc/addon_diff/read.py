@@ -140,6 +140,7 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManif
     """
     live: list[Doc] = []
     unread: list[tuple[ObjectName, Unknown]] = []
+    absent: list[ObjectName] = []
     known = tuple(dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))))
     search = ObjectSearch()
     if side.addon.version:
@@ -152,7 +153,7 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManif
         if isinstance(doc, Unknown):
             unread.append((of, doc))
         elif isinstance(doc, Absent):
-            continue  # a version may not have it yet
+            absent.append(of)  # a version may not have it yet
         elif at(doc, "metadata", "managedFields") is None:
             unread.append((of, _NO_OWNERS))
         else:
@@ -171,6 +172,8 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: NearestManif
         bool(side.addon.version),
         manifest,
         search,
+        tuple(absent),
+        session.profile,
     )
 
 

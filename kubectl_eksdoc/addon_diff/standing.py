@@ -26,6 +26,7 @@ from kubectl_eksdoc.addon_diff.manifests import (
     COREDNS,
     COREFILE,
     DNS_ACCESS,
+    DNS_BUDGET,
     KUBE_DNS,
     KUBE_PROXY,
 )
@@ -298,6 +299,7 @@ _STANDING: Mapping[ObjectName, _Parts] = {
         (None, _both_labelled(f"{_OF_EKS} kubernetes.io/name", _OF_EKS, _COREDNS)),
         (Version(1, 13, 2), _pod([], [], topologySpreadConstraints=[_SPREAD])),
     ),
+    DNS_BUDGET: ((Version(1, 11, 0), _some("spec.maxUnavailable")),),
     COREFILE: ((None, _labelled(_OF_EKS, _some("data.Corefile"))),),
     **_access(_OF_EKS, *DNS_ACCESS, of_role="kubernetes.io/bootstrapping"),
     KUBE_DNS: (

@@ -105,6 +105,11 @@ def reach(request: ClusterOptions, world: WasRead | ClusterSession) -> CommandTa
     return CommandTarget(ours, plain, ours, ("--profile", options.profile) if options.profile else ())
 
 
+def for_kubectl(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[str, ...]:
+    """The words by which kubectl changes no other cluster; of the demo and of a snapshot the name of their context."""
+    return words(source, options, context) if source.live else _with("--context", context) if context else ()
+
+
 def _given(flag: Flag, connection: Connection) -> Iterable[str]:
     value = getattr(connection, flag.dest, None)
     if value is None or value == getattr(_USUAL, flag.dest) or flag.dest == _SECRET:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
+from itertools import islice
 
 from kubectl_eksdoc.amazon.metadata_service import OPTIONAL, REQUIRED, ImdsVerdict, Reach
 from kubectl_eksdoc.imds_probe.programs import (
@@ -66,21 +67,38 @@ class PodEvidence:
         return dict(self.programs).get(image, self.started)
 
 
-def choose(pods: Iterable[Pod], now: datetime, most: int = MOST) -> _Chosen:
+def choose(pods: Sequence[Pod], now: datetime, most: int = MOST, logs: bool = True) -> _Chosen:
     """Of `pods` that do not reach the service: programs that are known to need it, and whatever does not run well. One
-    of each controller comes before the second of any."""
-    worth = [pod for pod in pods if not (pod.finished or pod.calls.host_network) and (_needs(pod) or fails(pod, now))]
+    of each controller comes before the second of any. Where there is room, and `logs` can be read, one of each other
+    controller without a role of its own follows: it may be Ready, and lack what it asks for all the same."""
+    worth = [pod for pod in pods if not (pod.finished or pod.calls.host_network) and (may_need(pod) or fails(pod, now))]
     replicas: Counter[str] = Counter()
     ranked = []
     for pod in sorted(worth, key=lambda each: (not fails(each, now), each.key)):
-        owner = pod.owner.uid if pod.owner is not None else pod.uid
-        ranked.append(((replicas[owner], not _needs(pod), not fails(pod, now), pod.key), pod))
+        owner = _owner(pod)
+        ranked.append(((replicas[owner], not may_need(pod), not fails(pod, now), pod.key), pod))
         replicas[owner] += 1
     ranked.sort(key=lambda each: each[0])
-    return _Chosen(tuple(pod for _, pod in ranked[:most]), max(0, len(ranked) - most))
+    others = islice(_may_ask(pods, {*replicas}), max(0, most - len(ranked)) if logs else 0)
+    return _Chosen((*(pod for _, pod in ranked[:most]), *others), max(0, len(ranked) - most))
 
 
-def _needs(pod: Pod) -> bool:
+def _may_ask(pods: Iterable[Pod], known: set[str]) -> Iterator[Pod]:
+    """Of controllers that are not `known`, to which they are added."""
+    for pod in pods:
+        of = pod.calls
+        if of.role is not RoleBy.NOBODY or of.host_network or pod.finished or not pod.node or _owner(pod) in known:
+            continue
+        known.add(_owner(pod))
+        if not all(map(needs_nothing, of.images)):
+            yield pod
+
+
+def _owner(pod: Pod) -> str:
+    return pod.owner.uid if pod.owner is not None else pod.uid
+
+
+def may_need(pod: Pod) -> bool:
     """By what is known without a look; a role of its own may not be the one that it needs."""
     programs = programs_of(pod).values()
     return any(needs_of(each, pod, None, has_role=False) for each in programs)

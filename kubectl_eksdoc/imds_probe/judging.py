@@ -14,6 +14,7 @@ from kubectl_eksdoc.imds_probe.affected import (
     cut_off,
     ended_badly,
     fails,
+    may_need,
     unexplained,
 )
 from kubectl_eksdoc.imds_probe.evidence import ENOUGH_DAYS, Counted, answered, in_all, rejected
@@ -105,7 +106,7 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
         looked = facts.inside.get(pod.key)
         if looked is None or not looked.unknown:
             continue
-        if looked.started is None or fails(pod, facts.cluster.observed_at):  # else its log was a bonus
+        if fails(pod, facts.cluster.observed_at) or (looked.started is None and may_need(pod)):  # else it was a bonus
             told = looked.unknown[0]
             found.setdefault(told.missing or told.why.replace(pod.name, ""), []).append((pod, told))
     for several in found.values():

@@ -266,7 +266,7 @@ def with_pods(facts: MetadataFacts, hops: int, port: PodReader) -> MetadataFacts
         ClusterError: the cluster cannot be talked to.
     """
     now = facts.cluster.observed_at
-    chosen = choose(worth_a_look(facts, hops), now)
+    chosen = choose(worth_a_look(facts, hops), now, logs=port.has_logs)
     containers = port.containers([pod.key for pod in chosen.pods])
     asked = {pod.key: _logs(pod, containers[pod.key], now) for pod in chosen.pods}
     logs = port.logs([log for each in asked.values() for log in each])

@@ -45,6 +45,8 @@ _HASTY = RetryPolicy(tries=2, tries_to_connect=2)
 class LivePodReader:
     """A `session.ports.PodReader`. Mutable: it holds a connection."""
 
+    has_logs = True
+
     def __init__(
         self, connection: Connection, around: CredentialContext | None = None, patience: RetryPolicy = _HASTY
     ) -> None:

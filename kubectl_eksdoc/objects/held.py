@@ -287,6 +287,8 @@ class HeldObjects(Keeper):
 class HeldPods:
     """A `session.ports.PodReader`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
 
+    has_logs = False
+
     def __init__(self, read: Callable[[RawObjects], object], where: str) -> None:
         self._read = read
         self._where = where

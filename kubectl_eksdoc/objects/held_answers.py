@@ -51,6 +51,10 @@ class HeldAnswers:
         none = NotHeld(f"{self._where} does not hold {resource.plural} of namespace {namespace}")
         return none if found is None else found
 
+    @property
+    def has_logs(self) -> bool:
+        return bool(self._answers.logs)
+
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         return self._containers(pods)
 

@@ -184,6 +184,7 @@ _ROLE = re.compile(rb'"name":\s*"(' + b"|".join(_NAMES) + rb')"')
 
 
 _KEY = b"AWS_ACCESS_KEY_ID"
+_SECRETS = {"AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY"}
 
 
 class _KeyRef(Lean):
@@ -205,14 +206,16 @@ _VARIABLES = msgspec.json.Decoder(list[_Variable])
 
 def _has_keys(container: Calling) -> bool:
     """Surely: a key that is optional is there only if somebody has made its Secret, and charts name one that nobody
-    has (aws-ebs-csi-driver, templates/controller.yaml: aws-secret)."""
+    has (aws-ebs-csi-driver, templates/controller.yaml: aws-secret). Without its secret an SDK may ask IMDS all the same
+    (aws-sdk-go-v2, config/resolve_credentials.go: HasKeys)."""
     if _KEY not in bytes(container.env):
         return False
     try:
         variables = _VARIABLES.decode(container.env)
     except msgspec.ValidationError:
         return True
-    return any(each.name == _KEY.decode() and not _optional(each.value_from) for each in variables)
+    names = {each.name for each in variables if not _optional(each.value_from)}
+    return _KEY.decode() in names and not names.isdisjoint(_SECRETS)
 
 
 def _optional(given: _From | None) -> bool:

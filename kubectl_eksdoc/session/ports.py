@@ -63,6 +63,11 @@ class PodReader(Protocol):
     """What some pods are made of, and what they print: of a cluster, a dump of one (which has no logs), or the demo.
     One pod that is not had says nothing of the others."""
 
+    @property
+    def has_logs(self) -> bool:
+        """Whether any log can be had at all."""
+        ...
+
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         """Of each (``namespace/name``) in its order; `Unknown.missing` is the right without which they are not had.
 

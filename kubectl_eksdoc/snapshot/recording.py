@@ -101,6 +101,10 @@ class SnapshotRecorder:
             kept.append(each)
         return tuple(kept)
 
+    @property
+    def has_logs(self) -> bool:
+        return self._session.inside.has_logs
+
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         """They are in the lists."""
         return self._session.inside.containers(pods)

@@ -105,3 +105,28 @@ def by_hand(live: Doc, listed: str, at: int, name: str, value: str) -> Doc:
     entries = [entry for entry in container.get("env", ()) if entry["name"] != name]
     container["env"] = [*entries, {"name": name, "value": value}]
     return updated(live, new, "kubectl-patch", NOW, SCHEMA)
+
+
+RBAC = ("ClusterRole", "ClusterRoleBinding")
+
+
+def applied(addon: str, of: str, kind: str = "", name: str = "", api_version: str = "v1") -> Doc:
+    """An object, by default the workload, as EKS would make it if it applied the public manifest of that version."""
+    known = manifests(addon, of, of, True)
+    assert known is not None
+    name = name or ("aws-node" if addon == "vpc-cni" else addon)
+    version_of = api_version if kind else "apps/v1"
+    kind = kind or ("Deployment" if addon == "coredns" else "DaemonSet")
+    doc = built(known.now.objects[f"{kind} {name}"])
+    meta = {**doc["metadata"], "name": name, **({} if kind in RBAC else {"namespace": "kube-system"})}
+    schema = schema_of(version_of, kind)
+    made = apply(None, {"apiVersion": version_of, "kind": kind, **doc, "metadata": meta}, "eks", True, NOW, schema)
+    assert isinstance(made, AppliedDocument)
+    return made.doc
+
+
+@cache
+def beside(of: str) -> tuple[Doc, ...]:
+    """What EKS applies of that version of vpc-cni besides the DaemonSet."""
+    account = applied("vpc-cni", of, "ServiceAccount", "aws-node")
+    return account, *(applied("vpc-cni", of, kind, "aws-node", "rbac.authorization.k8s.io/v1") for kind in RBAC)

@@ -21,30 +21,15 @@ from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.render.addon.update import verdict
-from tests.addon_diff.incident import NOW, SCHEMA, version
+from tests.addon_diff.incident import NOW, SCHEMA, applied, version
 from tests.addon_diff.test_passing_wrongly import env_of, hand, plain, recorded, side
 from tests.addon_diff.test_plan import facts, planned
-
-
-def _applied(addon: str, of: str, kind: str = "", name: str = "", api_version: str = "v1") -> Doc:
-    """An object, by default the workload, as EKS would make it if it applied the public manifest of that version."""
-    known = manifests(addon, of, of, True)
-    assert known is not None
-    name = name or ("aws-node" if addon == "vpc-cni" else addon)
-    version_of = api_version if kind else "apps/v1"
-    kind = kind or ("Deployment" if addon == "coredns" else "DaemonSet")
-    doc = built(known.now.objects[f"{kind} {name}"])
-    meta = {**doc["metadata"], "name": name, "namespace": "kube-system"}
-    schema = schema_of(version_of, kind)
-    made = apply(None, {"apiVersion": version_of, "kind": kind, **doc, "metadata": meta}, "eks", True, NOW, schema)
-    assert isinstance(made, AppliedDocument)
-    return made.doc
 
 
 def test_what_another_client_owns_as_empty_is_kept_by_preserve_and_reset_by_overwrite() -> None:
     """As a real server answers (``kubectl apply --server-side --force-conflicts`` with an empty list)."""
     api, kind, name = "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "system:coredns"
-    live = _applied("coredns", "v1.11.4-eksbuild.33", kind, name, api)
+    live = applied("coredns", "v1.11.4-eksbuild.33", kind, name, api)
     identity = {key: live[key] for key in ("apiVersion", "kind")} | {"metadata": {"name": name}}
     made = apply(live, {**identity, "subjects": []}, "ops", True, NOW, schema_of(api, kind))
     assert isinstance(made, AppliedDocument)
@@ -76,7 +61,7 @@ def _lacks_probe(live: Doc, more: str = "") -> dict[str, Status]:
 def test_what_the_public_manifest_has_and_the_cluster_has_not_is_unknown() -> None:
     """A user removed it, or EKS's own build has never had it; what is gone is in nobody's managedFields. Where EKS owns
     all else as the manifest says, a user did."""
-    live = _applied("vpc-cni", "v1.18.6-eksbuild.1")
+    live = applied("vpc-cni", "v1.18.6-eksbuild.1")
     assert _lacks_probe(live) == {"addon-field-changed-in-every-mode": Status.FAIL}
     assert _lacks_probe(live, "CLUSTER_NAME") == {"addon-field-unknown": Status.UNKNOWN}
 
@@ -90,7 +75,7 @@ def test_what_the_public_manifest_has_and_the_cluster_has_not_is_unknown() -> No
 )
 def test_a_label_that_eks_may_not_set_is_unknown(more: dict[str, str], code: str, status: Status) -> None:
     """Where EKS has labels of its own; else, where all others are the manifest's, a user has removed it."""
-    live = _applied("vpc-cni", "v1.18.6-eksbuild.1")
+    live = applied("vpc-cni", "v1.18.6-eksbuild.1")
     bare = plain(live)
     bare["metadata"]["labels"] |= more
     made = apply(None, bare, "eks", True, NOW, SCHEMA)
@@ -119,7 +104,7 @@ def test_the_build_of_another_programs_image_is_not_known(image: str, said: Stat
     def pin(pod: Doc) -> None:
         pod["containers"][1]["image"] = image
 
-    live = hand(_applied("vpc-cni", "v1.18.6-eksbuild.1"), pin)
+    live = hand(applied("vpc-cni", "v1.18.6-eksbuild.1"), pin)
     known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
     plan = planned(known, AddonUpdateRequest(Mode.OVERWRITE))
     assert [each.status for each in plan.findings if 'aws-eks-nodeagent"].image' in each.message] == [said]
@@ -150,7 +135,7 @@ def test_an_update_that_makes_no_valid_object_fails_in_every_mode(mode: Mode) ->
         for port in pod["containers"][0]["ports"]:
             port["containerPort"] = 61679
 
-    live = hand(_applied("vpc-cni", "v1.18.6-eksbuild.1"), renumber)
+    live = hand(applied("vpc-cni", "v1.18.6-eksbuild.1"), renumber)
     plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), AddonUpdateRequest(mode))
     assert [(each.code, each.status) for each in plan.findings] == [(Code.of("addon-update-refused"), Status.FAIL)]
     assert 'ports[1].name: Duplicate value: "metrics"' in plan.findings[0].message
@@ -200,7 +185,7 @@ def test_all_answers_of_a_real_server_are_foretold(addon: str, right: int, of: i
 @pytest.mark.parametrize(("kind", "name", "lost"), [("Service", "kube-dns", True), ("ConfigMap", "coredns", False)])
 def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind: str, name: str, lost: bool) -> None:
     now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1"))
-    live = _applied("coredns", now.version, kind, name)
+    live = applied("coredns", now.version, kind, name)
     schema = schema_of("v1", kind)
     mine = {"metadata": {"annotations": {"prometheus.io/port": "1"}}}
     live = updated(live, merged(live, mine, schema.root), "kubectl-annotate", NOW, schema)
@@ -215,7 +200,7 @@ def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind:
 def test_an_object_of_which_eks_owns_nothing_any_more_does_not_pass() -> None:
     """All labels of the service account, removed by a user: nobody has them, and the manifest does."""
     now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1"))
-    live = _applied("coredns", now.version, "ServiceAccount", "coredns")
+    live = applied("coredns", now.version, "ServiceAccount", "coredns")
     schema = schema_of("v1", "ServiceAccount")
     bare = {**live, "metadata": {key: live["metadata"][key] for key in live["metadata"] if key != "labels"}}
     live = updated(live, bare, "kubectl-edit", NOW, schema)
@@ -232,7 +217,7 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
         pod["containers"][0]["command"] = ["kube-proxy", "--v=9"]
         pod["containers"][0]["volumeMounts"].pop()
 
-    live = hand(_applied("kube-proxy", "v1.25.6-eksbuild.1"), other)
+    live = hand(applied("kube-proxy", "v1.25.6-eksbuild.1"), other)
     now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29"))
     known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
     plan = planned(known, AddonUpdateRequest(Mode.OVERWRITE))
@@ -255,7 +240,7 @@ def test_an_image_that_no_manifest_has_is_not_taken_to_be_kept() -> None:
     def pin(pod: Doc) -> None:
         pod["containers"][0]["image"] = "example.com/kube-proxy:mine"
 
-    live = hand(_applied("kube-proxy", now.version), pin)
+    live = hand(applied("kube-proxy", now.version), pin)
     known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
     for mode in Mode:
         (finding,) = planned(known, AddonUpdateRequest(mode)).findings
@@ -266,7 +251,7 @@ def test_an_image_that_no_manifest_has_is_not_taken_to_be_kept() -> None:
 @pytest.mark.parametrize(("manager", "alone"), [("", True), ("kubectl-edit", False), ("eks", False)])
 def test_where_eks_alone_owns_the_fields_that_is_said(manager: str, alone: bool) -> None:
     now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29"))
-    live = _applied("kube-proxy", "v1.25.6-eksbuild.1")
+    live = applied("kube-proxy", "v1.25.6-eksbuild.1")
     if manager:
         louder = {**live, "spec": {**live["spec"], "revisionHistoryLimit": 3}}
         live = updated(live, louder, manager, NOW, schema_of("apps/v1", "DaemonSet"))
@@ -282,10 +267,10 @@ def test_an_object_without_managed_fields_is_owned_before_the_first_apply() -> N
         pod["containers"][0]["image"] = "example.com/cni:1"
         del pod["containers"][0]["livenessProbe"]
 
-    live = hand(_applied("vpc-cni", "v1.18.6-eksbuild.1"), quieter)
+    live = hand(applied("vpc-cni", "v1.18.6-eksbuild.1"), quieter)
     live = {**live, "metadata": {**live["metadata"], "managedFields": []}}
     known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
-    for mode, status in ((Mode.NONE, Status.FAIL), (Mode.OVERWRITE, Status.FAIL), (Mode.PRESERVE, Status.PASS)):
+    for mode, status in ((Mode.NONE, Status.FAIL), (Mode.OVERWRITE, Status.FAIL), (Mode.PRESERVE, Status.UNKNOWN)):
         plan = planned(known, AddonUpdateRequest(mode))
         assert [each.status for each in plan.findings if 'aws-node"].image' in each.message] == [status]
         assert any(each.status is Status.UNKNOWN and "livenessProbe" in each.message for each in plan.findings)
@@ -306,7 +291,7 @@ def test_the_newest_updates_are_foretold_field_by_field(
     addon: str, now: str, target: str, fields: int, every: int
 ) -> None:
     """What the version changes; and of each field that a user sets to a value of their own what becomes of it."""
-    before = _applied(addon, now)
+    before = applied(addon, now)
     unknown = Unknown("not known")
     sides = [OfVersion(each, chart_defaults(addon, each), unknown) for each in (now, target)]
     schema = schema_of(before["apiVersion"], before["kind"])

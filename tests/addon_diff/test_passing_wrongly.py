@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -119,6 +120,30 @@ def test_a_removed_key_of_the_config_map_comes_back(mode: Mode) -> None:
     live = edited({**COREFILE, "metadata": meta, "data": data}, ("data",), {"enable-windows-ipam": "false"})
     plan = planned(facts(now=version("v1.15.1"), objects=(live,)), AddonUpdateRequest(mode))
     assert [each for each in plan.findings if "enable-network-policy-controller" in each.message]
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize(
+    ("addon", "kind", "values", "said"),
+    [
+        ("vpc-cni", "ConfigMap", {}, {Status.UNKNOWN}),
+        ("vpc-cni", "ServiceAccount", {}, {Status.UNKNOWN}),
+        ("vpc-cni", "CustomResourceDefinition", {}, set()),
+        ("coredns", "PodDisruptionBudget", {}, {Status.UNKNOWN}),
+        ("coredns", "PodDisruptionBudget", {"podDisruptionBudget": {"enabled": False}}, set()),
+        ("coredns", "Service", {}, {Status.UNKNOWN}),
+    ],
+)
+def test_an_object_that_a_user_deleted_comes_back_in_every_mode(
+    addon: str, kind: str, values: Doc, said: set[Status], mode: Mode
+) -> None:
+    gone = next(of for of in objects_of(addon) if of.kind == kind)
+    if addon == "vpc-cni":
+        known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(), values=values)
+    else:
+        known = without_charts(addon, objects=(), values=values)
+    plan = planned(replace(known, absent=(gone,)), AddonUpdateRequest(mode))
+    assert {each.status for each in plan.findings if each.message.endswith(f"every mode: {gone}")} == said
 
 
 @pytest.mark.parametrize("first", ["false", "true"])
@@ -318,6 +343,14 @@ def histories(addon: str, every: int) -> None:
     assert wrong == [] and passed > 0.9 * quiet > 0
 
 
+def test_a_label_of_ones_own_on_the_pods_is_kept() -> None:
+    """By an update from one known manifest to another, which name other labels."""
+    live = json.loads(json.dumps(rich()))
+    live["spec"]["template"]["metadata"]["labels"]["team"] = "net"
+    plan = planned(facts(objects=(updated(rich(), live, "kubectl-edit", NOW, SCHEMA),)), AddonUpdateRequest())
+    assert not [each for each in plan.findings if "labels.team" in each.message]
+
+
 def test_a_write_in_the_name_of_eks_is_a_users() -> None:
     """``kubectl … --field-manager=eks`` updates; EKS applies. To the server these are two owners."""
 
@@ -408,9 +441,3 @@ def test_a_port_that_is_there_twice_never_passes(mode: Mode, name: str) -> None:
 
     live = hand(rich(), twice)
     assert [each for each in statuses(live, mode) if "ports[containerPort=61678" in each.message]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("addon", ["vpc-cni", "coredns"])
-def test_what_a_real_server_took_in_any_history_never_passes(addon: str) -> None:
-    histories(addon, 1)

@@ -29,6 +29,8 @@ class Nobody:
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         return no("list replicasets.apps")
 
+    has_logs = False
+
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         return {}
 

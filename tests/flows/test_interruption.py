@@ -48,6 +48,8 @@ class Everybody:
         found: Doc | Absent | Unknown = self.objects.get(of.kind, Absent(f"there is no {of}"))
         return found
 
+    has_logs = False
+
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         return {pod: (self.controller, Container("sidecar")) for pod in pods}
 

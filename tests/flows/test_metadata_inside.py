@@ -24,6 +24,8 @@ LBC = "eks/aws-load-balancer-controller:v2.13.0"
 class Pods:
     """Knows two of three, and what was printed before. Keeps what it was asked for."""
 
+    has_logs = True
+
     def __init__(self) -> None:
         self.asked: list[LogOf] = []
         self.looked: list[str] = []
@@ -48,11 +50,13 @@ def test_each_pod_has_what_was_found_of_it() -> None:
     given = [pod("a", LBC), pod("b"), pod("c"), pod("d", ready=True)]
     pods = Pods()
     facts = with_pods(MetadataFacts(a_cluster(nodes=[node], pods=given), CUT), 2, pods)
-    assert pods.looked == ["shop/a", "shop/b", "shop/c"], "each once, and none that runs well and is not known"
+    assert pods.looked == ["shop/a", "shop/b", "shop/c", "shop/d"], "each once, and last what runs well"
     assert pods.asked == [LogOf("shop", "a", "app", previous=True)]
     found = facts.inside["shop/a"]
     assert found.seen is not None and found.seen.line == LINE and found.started == ContainerCommand(("--x",))
     assert facts.inside["shop/b"].seen is None and facts.inside["shop/c"].unknown == (DENIED,)
     assert facts.not_looked_into == 0
-    (group,) = plan_metadata(facts, 2).groups
+    plan = plan_metadata(facts, 2)
+    assert "shop/c" in str(plan.findings) and "shop/d" not in str([each.message for each in plan.findings])
+    (group,) = plan.groups
     assert [each.pod.name for each in group.of(Effect.BROKEN)] == ["a"]

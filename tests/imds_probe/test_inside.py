@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from kubectl_eksdoc.imds_probe.affected import PodEvidence, choose, inside, logs_of, started_of
 from kubectl_eksdoc.imds_probe.programs import ContainerCommand
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.pods import Calls, Container, ContainerRunState, ControllerOwner, LogOf, Pod
+from kubectl_eksdoc.model.pods import Calls, Container, ContainerRunState, ControllerOwner, LogOf, Pod, RoleBy
 from tests.builders import NOW, a_pod
 
 LBC = "eks/aws-load-balancer-controller:v2.13.0"
@@ -30,7 +30,7 @@ def names(*pods: Pod, most: int = 9) -> list[str]:
 
 
 def test_who_is_worth_a_look() -> None:
-    assert names(pod()) == [] and names(pod(image=LBC)) == ["p"]
+    assert names(pod(image="nginx:1.27")) == [] and names(pod(image=LBC)) == ["p"]
     node = pod("node", image="eks/amazon-k8s-cni:v1")
     assert names(replace(node, calls=replace(node.calls, host_network=True))) == []
     assert names(node) == ["node"], "it comes with the network of its host, and was not given it"
@@ -38,9 +38,17 @@ def test_who_is_worth_a_look() -> None:
     assert names(pod(ready=False)) == ["p"] and names(pod(ready=False, node="")) == []
 
 
+def test_who_is_ready_and_has_no_role_is_looked_into_where_there_is_room() -> None:
+    """One of each controller; that there was no room is nothing that is left out."""
+    apps = [pod(f"app-{n}", owner="app") for n in range(2)]
+    role = replace(apps[0], name="role", calls=replace(apps[0].calls, role=RoleBy.IRSA))
+    assert names(*apps, role, pod("lbc", LBC)) == ["lbc", "app-0"]
+    assert choose([*apps, pod("lbc", LBC)], NOW, 1).left == 0 and names(pod(node="")) == []
+
+
 @pytest.mark.parametrize(("minutes", "worth"), [(2, True), (20, False)])
 def test_one_that_was_restarted_a_moment_ago_may_do_so_again(minutes: int, worth: bool) -> None:
-    assert bool(names(pod(restarted=True, ready_at=NOW - timedelta(minutes=minutes)))) is worth
+    assert bool(names(pod(image="nginx:1.27", restarted=True, ready_at=NOW - timedelta(minutes=minutes)))) is worth
 
 
 def test_one_of_each_controller_comes_first_and_what_is_left_is_counted() -> None:

@@ -102,6 +102,18 @@ def test_where_one_hop_is_meant_the_pods_own_fixes_come_first() -> None:
     assert sorted(meant_first) == sorted(else_first)
 
 
+def test_commands_of_kubectl_reach_the_cluster_that_was_read() -> None:
+    """By its kubeconfig, too: in the default one another cluster may have the context's name."""
+    world = hardened()
+    world.pods = [pod("lbc", LBC, ready=False, labels={"pod-template-hash": "1"})]
+    world.inside = {world.pods[0].key: PodEvidence(ContainerCommand(), read("failed to get VPC ID").symptom)}
+    plan, words = of(world), ("--context", "lab", "--kubeconfig", "/k")
+    fixes = [fix for _, choice in offered(plan, plan.facts.cluster, kubectl=words) for fix in choice.fixes]
+    commands = [line for fix in fixes for line in fix.commands if line.startswith("kubectl ")]
+    assert any(" drain run " in each for each in commands)
+    assert [each for each in commands if " ".join(words) not in each] == []
+
+
 def test_where_one_hop_is_meant_no_node_is_changed_for_a_pod_that_may_need_it() -> None:
     world = hardened()
     world.pods, world.inside = [pod("lbc", LBC, RoleBy.IRSA)], {}

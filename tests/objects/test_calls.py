@@ -38,6 +38,7 @@ def env(*names: str, value: str = "x") -> dict[str, Any]:
         (env("AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE"), RoleBy.IRSA),
         (env("AWS_CONTAINER_CREDENTIALS_FULL_URI"), RoleBy.POD_IDENTITY),
         (env("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), RoleBy.KEYS),
+        (env("AWS_ACCESS_KEY_ID", "AWS_REGION"), RoleBy.NOBODY),
         (env("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"), RoleBy.IRSA),
         (env("OTHER", value='"name":"AWS_ACCESS_KEY_ID"'), RoleBy.NOBODY),
         (env("MY_AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY_ID_OLD"), RoleBy.NOBODY),
@@ -59,7 +60,8 @@ def test_its_network_and_account_and_that_replicas_share() -> None:
 @pytest.mark.parametrize(("optional", "role"), [(True, RoleBy.NOBODY), (False, RoleBy.KEYS), (None, RoleBy.KEYS)])
 def test_keys_that_may_not_be_there_are_none(optional: bool | None, role: RoleBy) -> None:
     ref = {"name": "aws-secret", "key": "key_id"} | ({} if optional is None else {"optional": optional})
-    given = {"container": {"env": [{"name": "AWS_ACCESS_KEY_ID", "valueFrom": {"secretKeyRef": ref}}]}}
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+    given = {"container": {"env": [{"name": name, "valueFrom": {"secretKeyRef": ref}} for name in names]}}
     (pod,) = pods(given)
     assert pod.calls.role is role
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.prediction import Mode
 from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, DeclaredAddon, Generation, Kind
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import EksCluster
@@ -174,6 +175,22 @@ def whole(
             names=", ".join(sorted({str(each.cluster) for each in elsewhere})),
         )
     yield from _twice(plan, cluster, here)
+    asking = [each.resource for each in here]
+    for resource in plan.addons:
+        if resource not in asking and (not addon or _names(resource, addon)) and _will_overwrite(resource, cluster):
+            subject = Subject("TerraformResource", resource.address)
+            yield Finding.of("addon-terraform-unknown/overwrites-later", subject, address=resource.address)
+
+
+def _will_overwrite(resource: AddonResource, cluster: EksCluster) -> bool:
+    """The plan changes how conflicts are resolved to OVERWRITE, for which the provider asks EKS nothing yet."""
+    after = resource.after
+    if resource.actions != ("update",) or after is None or _is_elsewhere(after, cluster):
+        return False
+    modes = {"resolve_conflicts": after.resolve_conflicts, "resolve_conflicts_on_update": after.on_update}
+    return after.cluster == cluster.name and any(
+        mode == Mode.OVERWRITE.value and name in resource.differs for name, mode in modes.items()
+    )
 
 
 def _names(resource: AddonResource, addon: str) -> bool:

@@ -125,7 +125,7 @@ def _add_looks(group: argparse._ArgumentGroup) -> None:
     add_switch(
         group,
         "--strict",
-        "also exit with code 5 if the prediction for a field at risk has medium or low confidence (column SURE)",
+        "also exit with code 5 if the prediction for a field at risk has medium confidence (column SURE)",
     )
     options.add_accepted(group, _codes, "add-ons", "exit code 5; with --apply, without typed confirmation of them")
 

@@ -140,7 +140,8 @@ def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
     cluster, intent = reading.scope(request).of(session.cluster), request.intent
     plan = plan_imds(session, request.hops, cluster, intent=intent)
     named = bool(request.groups or request.nodes)
-    found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named), asking.fix.name)
+    kubectl = opening.for_kubectl(request.source, request.options, session.cluster.identity.context)
+    found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named, kubectl), asking.fix.name)
     if isinstance(found, UnselectedFix):
         raise UsageError(found.why, found.hint)
     return _Shown(found, forbidden(found.act, plan.facts))

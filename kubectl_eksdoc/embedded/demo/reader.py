@@ -142,6 +142,8 @@ class DemoBeside:
         found = _within(self._objects.get(kind_of(resource), {}), namespace)
         return tuple(map(decode, found)) if found else _nothing(f"{resource.kind} of namespace {namespace}")
 
+    has_logs = True
+
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         all_pods = self._objects[kind_of(PODS)]
         return {

@@ -40,19 +40,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlace:
-    """Whose cluster it is, for commands; "" for what is not known."""
+    """Whose cluster it is, for commands; "" for what is not known. `in_context`: by which words kubectl changes no
+    other cluster, whatever the current context is when a command is pasted."""
 
     cluster: str = ""
     region: str = ""
     account: str = ""
     vpc: str = ""
-    context: str = ""
+    in_context: tuple[str, ...] = ()
     profile: str = ""
-
-    @property
-    def in_context(self) -> tuple[str, ...]:
-        """So that kubectl changes no other cluster, whatever the current context is when it is pasted."""
-        return ("--context", self.context) if self.context else ()
 
     @property
     def in_region(self) -> tuple[str, ...]:
@@ -142,14 +138,17 @@ def behind(
     pods: Mapping[str, int],
     vpc: str = "",
     profile: str = "",
+    kubectl: tuple[str, ...] = (),
 ) -> GroupNodes:
-    """`pods` as `leaving` counts them; `vpc`: the cluster's, as EKS tells it."""
+    """`pods` as `leaving` counts them; `vpc`: the cluster's, as EKS tells it; `kubectl`: the words by which it reaches
+    the cluster, none where its context is enough."""
     who, names = whole.identity, set(alike.nodes)
+    kubectl = kubectl or (("--context", who.context) if who.context else ())
     return GroupNodes(
         alike,
         facts,
         whole,
-        ClusterPlace(who.cluster or _UNNAMED, who.region, who.account, vpc, who.context, profile),
+        ClusterPlace(who.cluster or _UNNAMED, who.region, who.account, vpc, kubectl, profile),
         hops,
         tuple(node for node in whole.nodes if node.name in names),
         tuple(node for node in whole.nodes if (node.owner, node.group) == (alike.owner, alike.name)),

@@ -168,16 +168,17 @@ def choices(
     whole: Cluster | None = None,
     pods: Mapping[str, int] | None = None,
     profile: str = "",
+    kubectl: tuple[str, ...] = (),
 ) -> FixOptions:
     """`hops` are needed; `affected` those on these nodes; `vpc`: the id of the cluster's, "" where it is not known.
-    `profile`: that of awscli by which AWS was asked, so that commands ask the same account.
+    `profile`: that of awscli by which AWS was asked, so that commands ask the same account; `kubectl` as `behind`.
     `whole`: all of the cluster, where the facts are of a part of it; `pods` of it by `leaving`, where they are counted
     already. Where every pod reaches the service, now and later, there is nothing to choose.
     """
     if not {alike.here.reach, alike.later.reach} & {*_CUT}:
         return FixOptions()
     whole = whole or facts.cluster
-    of = behind(alike, facts, hops, whole, leaving(whole.pods) if pods is None else pods, vpc, profile)
+    of = behind(alike, facts, hops, whole, leaving(whole.pods) if pods is None else pods, vpc, profile, kubectl)
     found = [*on_pods(of, affected)]
     cannot: list[str] = []
     if facts.assumed is not None:
@@ -200,7 +201,12 @@ def choices(
 
 
 def offered(
-    plan: MetadataPlan, whole: Cluster, vpc: str = "", profile: str = "", every: bool = False
+    plan: MetadataPlan,
+    whole: Cluster,
+    vpc: str = "",
+    profile: str = "",
+    every: bool = False,
+    kubectl: tuple[str, ...] = (),
 ) -> tuple[tuple[NodesAlike, FixOptions], ...]:
     """For each group of the plan, in its order. A hop limit of 1 is what AWS recommends: nodes are changed only for
     pods that may need it and have no role that should give it, unless `every` group was asked about by name; where
@@ -211,7 +217,7 @@ def offered(
         helped = every or any(_by_node(each, meant) for each in group.affected)
         choice = FixOptions()
         if helped or any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
-            choice = choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile)
+            choice = choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile, kubectl)
         if not helped:
             choice = FixOptions(tuple(fix for fix in choice.fixes if fix.name in _ON_PODS))
         found.append((group.alike, choice))

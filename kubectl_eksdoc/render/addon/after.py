@@ -118,11 +118,11 @@ def _step(each: Templated) -> str:
     return f"{each.of}: its pod template stayed as it was: {step.why}."
 
 
-def patch_command(each: Templated, context: str) -> str:
-    """For a shell; "" where nothing is to be patched. It names the context, so that no other cluster is patched."""
+def patch_command(each: Templated, kubectl: tuple[str, ...]) -> str:
+    """For a shell; "" where nothing is to be patched. `kubectl`: the words by which no other cluster is patched."""
     if each.patch is None:
         return ""
-    where = [*(("--context", context) if context else ()), *(("-n", each.of.namespace) if each.of.namespace else ())]
+    where = [*kubectl, *(("-n", each.of.namespace) if each.of.namespace else ())]
     secret = printed(each.patch) != each.patch  # then it is a file of one's own
     patch = ("--patch-file", "patch.json") if secret else ("-p", commands.as_json(each.patch))
     what = ("patch", each.of.kind.lower(), each.of.name, "--type", "strategic")
@@ -167,22 +167,23 @@ def _to_recreate(rule: Recreating) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AfterReport(CommandReport):
-    """`found` by the names of the add-ons."""
+    """`found` by the names of the add-ons; `kubectl`: the words by which it reaches the cluster that was read."""
 
     of = "an add-on's past update"
 
     found: tuple[UpdateReview, ...]
     cluster: Cluster
+    kubectl: tuple[str, ...] = ()
 
     def sections(self, full: bool) -> Iterator[Section]:
         for found in self.found:
-            yield from _sections(found, self.cluster.identity.context, full)
+            yield from _sections(found, self.kubectl, full)
         yield Foot("With evidence, and what the version itself changed: -o wide; for a program: -o json")
 
     def result(self) -> object:
         return AftermathResult.filled(
             self,
-            addons=(_addon(found, self.cluster.identity.context) for found in self.found),
+            addons=(_addon(found, self.kubectl) for found in self.found),
             findings=(each for found in self.found for each in found.findings),
         )
 
@@ -195,14 +196,14 @@ _STATES = {
 }
 
 
-def _sections(found: UpdateReview, context: str, full: bool) -> Iterator[Section]:
+def _sections(found: UpdateReview, kubectl: tuple[str, ...], full: bool) -> Iterator[Section]:
     yield Head(verdict(found), tuple(_about(found)))
     changed = (change for each in found.templated for change in each.changes)
     seen = (change for change in changed if full or change.because.cause in _CAUSES)
     yield Table(Title("What the update changed" if full else "What the update took"), _changed(seen, full), "fields")
     yield Findings(found.findings, named=False)
     for each in found.templated:
-        command = patch_command(each, context)
+        command = patch_command(each, kubectl)
         if command:
             said = (flush(text) for text in (_rolls(each), _OWNER) if text)
             title = Title("Now", ": the patch that gives it back, and changes nothing else")
@@ -353,13 +354,13 @@ class _Now(Printed):
     """updateStrategy OnDelete: nothing replaces them by itself."""
 
 
-def _now(each: Templated, context: str) -> _Now | None:
+def _now(each: Templated, kubectl: tuple[str, ...]) -> _Now | None:
     if each.patch is None:
         return None
     rollout = each.rollout
     return _Now.filled(
         patch=printed(each.patch),
-        command=patch_command(each, context),
+        command=patch_command(each, kubectl),
         pods=rollout and rollout.pods,
         at_a_time=rollout and rollout.at_a_time,
         waits_for_deletion=rollout is not None and rollout.waits,
@@ -381,7 +382,7 @@ class _Template(Printed):
     """Null where nothing is to be given back, or no patch does it."""
 
 
-def _template(each: Templated, context: str) -> _Template:
+def _template(each: Templated, kubectl: tuple[str, ...]) -> _Template:
     step = each.step
     candidates = step.candidates if isinstance(step, UnknownRevision) else ()
     return _Template.filled(
@@ -392,7 +393,7 @@ def _template(each: Templated, context: str) -> _Template:
         why=step.why,
         candidates=candidates,
         fields=each.changes,
-        now=_now(each, context),
+        now=_now(each, kubectl),
     )
 
 
@@ -473,7 +474,7 @@ class _Addon(Printed):
     """Null where nothing was lost, or nothing takes it again."""
 
 
-def _addon(found: UpdateReview, context: str) -> _Addon:
+def _addon(found: UpdateReview, kubectl: tuple[str, ...]) -> _Addon:
     now, update, history = found.facts.now, found.facts.update, found.facts.history
     return _Addon.filled(
         name=now.addon.name,
@@ -482,7 +483,7 @@ def _addon(found: UpdateReview, context: str) -> _Addon:
         update=update if isinstance(update, EksAddonUpdate) else None,
         other_updates=history.unseen if isinstance(history, UpdateHistory) else None,
         values=now.values if isinstance(now.values, Unknown) else printed(now.values),
-        templates=(_template(each, context) for each in found.templated),
+        templates=(_template(each, kubectl) for each in found.templated),
         without_history=found.unrecorded,
         pods=found.recreating,
         later=_later(found),

@@ -117,7 +117,7 @@ class TerraformReport(CommandReport):
         file = "standard input" if judgement.plan.file == "-" else judgement.plan.file
         if not changes:
             what = f"{judgement.addon} of {self.name} is not" if judgement.addon else f"no add-on of {self.name} is"
-            if judgement.findings:
+            if any(each.status is not Status.PASS for each in judgement.findings):
                 return f"{file}: {what} seen to change: not all of it is known"
             return f"{file}: {what} changed: nothing to do"
         found = list(map(_outcome, changes))

@@ -72,13 +72,17 @@ def update_addon(plan: AddonPlan, way: WayOut) -> str:
 def _update(plan: AddonPlan, mode: Mode, values: Doc | None = None) -> str:
     facts = plan.facts
     eks = facts.cluster
-    return update_command(eks.name, eks.region, facts.addon.name, facts.target.version, mode.value, values)
+    name, version = facts.addon.name, facts.target.version
+    return update_command(eks.name, eks.region, name, version, mode.value, values, facts.profile)
 
 
-def update_command(cluster: str, region: str, addon: str, version: str, mode: str, values: Doc | None) -> str:
-    """For a shell. `values` None: EKS keeps those it has."""
+def update_command(
+    cluster: str, region: str, addon: str, version: str, mode: str, values: Doc | None, profile: str = ""
+) -> str:
+    """For a shell. `values` None: EKS keeps those it has. `profile`: of awscli, "" for its default."""
     words = ["aws", "eks", "update-addon", "--cluster-name", cluster, "--addon-name", addon]
     words += ["--addon-version", version, "--resolve-conflicts", mode, *(["--region", region] if region else [])]
+    words += ["--profile", profile] if profile else []
     return shlex.join([*words, *([] if values is None else ["--configuration-values", given(values)])])
 
 

@@ -420,3 +420,17 @@ def test_a_replacement_that_moves_to_another_cluster_deletes_here(tmp_path: Path
     judgement = judged(tmp_path, a_plan(change))
     assert [each.change.request.kind.value for each in judgement.changes] == ["delete"]
     assert [each.kind.value for each in judgement.elsewhere] == ["create"]
+
+
+@pytest.mark.parametrize(("old", "new", "told"), [("PRESERVE", "OVERWRITE", 1), ("OVERWRITE", "NONE", 0)])
+@pytest.mark.parametrize("argument", ["resolve_conflicts", "resolve_conflicts_on_update"])
+def test_a_mode_that_overwrites_at_the_next_update_is_told(
+    argument: str, old: str, new: str, told: int, tmp_path: Path
+) -> None:
+    """The provider asks EKS nothing for it, so nothing is lost yet."""
+    change = a_change(an_addon(**{argument: old}), an_addon(**{argument: new}), "update")
+    judgement = judged(tmp_path, a_plan(change))
+    assert judgement.changes == () and statuses(judgement) == ({Status.PASS} if told else set())
+    assert sum("the next update of the add-on resets" in each.message for each in judgement.every) == told
+    with_version = a_change(an_addon(**{argument: old}), an_addon(**{argument: new}, addon_version=NEW), "update")
+    assert not [each for each in judged(tmp_path, a_plan(with_version)).every if "the next update" in each.message]

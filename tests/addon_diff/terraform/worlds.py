@@ -20,7 +20,7 @@ from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.pods import Asks, Branch, Probe
-from tests.addon_diff.incident import rich
+from tests.addon_diff.incident import beside, rich
 from tests.builders import a_cluster, a_pod
 from tests.host.terraform_plans import AWS, Json, a_change, a_plan, an_addon, written
 from tests.raw_facts import DATA
@@ -51,7 +51,7 @@ class World:
     """A cluster named shop. `managed`: the add-ons of EKS in it, by name; `live` are objects. Mutable."""
 
     managed: dict[str, Addon] = field(default_factory=lambda: {"vpc-cni": Addon("vpc-cni", OLD, "ACTIVE")})
-    live: tuple[Doc, ...] = field(default_factory=lambda: (rich(),))
+    live: tuple[Doc, ...] = field(default_factory=lambda: (rich(), *beside(OLD)))
     offers: tuple[str, ...] = ("vpc-cni", "coredns", "metrics-server", "adot")
     denied: str = ""
     eks: EksCluster = CLUSTER

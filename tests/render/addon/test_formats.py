@@ -125,3 +125,11 @@ def test_a_ticket_has_the_update_and_the_call_that_keeps_all_as_code() -> None:
     assert "### Fields at risk: what each way" in text and "### Findings with OVERWRITE" in text
     code = text[text.index("### Configuration values") :].split("```")[1]
     assert code.startswith("text\naws eks update-addon ") and "For a program" not in text
+
+
+def test_the_account_that_was_asked_is_the_one_that_is_changed() -> None:
+    """awscli takes its default profile otherwise, and that account may have a cluster of the same name."""
+    plan = planned("vpc-cni", TO, Mode.OVERWRITE)
+    assert plan.way_out is not None and "--profile" not in update_addon(plan, plan.way_out)
+    audited = replace(plan, facts=replace(plan.facts, profile="audit"))
+    assert "--profile audit" in update_addon(audited, plan.way_out)

@@ -71,6 +71,7 @@ def view(*each: UpdateReview) -> AfterReport:
     return AfterReport(
         each,
         world().cluster,
+        ("--context", "demo"),
         options={"addon": "vpc-cni", "after": True},
         recognised=world().recognised,
         tool_version="0.0.0",
