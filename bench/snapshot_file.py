@@ -20,8 +20,7 @@ from typing import Any
 from bench import cluster
 from bench.dump import a_node
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.host.archives.snapshot import SnapshotFileReader, snapshot_at
-from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
+from kubectl_eksdoc.host.archives.snapshot import SnapshotFile, SnapshotFileReader, snapshot_at
 from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.kinds import NODES, PODS, KindRead, ReadState

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from kubectl_eksdoc.kubernetes.guards import rules
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, GROUP_LABELS, HOSTNAME, Node
-from kubectl_eksdoc.model.own_labels import (
+from kubectl_eksdoc.model.documents import (
     COMPONENT,
     INSTANCE,
     MANAGED_BY,
@@ -22,6 +21,7 @@ from kubectl_eksdoc.model.own_labels import (
     PROGRAM,
     VERSION,
 )
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, GROUP_LABELS, HOSTNAME, Node
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.placing import PLACED, RBAC
 

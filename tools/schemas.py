@@ -22,23 +22,22 @@ from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.addon.after import AftermathResult
 from kubectl_eksdoc.render.addon.result import DiffResult
-from kubectl_eksdoc.render.addon_update.report import UpdateResult
+from kubectl_eksdoc.render.addon_update import UpdateResult
 from kubectl_eksdoc.render.changes import ChangesResult
 from kubectl_eksdoc.render.check.result import CheckResult
-from kubectl_eksdoc.render.command_result import Metadata
 from kubectl_eksdoc.render.corefile import CorefileResult
-from kubectl_eksdoc.render.dns.report import LameduckResult
+from kubectl_eksdoc.render.dns import LameduckResult
 from kubectl_eksdoc.render.dns_change.report import DnsChangeResult
 from kubectl_eksdoc.render.dns_measure.report import MeasureResult
 from kubectl_eksdoc.render.drain.result import PlanResult
-from kubectl_eksdoc.render.fleet.report import FleetResult
+from kubectl_eksdoc.render.fleet import FleetResult
 from kubectl_eksdoc.render.interruption.report import InterruptionResult
 from kubectl_eksdoc.render.metadata.report import ProbeResult
-from kubectl_eksdoc.render.metadata_fix.report import FixResult
-from kubectl_eksdoc.render.metadata_probe.report import ActiveProbeResult
-from kubectl_eksdoc.render.permissions.report import PermissionResult
-from kubectl_eksdoc.render.rehearsal.report import RehearsalResult
-from kubectl_eksdoc.render.result import FindingResult, ObjectResult, Printed
+from kubectl_eksdoc.render.metadata_fix import FixResult
+from kubectl_eksdoc.render.metadata_probe import ActiveProbeResult
+from kubectl_eksdoc.render.permissions import PermissionResult
+from kubectl_eksdoc.render.rehearsal import RehearsalResult
+from kubectl_eksdoc.render.result import FindingResult, Metadata, ObjectResult, Printed
 from kubectl_eksdoc.render.run.events import EventResult
 from kubectl_eksdoc.render.run.report import RunResult
 from kubectl_eksdoc.render.run.status import StatusResult, WatchResult

@@ -46,8 +46,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     without_entries,
 )
 from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of
-from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
-from kubectl_eksdoc.kubernetes.api.structural import Schema, schema_of
+from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import at as found_at
 from kubectl_eksdoc.model.aws.addons import Path as ConfigPath

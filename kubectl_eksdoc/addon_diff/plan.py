@@ -23,8 +23,8 @@ from kubectl_eksdoc.model.api_objects import Doc, at, named
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.aws.addons import SchemaViolation
+from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order
 
 

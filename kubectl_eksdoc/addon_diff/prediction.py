@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.applied import ObjectSearch
 from kubectl_eksdoc.addon_diff.expected import EKS, ExpectedApply, ExpectedConfig, Witness, expected
 from kubectl_eksdoc.addon_diff.fields import AddonField, value_at
 from kubectl_eksdoc.addon_diff.manifests import NearestManifest, has_some_build
 from kubectl_eksdoc.addon_diff.merging import MissingValue
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
-from kubectl_eksdoc.addon_diff.standing import missing
+from kubectl_eksdoc.addon_diff.standing import ObjectSearch, missing
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply, removed
@@ -32,8 +31,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.comparing import (
 )
 from kubectl_eksdoc.kubernetes.api.ownership.entries import FieldManager, MalformedEntries, without_entries
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
-from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
-from kubectl_eksdoc.kubernetes.api.structural import Schema, schema_of
+from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.api.workload_validation import template_problems as problems
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.asked import Confidence, Unknown

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.addon_diff.aftermath.facts import PastFacts, UpdateReview
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
-from kubectl_eksdoc.addon_diff.applied import ObjectSearch, searched
 from kubectl_eksdoc.addon_diff.expected import EKS
 from kubectl_eksdoc.addon_diff.manifests import NearestManifest, every_object, knows_all, objects_of
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, SchemaSince, plan_update, since
@@ -16,6 +15,7 @@ from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest,
 from kubectl_eksdoc.addon_diff.run.guards import Guard, Sending, refusals, sending
 from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, way_back
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths, paths
+from kubectl_eksdoc.addon_diff.standing import ObjectSearch, searched
 from kubectl_eksdoc.addon_diff.terraform.judging import judged, open_question, refused, unjudged
 from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind, declared, generations, requests
 from kubectl_eksdoc.addon_diff.terraform.result import (

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.asker.asked import BadPlan, LoadSettings, read
 from kubectl_eksdoc.asker.asking import LoadRun
-from kubectl_eksdoc.asker.printing import LinePrinter
+from kubectl_eksdoc.asker.tally import LinePrinter
 
 
 def main(argv: Sequence[str]) -> int:

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from kubectl_eksdoc.asker.asked import KEPT, LoadSettings, QueryStream
-from kubectl_eksdoc.asker.exchanges import PersistentSocket, QueryResult, ask
-from kubectl_eksdoc.asker.questions import DnsQuery
+from kubectl_eksdoc.asker.exchanges import DnsQuery, PersistentSocket, QueryResult, ask
 from kubectl_eksdoc.asker.tally import STALL_S, FinishedQuery, TalliedSecond, Tally
 
 _BEAT_S = 0.05

@@ -1,4 +1,7 @@
-"""What AWS says of an upgrade, as much as is wanted: what does not rest on something else is asked at the same time."""
+"""What AWS says of an upgrade, as much as is wanted: what does not rest on something else is asked at the same time.
+
+The versions of a node group's own launch template. Source of the shapes: botocore 1.44.5, ec2/2016-11-15.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.aws import eks, machines, templates
-from kubectl_eksdoc.aws.asking import Json, answered, at_once, moment, name_of, number, parts, text, texts, there
+from kubectl_eksdoc.aws import eks, machines
+from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, moment, name_of, number, parts, text, texts, there
 from kubectl_eksdoc.aws.believing import VerifiedCluster
+from kubectl_eksdoc.aws.ec2 import a_template_version, template_version
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions, UpdateHistory
@@ -22,11 +26,35 @@ from kubectl_eksdoc.model.aws.clusters import (
     Insight,
     InsightDetail,
     Refresh,
+    TemplateVersions,
     UnfitAddon,
     UpgradeFacts,
 )
-from kubectl_eksdoc.model.aws.machines import NodeGroup
+from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateRef, TemplateVersion
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
+
+_BOTH = ["$Latest", "$Default"]
+
+
+def template_versions(of: VerifiedCluster, ref: TemplateRef) -> TemplateVersions | Absent | Unknown:
+    """`ref` names the version that is used; that one is asked for by itself where it is neither of the others: EC2
+    refuses a whole request for one version that is gone."""
+    which = {"LaunchTemplateId": ref.id} if ref.id else {"LaunchTemplateName": ref.name}
+    told = found(of.aws, questions.TEMPLATE_VERSIONS, {**which, "Versions": _BOTH}, _both)
+    if isinstance(told, (Absent, Unknown)):
+        return told
+    latest, default = told
+    known = {str(each.number): each for each in told} | {"$Latest": latest, "$Default": default}
+    return TemplateVersions(latest, default, known.get(ref.version) or template_version(of, ref))
+
+
+def _both(said: Json) -> tuple[TemplateVersion, TemplateVersion]:
+    """One answer where the newest is the default."""
+    versions = [(a_template_version(each), each) for each in parts(said, "LaunchTemplateVersions")]
+    latest = max((each for each, _ in versions), key=lambda each: each.number)
+    default = next((each for each, one in versions if one.get("DefaultVersion") is True), latest)
+    return latest, default
+
 
 # EKS's insights: in short all of them, in full those that do not pass. Source of the shapes: botocore 1.44.5,
 # eks/2017-11-01.
@@ -230,7 +258,7 @@ def _below(of: VerifiedCluster, groups: Sequence[NodeGroup], needs: frozenset[Ch
     """Each answer once, however many groups share it."""
     if CheckNeed.TEMPLATES in needs:
         own = dict.fromkeys(each.template for each in groups if each.template is not None)
-        yield "templates", lambda: dict(at_once(own, lambda ref: templates.template_versions(of, ref)))
+        yield "templates", lambda: dict(at_once(own, lambda ref: template_versions(of, ref)))
     if CheckNeed.RELEASES in needs:
         kinds = dict.fromkeys((each.ami_type, each.version) for each in groups if each.ami_type != "CUSTOM")
         yield "releases", lambda: dict(at_once(kinds, lambda kind: eks.release(of, *kind)))

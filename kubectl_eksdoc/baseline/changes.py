@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
+from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Finding, Subject, text_of
 
 # Two answers to the same question: which options were given differently.

@@ -24,8 +24,8 @@ from kubectl_eksdoc.baseline.changes import (
     rank,
 )
 from kubectl_eksdoc.errors import BaselineError
+from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject
 
 Scope: TypeAlias = frozenset[tuple[str, str]]

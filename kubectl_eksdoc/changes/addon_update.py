@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from kubectl_eksdoc.addon_diff.run import expectations
-from kubectl_eksdoc.addon_diff.run.expectations import ExpectedUpdate, Health
+from kubectl_eksdoc.addon_diff.run import outcome
 from kubectl_eksdoc.addon_diff.run.guards import WORKLOADS, RolloutState, not_ready, rollout
-from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, checked, unread
+from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, ExpectedUpdate, Health, checked, unread
 from kubectl_eksdoc.changes.engine import Sent, Step, World
 from kubectl_eksdoc.drain.run.waves import Stage, stage_by_addon, stage_of
 from kubectl_eksdoc.errors import AwsError, ClusterError
@@ -59,7 +58,7 @@ class Following:
 
     def before(self, ports: Ports) -> dict[str, Health]:
         """The health of its targets before anything is sent, by ARN of the group."""
-        return expectations.begun(self.watched, _groups([each.arn for each in self.watched], ports))
+        return outcome.begun(self.watched, _groups([each.arn for each in self.watched], ports))
 
 
 _NOTHING: Mapping[str, Health] = MappingProxyType({})
@@ -91,7 +90,7 @@ class AddonUpdate:
         self.following, self.world = following, world
         self._sends, self._ports = sends, ports
         self.id = sends if isinstance(sends, str) else ""
-        self.health = expectations.again(following.watched, health)
+        self.health = outcome.again(following.watched, health)
         self.stage, self.errors = Stage.ASKED, tuple[Issue, ...]()
         self.rollouts: dict[ObjectName, RolloutState] = {}
         self.missed = False  # the cluster did not answer when it was looked at last
@@ -125,7 +124,7 @@ class AddonUpdate:
         if self.stage not in (Stage.FAILED, Stage.CANCELLED):
             self._look_at_rollouts()
         if self.health:
-            self.health = expectations.followed(self.health, _groups(self.health, self._ports))
+            self.health = outcome.followed(self.health, _groups(self.health, self._ports))
             for arn, each in self.health.items():
                 if each.fell or each.unread:
                     self._tell(arn, str(each))

@@ -25,7 +25,7 @@ from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, Verified, judged
 from kubectl_eksdoc.coredns_lameduck.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.kubernetes.api.ownership.applying import Conflicts, apply
-from kubectl_eksdoc.kubernetes.api.structural import schema_of
+from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile

@@ -14,8 +14,8 @@ from kubectl_eksdoc.baseline.side import Side, SnapshotOrigin, made_earlier, rea
 from kubectl_eksdoc.check.checking import AS_ONE, asked_of, kin_of
 from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.check.registry import ALL, codes_of
+from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.check_needs import CheckNeed
-from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 
 _SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"
 _NARROWING = (_SYMPTOM, _FILES, _GATE, "only", "area", "without", "changed-since", "refresh-insights", "target")

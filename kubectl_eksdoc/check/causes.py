@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, in_order

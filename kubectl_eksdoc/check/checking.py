@@ -1,17 +1,52 @@
-"""A check: which codes it finds, when they count, what it needs, how it judges, which of its codes hang together."""
+"""A check: which codes it finds, when they count, what it needs, how it judges, which of its codes hang together.
+
+The areas that checks are about, and the gates of an upgrade at which they count.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import ReadState, Resource
 from kubectl_eksdoc.model.missing_rights import allow
+
+
+class Area(str, Enum):
+    """In the order in which they are shown."""
+
+    SUPPORT = "support"
+    CONTROL_PLANE = "control plane"
+    APIS = "APIs"
+    EXTENSIONS = "extensions of the API"
+    ADDONS = "add-ons and controllers"
+    NODES = "nodes"
+    RUNTIME = "container runtime"
+    CAPACITY = "addresses and quotas"
+    DISRUPTION = "disruption"
+    WORKLOADS = "workloads"
+    CREDENTIALS = "credentials"
+    DNS = "DNS"
+    INTERRUPTION = "interruption"
+
+    @property
+    def flag(self) -> str:
+        """What ``--area`` takes: ``control-plane``."""
+        return self.name.lower().replace("_", "-")
+
+
+class Gate(str, Enum):
+    """A step of an upgrade, which what fails at it keeps from being done."""
+
+    BEFORE_CONTROL_PLANE = "before-control-plane"
+    BEFORE_NODES = "before-nodes"
+    AFTER = "after"
+
 
 AS_ONE = frozenset({CheckNeed.PLAN_DNS, CheckNeed.PLAN_INTERRUPTION})
 """Commands that judge one thing in many parts: whatever they do not know of it may be why they do not find another."""

@@ -1,19 +1,21 @@
-"""The whole answer: what each check finds, what of it is suppressed, what blocks which step."""
+"""The whole answer: what each check finds, what of it is suppressed, what blocks which step.
+
+Which findings somebody has decided to live with, for how long, and which of these decisions are out of date.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import date, datetime, timezone
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
-from kubectl_eksdoc.check.checking import UpgradeCheck, asked_of, is_told
+from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck, asked_of, is_told
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.suppressing import Suppressed, notes, sort_out
-from kubectl_eksdoc.check.wording import led
+from kubectl_eksdoc.check.wording import led, number
 from kubectl_eksdoc.model.asked import NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression, in_order
@@ -24,6 +26,80 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.check.changed import RecentChanges
     from kubectl_eksdoc.check.checklist.steps import UpgradeStep
     from kubectl_eksdoc.check.symptoms import Symptom, SymptomDiagnosis
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """A finding that does not count, and by which decision."""
+
+    finding: Finding
+    by: Suppression
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """`kept` are those that count."""
+
+    kept: tuple[Finding, ...]
+    suppressed: tuple[Suppressed, ...]
+
+
+def sort_out(found: Iterable[Finding], rules: Sequence[Suppression], observed: datetime) -> Sorted:
+    """By the first rule that holds on the day of the observation. What passes needs none."""
+    today = day_of(observed)
+    kept: list[Finding] = []
+    suppressed: list[Suppressed] = []
+    for each in found:
+        by = next((rule for rule in rules if rule.until >= today and matches(rule, each)), None)
+        if by is None:
+            kept.append(each)
+        else:
+            suppressed.append(Suppressed(each, by))
+    return Sorted(tuple(kept), tuple(suppressed))
+
+
+def notes(
+    rules: Sequence[Suppression], found: Sequence[Finding], judged: Collection[str], observed: datetime
+) -> Iterator[str]:
+    """Sentences about rules that have expired, and about those that match nothing of what was found (`found`: with the
+    suppressed ones). `judged`: codes that were looked for; of others nobody knows whether a rule is still needed."""
+    today = day_of(observed)
+    for rule in rules:
+        if rule.code not in judged:
+            continue
+        hits = sum(matches(rule, each) for each in found)
+        if rule.until < today:
+            ago = number((today - rule.until).days, "day")
+            yield f"{_called(rule)} expired on {rule.until.isoformat()} ({ago} ago): {_again(rule, hits)}"
+        elif not hits:
+            yield f"{_called(rule)} matches nothing: there is no such finding of {rule.code}"
+
+
+def matches(rule: Suppression, finding: Finding) -> bool:
+    """Globs as the shell has them (``*``, ``?``, ``[ab]``), in the case in which they are written."""
+    of = finding.subject
+    return (
+        finding.status is not Status.PASS
+        and rule.code == finding.code.name
+        and fnmatchcase(of.kind, rule.kind)
+        and fnmatchcase(of.namespace, rule.namespace)
+        and fnmatchcase(of.name, rule.name)
+    )
+
+
+def day_of(moment: datetime) -> date:
+    """In UTC."""
+    return (moment if moment.tzinfo is None else moment.astimezone(timezone.utc)).date()
+
+
+def _again(rule: Suppression, hits: int) -> str:
+    if not hits:
+        return "nothing needs it any more"
+    return f"1 finding of {rule.code} counts again" if hits == 1 else f"{hits} findings of {rule.code} count again"
+
+
+def _called(rule: Suppression) -> str:
+    return f"the suppression {rule.where}" if rule.where else f"the suppression of {rule.code}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,16 @@ from kubectl_eksdoc.addon_diff.judging import owned_by_eks
 from kubectl_eksdoc.addon_diff.manifests import every_object
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest
 from kubectl_eksdoc.amazon import addon_versions
-from kubectl_eksdoc.amazon.upgrades.path import NoPath
+from kubectl_eksdoc.amazon.upgrades.skew import NoPath
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.aws.addon_side import installed_side
 from kubectl_eksdoc.aws.eks import updates_of_addons
 from kubectl_eksdoc.aws.upgrades import InsightRefresh, nothing_told, upgrade_told
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath, way, where
 from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, plan_check
 from kubectl_eksdoc.check.registry import kinds_of, needs_of
-from kubectl_eksdoc.check.way import UpgradePath, way, where
 from kubectl_eksdoc.coredns_lameduck import read as dns_reads
 from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns

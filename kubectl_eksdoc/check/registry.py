@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import UpgradeCheck
+from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck
 from kubectl_eksdoc.check.checks import (
     addresses,
     api_manifests,

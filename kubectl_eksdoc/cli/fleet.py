@@ -203,7 +203,7 @@ def over_fleet(
     from kubectl_eksdoc.flows.fleet import ask_fleet
     from kubectl_eksdoc.host.endings import told_to_stop
     from kubectl_eksdoc.model.findings import Severity
-    from kubectl_eksdoc.render.fleet.report import FleetReport
+    from kubectl_eksdoc.render.fleet import FleetReport
     from kubectl_eksdoc.wiring import fleet
 
     FleetReport.check(options.output)
@@ -227,7 +227,7 @@ def over_fleet(
 
 def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
     from kubectl_eksdoc import fleet as choosing
-    from kubectl_eksdoc.host.fleet.fleet_file import named_file, read_fleet
+    from kubectl_eksdoc.host.fleet import named_file, read_fleet
     from kubectl_eksdoc.wiring import fleet
 
     path = named_file(choice.text)

@@ -23,7 +23,7 @@ from kubectl_eksdoc.cli.parser import add_flag, add_switch
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.model.change_journal import PLACEMENT
-from kubectl_eksdoc.model.own_labels import PROGRAM
+from kubectl_eksdoc.model.documents import PROGRAM
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.changes.placement import Placed

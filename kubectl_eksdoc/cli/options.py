@@ -19,9 +19,8 @@ from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot, read_earli
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
-    from kubectl_eksdoc.model.baseline import Baseline
+    from kubectl_eksdoc.model.baseline import Baseline, SavedResult
     from kubectl_eksdoc.model.cluster import Identity
-    from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.findings import Code
     from kubectl_eksdoc.wiring.stages import Faults
 

@@ -83,7 +83,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
     request = PlanRequest.from_args(args, words)
     faults = fault_options.faults_from(args)
     from kubectl_eksdoc.flows.rehearse import rehearse
-    from kubectl_eksdoc.render.rehearsal.report import RehearsalReport
+    from kubectl_eksdoc.render.rehearsal import RehearsalReport
 
     options = request.options
     with drain.noting(request, "rehearse", around) as said:

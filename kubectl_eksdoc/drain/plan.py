@@ -14,8 +14,8 @@ from kubectl_eksdoc.drain.duration.estimate import Line, estimate, headrooms
 from kubectl_eksdoc.drain.handoff.handing import hand_offs
 from kubectl_eksdoc.drain.landing import places, preempting
 from kubectl_eksdoc.drain.nodes import DrainContext, natural, survey
-from kubectl_eksdoc.drain.order.forced import evictions, outages
 from kubectl_eksdoc.drain.order.rounds import EvictionOrder
+from kubectl_eksdoc.drain.order.strategies import evictions, outages
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, DrainTarget, Eviction, NotEvictedPod, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom

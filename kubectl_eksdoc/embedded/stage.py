@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.embedded.api.catalogue import Build
-from kubectl_eksdoc.embedded.eviction_status import status_of
 from kubectl_eksdoc.embedded.loading import Loaded, load_observed
 from kubectl_eksdoc.embedded.probed import AskedDns, MetadataServices, Resolvers, WithProbes
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, RbacRule, ServedUser, TokenUsers, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled
+from kubectl_eksdoc.embedded.serving.objects import status_of
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs, first_of
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, not_found
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest

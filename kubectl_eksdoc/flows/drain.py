@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kubectl_eksdoc.drain.nodes import select
-from kubectl_eksdoc.drain.order.forced import check_named
+from kubectl_eksdoc.drain.order.strategies import check_named
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan

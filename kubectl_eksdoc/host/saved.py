@@ -16,10 +16,18 @@ from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.documents import MAGIC, MOST, DocumentFields, JsonFile, Unfit, short
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, PlanOutline, ReadPlan, TargetOutline, TimesOutline
+from kubectl_eksdoc.model.baseline import (
+    Baseline,
+    BudgetOutline,
+    FindingOutline,
+    PlanOutline,
+    ReadPlan,
+    SavedResult,
+    TargetOutline,
+    TimesOutline,
+)
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.documents import API_VERSION, DRAIN_PLAN, FLEET
-from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import ReadState
 

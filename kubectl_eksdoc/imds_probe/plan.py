@@ -27,9 +27,9 @@ from kubectl_eksdoc.imds_probe.programs import program_of
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, NodesAlike, counted_of, nodes_alike
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions, NodeGroup, PodIdentity, SaidOptions
+from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
-from kubectl_eksdoc.model.earlier import SavedResult
 from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order, reached
 from kubectl_eksdoc.model.missing_rights import as_read
 from kubectl_eksdoc.model.nodes import NodeOwner

@@ -14,7 +14,7 @@ from kubectl_eksdoc.kube.answers import ObjectNotFound as NoSuchObject
 from kubectl_eksdoc.kube.applied_objects import AppliedSearch
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import RetryPolicy
-from kubectl_eksdoc.kube.journal.runs import HEAD, PART_LABEL, RUN_LABEL
+from kubectl_eksdoc.kube.runs import HEAD, PART_LABEL, RUN_LABEL
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, ApiWriter, refused
 from kubectl_eksdoc.kube.target import CredentialContext, of_this_process
 from kubectl_eksdoc.kube.transport import Paging, Transport

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.host.cache import LastViews
-    from kubectl_eksdoc.model.baseline import Baseline
+    from kubectl_eksdoc.model.baseline import Baseline, SavedResult
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import ClusterAddress, Connection, OutageLimits
-    from kubectl_eksdoc.model.earlier import SavedResult
     from kubectl_eksdoc.model.snapshots import LastView, Scene, Snapshot
     from kubectl_eksdoc.objects.raw_objects import RawObjects
     from kubectl_eksdoc.session.ports import ClusterReader
@@ -135,10 +134,10 @@ def whereabouts(connection: Connection) -> ClusterAddress:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube import whereabouts
+    from kubectl_eksdoc.kube import contexts as kube_contexts
     from kubectl_eksdoc.kube.target import of_this_process
 
-    return whereabouts.whereabouts(connection, of_this_process())
+    return kube_contexts.whereabouts(connection, of_this_process())
 
 
 def namespace_of(source: SourceChoice, connection: Connection) -> str:
@@ -149,18 +148,18 @@ def namespace_of(source: SourceChoice, connection: Connection) -> str:
     """
     if not source.live:
         return "default"
-    from kubectl_eksdoc.kube import whereabouts
+    from kubectl_eksdoc.kube import contexts as kube_contexts
     from kubectl_eksdoc.kube.target import of_this_process
 
-    return whereabouts.namespace_of(connection, of_this_process())
+    return kube_contexts.namespace_of(connection, of_this_process())
 
 
 def contexts(connection: Connection) -> tuple[str, ...]:
     """Those of the kubeconfig, sorted."""
-    from kubectl_eksdoc.kube import whereabouts
+    from kubectl_eksdoc.kube import contexts as kube_contexts
     from kubectl_eksdoc.kube.target import of_this_process
 
-    return whereabouts.contexts(connection, of_this_process())
+    return kube_contexts.contexts(connection, of_this_process())
 
 
 def last_view(connection: Connection, environ: Mapping[str, str]) -> LastView | None:

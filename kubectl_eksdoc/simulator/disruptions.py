@@ -11,8 +11,19 @@ from datetime import datetime
 from kubectl_eksdoc.kubernetes.api import statuses
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, NamedResource, terminating
 from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, CannotTell, sync
-from kubectl_eksdoc.kubernetes.disruption_targets import BY_EVICTION, EVICTING, DisruptionTarget, after_sync, stale_in
-from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, EvictionCause, EvictionRequest, Stored, conflict, serve
+from kubectl_eksdoc.kubernetes.evictions import (
+    BY_EVICTION,
+    EVICTING,
+    DisruptionTarget,
+    EvictionAnswer,
+    EvictionCause,
+    EvictionRequest,
+    Stored,
+    after_sync,
+    conflict,
+    serve,
+    stale_in,
+)
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.budgets import Budget

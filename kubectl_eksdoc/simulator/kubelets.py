@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Protocol
 
-from kubectl_eksdoc.kubernetes.disruption_targets import Rejected, rejected
+from kubectl_eksdoc.kubernetes.evictions import Rejected, rejected
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.pods import Pod

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import VerifiedCluster
     from kubectl_eksdoc.aws.recorded import Recorder
     from kubectl_eksdoc.aws.refusals import LiveAws
-    from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
+    from kubectl_eksdoc.host.archives.snapshot import SnapshotFile
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations
     from kubectl_eksdoc.model.aws.clusters import AwsAccess
@@ -61,7 +61,7 @@ def take(
         SnapshotError: the file cannot be written; nothing of it is left then.
         AwsError: AWS describes another cluster.
     """
-    from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
+    from kubectl_eksdoc.host.archives.snapshot import SnapshotFile
     from kubectl_eksdoc.objects.journal_lines import written
 
     file = SnapshotFile(path)
@@ -93,8 +93,7 @@ class _Taking:
     def live(self, connection: Connection, wanted: AwsRequest) -> Scene:
         """The cluster is read once, and asked all that the commands ask."""
         from kubectl_eksdoc.kube.reader import LiveReader
-        from kubectl_eksdoc.snapshot.read import every_kind
-        from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
+        from kubectl_eksdoc.snapshot.recording import SnapshotRecorder, every_kind
 
         of_aws = self._of_aws(connection, wanted)
         lists = self._lists("")
@@ -123,8 +122,7 @@ class _Taking:
     def _incident(self, scene: str) -> Scene:
         from kubectl_eksdoc.imds_probe import read as metadata
         from kubectl_eksdoc.interruption import read as interruption
-        from kubectl_eksdoc.snapshot.read import every_kind
-        from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
+        from kubectl_eksdoc.snapshot.recording import SnapshotRecorder, every_kind
 
         opened, aws = DemoSnapshot(scene), DemoAnswers(scene)
         of_aws = _of_aws(aws, aws.access, self._keep)
@@ -226,13 +224,13 @@ class _Asking:
         return permissions.PROXY.name not in self.without
 
     def check(self) -> None:
-        from kubectl_eksdoc.snapshot.read import ask_check
+        from kubectl_eksdoc.snapshot.recording import ask_check
 
         with self._noting("check"):
             ask_check(self.session, self.without, self._proxied)
 
     def addons(self) -> None:
-        from kubectl_eksdoc.snapshot.read import ask_addons
+        from kubectl_eksdoc.snapshot.recording import ask_addons
 
         if not isinstance(self.session.aws, Unknown):
             with self._noting("addon-diff"):

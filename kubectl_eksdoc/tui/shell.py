@@ -14,7 +14,7 @@ from kubectl_eksdoc.render.identity import is_production
 from kubectl_eksdoc.render.text import Look, Tone, shown
 from kubectl_eksdoc.tui import keymap, words
 from kubectl_eksdoc.tui.keymap import KEYS, TYPED_AFTER, ScreenPage, ScreenPlace, foot
-from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.model import Model, ScreenReads
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages import (
     BlockersPage,
@@ -26,7 +26,6 @@ from kubectl_eksdoc.tui.pages import (
     WavesPage,
     WhatIfPage,
 )
-from kubectl_eksdoc.tui.reading import ScreenReads
 from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 from kubectl_eksdoc.tui.words import FittingText

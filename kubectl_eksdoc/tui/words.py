@@ -14,8 +14,7 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.identity import data_age, named
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, duration, rfc3339, shown
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.reading import ScreenReads, brief
+from kubectl_eksdoc.tui.model import Model, ScreenReads, brief
 from kubectl_eksdoc.tui.sheets.pods import cells, once_a_view
 
 # Parts of a line, and what becomes of them where there is too little room: the least important is shortened first.

@@ -45,7 +45,7 @@ def open_members(
     words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
 ) -> Members:
     """`words`: the command line for one of them, without the program; `kind`: of document it prints."""
-    from kubectl_eksdoc.host.fleet.member import MemberProcess, MemberProcesses, environment_of, own_program
+    from kubectl_eksdoc.host.fleet import MemberProcess, MemberProcesses, environment_of, own_program
 
     def environment(member: Member) -> dict[str, str]:
         return environment_of(member, environ, _source(member.profile))

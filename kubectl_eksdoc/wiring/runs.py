@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.flows.run.draining import DrainClock as DrainingClock
     from kubectl_eksdoc.flows.run.draining import DrainClock as RunClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
-    from kubectl_eksdoc.kube.locking.lock import Lock
+    from kubectl_eksdoc.kube.lock import Lock
     from kubectl_eksdoc.kube.sent import ApiWriter, Clock
     from kubectl_eksdoc.kubernetes.news import News
     from kubectl_eksdoc.model.acts import Errand
@@ -53,9 +53,9 @@ def open_run_journal(
 
     from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.host.journals import JournalFile, runs_folder
-    from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
-    from kubectl_eksdoc.kube.journal.runs import ConfigMaps
-    from kubectl_eksdoc.kube.locking.lock import Lock
+    from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
+    from kubectl_eksdoc.kube.lock import Lock
+    from kubectl_eksdoc.kube.runs import ConfigMaps
     from kubectl_eksdoc.kube.sent import RetryLimits, real_clock
 
     clock = clock or real_clock()
@@ -134,8 +134,8 @@ def open_run(
     from kubectl_eksdoc.host.hooks import HookedField
     from kubectl_eksdoc.kube.config import pinned
     from kubectl_eksdoc.kube.field.live import LiveRunField, RenewableField
-    from kubectl_eksdoc.kube.journal.runs import ConfigMaps, WishListener
-    from kubectl_eksdoc.kube.locking.lock import LockKeeper
+    from kubectl_eksdoc.kube.lock import LockKeeper
+    from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener
     from kubectl_eksdoc.kube.sent import real_clock
     from kubectl_eksdoc.kube.target import of_this_process
 
@@ -173,8 +173,8 @@ def open_runs(connection: Connection, keeping: JournalLocation) -> RunStore:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.journal.runs import PATIENCE, ConfigMaps, StoredRuns
-    from kubectl_eksdoc.kube.locking.lock import Lock
+    from kubectl_eksdoc.kube.lock import Lock
+    from kubectl_eksdoc.kube.runs import PATIENCE, ConfigMaps, StoredRuns
     from kubectl_eksdoc.kube.sent import real_clock
 
     clock, sender = real_clock(), sender_of(connection)

@@ -15,7 +15,7 @@ from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import compare
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
-from kubectl_eksdoc.kubernetes.api.structural import schema_of
+from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon

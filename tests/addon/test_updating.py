@@ -10,10 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.addon_diff.merging import MISSING
-from kubectl_eksdoc.addon_diff.run import expectations
-from kubectl_eksdoc.addon_diff.run.expectations import ExpectedUpdate, expected_of, from_doc, to_doc
+from kubectl_eksdoc.addon_diff.run import outcome
 from kubectl_eksdoc.addon_diff.run.guards import is_nothing
-from kubectl_eksdoc.addon_diff.run.outcome import Verdict, checked
+from kubectl_eksdoc.addon_diff.run.outcome import ExpectedUpdate, Verdict, checked, expected_of, from_doc, to_doc
 from kubectl_eksdoc.changes.addon_update import STILL_S
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
@@ -312,13 +311,13 @@ def test_another_look_holds_targets_against_those_before_the_update() -> None:
     case.time.then.append((5, lambda: setattr(case, "told", 1)))
     left = case.done(bindings=(BINDING,))
     case.told = 0
-    health = {arn: made(expectations.Health, each) for arn, each in case.journal.entries[0]["health"].items()}
+    health = {arn: made(outcome.Health, each) for arn, each in case.journal.entries[0]["health"].items()}
     again = case.again(left.id, case.following(ready), health)
     assert again.differs and (again.health[0].before, again.health[0].now) == (2, 1)
     unknown = case.again(left.id, case.following(ready, bindings=(BINDING,)))
     assert unknown.lacks and not unknown.differs and "was not written down" in str(unknown.health[0])
     with pytest.raises((KeyError, TypeError, ValueError)):
-        made(expectations.Health, {"arn": "arn:tg"})
+        made(outcome.Health, {"arn": "arn:tg"})
 
 
 def test_what_is_gone_in_the_end_is_other_than_predicted() -> None:

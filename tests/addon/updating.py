@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate, prepared
-from kubectl_eksdoc.addon_diff.run.expectations import Health, expected_of, to_doc
-from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
+from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, Health, expected_of, to_doc
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.changes.addon_update import AddonUpdate, Following, Ports
 from kubectl_eksdoc.changes.engine import World, carry_out, go_on

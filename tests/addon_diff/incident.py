@@ -15,7 +15,7 @@ from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply, kept, merged
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read, updated
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
-from kubectl_eksdoc.kubernetes.api.structural import schema_of
+from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.asked import Unknown
 from tests.raw_facts import DATA, recorded

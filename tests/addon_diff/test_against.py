@@ -10,8 +10,8 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan, against
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.baseline.changes import outline_of
 from kubectl_eksdoc.model.api_objects import ObjectName
+from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Identity, Source
-from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from tests.addon_diff.test_plan import UNREAD, facts, planned
 from tests.builders import NOW, a_cluster

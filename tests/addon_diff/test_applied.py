@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.addon_diff.applied import ObjectSearch, searched
 from kubectl_eksdoc.addon_diff.manifests import objects_of
 from kubectl_eksdoc.addon_diff.plan import plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest
 from kubectl_eksdoc.addon_diff.read import plan_addon
+from kubectl_eksdoc.addon_diff.standing import ObjectSearch, searched
 from kubectl_eksdoc.model.api_objects import AppliedObjects, ObjectName
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon

@@ -15,7 +15,7 @@ from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply, merged
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path
 from kubectl_eksdoc.kubernetes.api.ownership.entries import updated
-from kubectl_eksdoc.kubernetes.api.structural import schema_of
+from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon

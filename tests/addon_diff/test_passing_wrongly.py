@@ -17,7 +17,7 @@ from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, OfVer
 from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply, removed
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import FieldSet, tree_of
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read, updated, without_entries
-from kubectl_eksdoc.kubernetes.api.structural import schema_of
+from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, at, named
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon

@@ -14,7 +14,7 @@ from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest,
 from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, apply
 from kubectl_eksdoc.kubernetes.api.ownership.entries import updated
-from kubectl_eksdoc.kubernetes.api.structural import schema_of
+from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.api_objects import with_value as with_at
 from kubectl_eksdoc.model.asked import Confidence, Unknown

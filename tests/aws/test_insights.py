@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.aws import eks, machines, templates, upgrades
+from kubectl_eksdoc.aws import eks, machines, upgrades
 from kubectl_eksdoc.aws.upgrades import InsightRefresh
 from kubectl_eksdoc.errors import AwsDenied, AwsThrottled
 from kubectl_eksdoc.model.asked import Absent, Unknown
@@ -148,7 +148,7 @@ def test_whatever_is_answered_is_a_fact_or_unknown(data: st.DataObject) -> None:
     assert isinstance(machines.names(of), (tuple, Unknown))
     assert machines.node_group(of, "blue") is not None
     eks.updates(of, {"nodegroupName": "blue"}, 3)
-    assert not isinstance(templates.template_versions(of, TemplateRef("lt-1", "", "3")), Absent)
+    assert not isinstance(upgrades.template_versions(of, TemplateRef("lt-1", "", "3")), Absent)
     assert set(machines.subnets(of, ["subnet-a"])) == {"subnet-a"}
     assert len(machines.quotas(of, NOW)) == 4
     assert isinstance(InsightRefresh(of).state(), (Refresh, Unknown))

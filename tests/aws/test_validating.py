@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.remedies import remedy
+from kubectl_eksdoc.addon_diff.exposure import remedy
 from kubectl_eksdoc.aws.validating import broken
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Path, SchemaViolation, item

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.baseline.changes import ChangedOption, FindingChangeKind, FindingSince, outline_of
 from kubectl_eksdoc.baseline.side import Side, findings_since, since
 from kubectl_eksdoc.errors import BaselineError
+from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Identity, Source
-from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from tests.builders import NOW, a_cluster
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, way
 from kubectl_eksdoc.check.registry import ALL
-from kubectl_eksdoc.check.way import CurrentVersion, way
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion

@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.registry import ALL
-from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.aws.clusters import PASSING, READINESS, EksCluster, Insight, UpgradeFacts

@@ -11,8 +11,7 @@ import pytest
 from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS, RemovedApi, removed_api
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before, resource_of
 from kubectl_eksdoc.check.checks import api_manifests
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.way import UpgradePath
+from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.model.api_objects import (
     ApiUsage,
     Document,

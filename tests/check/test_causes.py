@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
+from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.asked import NoAws
 from kubectl_eksdoc.model.connection import CommandTarget

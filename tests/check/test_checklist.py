@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import UpgradeCheck
+from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck
 from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep
 from kubectl_eksdoc.check.facts import CheckFacts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.path import ROLLBACK_CONDITIONS
+from kubectl_eksdoc.amazon.upgrades.skew import ROLLBACK_CONDITIONS
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.addons import Issue
 from kubectl_eksdoc.model.aws.clusters import ERROR, ROLLBACK

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist.nodes import checklist
 from kubectl_eksdoc.check.checklist.steps import Phase
 from kubectl_eksdoc.check.facts import CheckFacts

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import UpgradeCheck
+from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.model.asked import NoAws, Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.way import UpgradePath
+from kubectl_eksdoc.check.facts import UpgradePath
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.clusters import TemplateVersions
 from kubectl_eksdoc.model.aws.machines import TemplateRef, TemplateVersion

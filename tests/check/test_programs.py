@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.registry import ALL as ALL_CHECKS
 from kubectl_eksdoc.model import kinds

@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
-from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.checking import UpgradeCheck
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.checking import Gate, UpgradeCheck
+from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, UpgradePath, way
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import ALL, CODES, chosen
-from kubectl_eksdoc.check.way import CurrentVersion, UpgradePath, way
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ApiUsage, KindUsage, ManifestText, Unread
 from kubectl_eksdoc.model.check_needs import CheckNeed

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen

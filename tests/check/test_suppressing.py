@@ -7,10 +7,8 @@ from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
-from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import UpgradeCheck
-from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, plan_check
-from kubectl_eksdoc.check.suppressing import matches, sort_out
+from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck
+from kubectl_eksdoc.check.plan import CheckPlan, CheckWish, matches, plan_check, sort_out
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression
 from tests.builders import NOW
 from tests.check.healthy import healthy

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.checking import Area
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.registry import ALL, chosen, codes_of
 from kubectl_eksdoc.model import kinds

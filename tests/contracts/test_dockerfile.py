@@ -10,7 +10,7 @@ import subprocess
 
 from kubectl_eksdoc import __version__, in_cluster
 from kubectl_eksdoc.cli import in_cluster as in_cluster_command
-from kubectl_eksdoc.model.own_labels import PROGRAM
+from kubectl_eksdoc.model.documents import PROGRAM
 from tests import needed
 from tests.contracts.source import ROOT
 from tools import registry

@@ -16,8 +16,7 @@ import pytest
 
 from kubectl_eksdoc.asker.__main__ import main
 from kubectl_eksdoc.asker.asked import KEPT, QueryStream
-from kubectl_eksdoc.asker.exchanges import PersistentSocket, ask
-from kubectl_eksdoc.asker.questions import DnsQuery
+from kubectl_eksdoc.asker.exchanges import DnsQuery, PersistentSocket, ask
 from kubectl_eksdoc.host.asker_archive import MOST_BYTES, packed
 from tests.dns.askers import Asking, asking, plan
 from tests.dns.left import answering, responding, until

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.drain.handoff.departure import instance_id
-from kubectl_eksdoc.drain.handoff.offers import HandOff, Option, Way
+from kubectl_eksdoc.drain.handoff.offers import HandOff, Option, Way, instance_id
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting

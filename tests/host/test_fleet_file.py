@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.fleet.fleet_file import named_file, read_fleet
+from kubectl_eksdoc.host.fleet import named_file, read_fleet
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.host.fleet.member import outcome
+from kubectl_eksdoc.host.fleet import outcome
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.documents import ADDON_DIFF, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.model.findings import Severity, Status

@@ -8,7 +8,7 @@ import botocore.session
 import pytest
 
 from kubectl_eksdoc.aws.sessions import source_of
-from kubectl_eksdoc.host.fleet.member import CREDENTIALS, environment_of
+from kubectl_eksdoc.host.fleet import CREDENTIALS, environment_of
 from kubectl_eksdoc.model.fleet import Member
 
 OURS = {name: f"ours of {name}" for name in CREDENTIALS}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.host.fleet.member import MemberProcess, MemberProcesses, environment_of, own_program
+from kubectl_eksdoc.host.fleet import MemberProcess, MemberProcesses, environment_of, own_program
 from kubectl_eksdoc.model.fleet import JudgedMember, Member, Outcome, UnjudgedMember
 
 LONGEST_S = 30.0

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.suppressions import read_suppressions
+from kubectl_eksdoc.host.check_files import read_suppressions
 from kubectl_eksdoc.model.findings import Suppression
 
 CODES = ("kubelet-skew", "dns-on-spot")

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.host.terraform.plan import constraints, modules
+from kubectl_eksdoc.host.terraform import constraints, modules
 from kubectl_eksdoc.model.terraform import ModuleCall, ProviderConstraint
 
 AWS = "registry.terraform.io/hashicorp/aws"

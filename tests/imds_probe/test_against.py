@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.baseline.side import read_of
 from kubectl_eksdoc.imds_probe.plan import against
-from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
+from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject
 from tests.render.metadata.made import plan
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.in_cluster import KINDS, AvoidedNodes, CronSchedule, Fleet, InClusterCommand, is_ours, objects
-from kubectl_eksdoc.kube.journal.runs import PART_LABEL, RUN_LABEL
+from kubectl_eksdoc.kube.runs import PART_LABEL, RUN_LABEL
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.permissions import Permission

@@ -10,9 +10,9 @@ import pytest
 
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.contexts import whereabouts
 from kubectl_eksdoc.kube.target import CredentialContext, ExecPlugin, ServerEntry
 from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.kube.whereabouts import whereabouts
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, refused

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.kube.contexts import contexts, whereabouts
 from kubectl_eksdoc.kube.target import CredentialContext
-from kubectl_eksdoc.kube.whereabouts import contexts, whereabouts
 from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 

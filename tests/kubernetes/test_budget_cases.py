@@ -20,7 +20,7 @@ from kubectl_eksdoc.kubernetes.budgets import (
     scaled,
     sync,
 )
-from kubectl_eksdoc.kubernetes.disruption_targets import DisruptionTarget, after_sync
+from kubectl_eksdoc.kubernetes.evictions import DisruptionTarget, after_sync
 from kubectl_eksdoc.kubernetes.replacement import NoScale, ScaledController, Scales
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.pods import Pod

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.disruption_targets import (
+from kubectl_eksdoc.kubernetes.evictions import (
     BY_EVICTION,
     EVICTING,
     STALE_AFTER,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.kubernetes.disruption_targets import Rejected, rejected
+from kubectl_eksdoc.kubernetes.evictions import Rejected, rejected
 from kubectl_eksdoc.model.placing import Placement, Requests
 from kubectl_eksdoc.model.pods import Pod
 from tests.builders import a_node, a_pod

@@ -9,9 +9,15 @@ from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import TargetVerdict
-from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, PlanOutline, TargetOutline, TimesOutline
+from kubectl_eksdoc.model.baseline import (
+    Baseline,
+    BudgetOutline,
+    FindingOutline,
+    PlanOutline,
+    TargetOutline,
+    TimesOutline,
+)
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Code, Severity, Status, Subject
 from kubectl_eksdoc.render.drain.report import DrainReport
 from tests.builders import ago

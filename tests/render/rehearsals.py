@@ -11,7 +11,7 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.account import PendingPod, Record
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.rehearsal.report import RehearsalReport
+from kubectl_eksdoc.render.rehearsal import RehearsalReport
 from tests.builders import a_pod
 from tests.render.plans import CLUSTER, OPTIONS, PLAN, SPOT, WEB
 

@@ -19,7 +19,7 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.account import PendingPod, Record
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.rehearsal.report import NOT_SHOWN, NOTHING_DIFFERS, RehearsalReport, differences, verdict
+from kubectl_eksdoc.render.rehearsal import NOT_SHOWN, NOTHING_DIFFERS, RehearsalReport, differences, verdict
 from kubectl_eksdoc.render.text import Look
 from tests.builders import a_node
 from tests.render.plans import an_empty_plan

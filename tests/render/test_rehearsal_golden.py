@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.render.rehearsal.report import RehearsalReport
+from kubectl_eksdoc.render.rehearsal import RehearsalReport
 from kubectl_eksdoc.render.text import Look
 from tests.render.rehearsals import BADLY, WELL, a_rehearsal_view
 from tests.render.test_golden import check_golden

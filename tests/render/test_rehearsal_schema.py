@@ -12,7 +12,7 @@ import pytest
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import Happened
-from kubectl_eksdoc.render.rehearsal.report import RehearsalReport, RehearsalResult
+from kubectl_eksdoc.render.rehearsal import RehearsalReport, RehearsalResult
 from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted
 from tests.reading import printed, yaml_of

@@ -11,8 +11,8 @@ import pytest
 from kubectl_eksdoc.drain.run.account import Record
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.model.journal import Cause
-from kubectl_eksdoc.render.record.rows import RecordView, placed, skipped_targets
-from kubectl_eksdoc.render.rehearsal.report import differences
+from kubectl_eksdoc.render.record import RecordView, placed, skipped_targets
+from kubectl_eksdoc.render.rehearsal import differences
 from kubectl_eksdoc.render.run.report import RunReport, RunResult, against_plan, verdict
 from kubectl_eksdoc.render.text import Look
 from tests.reading import printed

@@ -17,9 +17,9 @@ from kubectl_eksdoc.model.snapshots import LastView, last_view_of
 from kubectl_eksdoc.render.text import rfc3339
 from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage
+from kubectl_eksdoc.tui.model import SOONEST_S, UNWATCHED_S, WATCHED_S, WatchState
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.reader import HaveRead, NotRead, Progressed
-from kubectl_eksdoc.tui.reading import SOONEST_S, UNWATCHED_S, WATCHED_S, WatchState
 from kubectl_eksdoc.tui.rights import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import DEMO, Clock, LiveCluster

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.tui.reading import (
+from kubectl_eksdoc.tui.model import (
     COSTS,
     LONGEST_RETRY_S,
     SOONEST_S,

@@ -11,7 +11,7 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.findings import assumed_fixed, causes_of, no_longer
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.tui.reading import SOONEST_S
+from kubectl_eksdoc.tui.model import SOONEST_S
 from kubectl_eksdoc.tui.run import confirm
 from kubectl_eksdoc.tui.run.state import PreparedRun, RunKind
 from kubectl_eksdoc.tui.screen import PlanScreen

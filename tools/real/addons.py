@@ -39,7 +39,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.comparing import FieldSet, step_of,
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path as FieldPath
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
 from kubectl_eksdoc.kubernetes.api.ownership.steps import shown
-from kubectl_eksdoc.kubernetes.api.structural import Schema, schema_of
+from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon

@@ -18,7 +18,7 @@ from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import Values, rendered
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves, merged, same_value
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path, fields_of
-from kubectl_eksdoc.kubernetes.api.structural import Schema
+from kubectl_eksdoc.kubernetes.api.types import Schema
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Path as ConfigPath

@@ -17,7 +17,7 @@ from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts, Mode
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, Path
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
-from kubectl_eksdoc.kubernetes.api.structural import Schema, schema_of
+from kubectl_eksdoc.kubernetes.api.types import Schema, schema_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown

@@ -47,7 +47,7 @@ from kubectl_eksdoc.addon_diff.plan import Judge, plan_update
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode, differing
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import Path
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, updated
-from kubectl_eksdoc.kubernetes.api.structural import schema_of
+from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named
 from kubectl_eksdoc.model.asked import Unknown

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.upgrades.amis import AMIS, AmiChange, AmiFamily, GroupUpdateKind, family_of_os, way_to
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep
 from kubectl_eksdoc.check.checks.group_updates import own_image
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups

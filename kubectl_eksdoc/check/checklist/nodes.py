@@ -8,7 +8,7 @@ from kubectl_eksdoc.amazon.upgrades.amis import GroupUpdateKind
 from kubectl_eksdoc.amazon.upgrades.skew import kubelet_skew
 from kubectl_eksdoc.amazon.upgrades.software import CLUSTER_AUTOSCALER
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
-from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist import addons, karpenter, steps
 from kubectl_eksdoc.check.checklist.karpenter import MINUTES, way_of
 from kubectl_eksdoc.check.checklist.steps import (

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.path import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR, ROLLBACK_LEAVES
+from kubectl_eksdoc.amazon.upgrades.skew import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR, ROLLBACK_LEAVES
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
-from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checks.insighted import FORCE, follows
 from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import maker

@@ -26,8 +26,7 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import convert as converting
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.amazon.upgrades.written_kinds import KEPT_BY_SERVER, STAYS, going, gone_before, innocent
 from kubectl_eksdoc.check.checking import cluster_of, unknown
-from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.way import UpgradePath
+from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.wording import aws, doubted, in_region, listed
 from kubectl_eksdoc.model.api_objects import KindUsage, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.model.asked import NOT_ASKED, Confidence, Unknown

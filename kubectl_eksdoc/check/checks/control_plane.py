@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
-from kubectl_eksdoc.amazon.upgrades import amis, path, removed_apis
+from kubectl_eksdoc.amazon.upgrades import amis, removed_apis, skew
 from kubectl_eksdoc.amazon.upgrades.calendar import (
     EXTRA_A_MONTH,
     Support,
@@ -102,7 +102,7 @@ def _rollback(facts: CheckFacts) -> Iterator[Finding]:
         return
     if upgrade is None or upgrade.begun is None:
         return
-    left = path.rollback_left(facts.cluster.observed_at, upgrade.begun)
+    left = skew.rollback_left(facts.cluster.observed_at, upgrade.begun)
     if isinstance(left, Unknown):
         what = "how long the last upgrade can be taken back"
         yield unknown("rollback-window", cluster_of(facts), what, left, Severity.LOW)
@@ -125,7 +125,7 @@ def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> EksAdd
         if each.type == _VERSION and each.status == SUCCESSFUL:
             return each if each.begun is not None else Unknown("EKS does not say when the last upgrade was")
     begun = [each.begun for each in history.updates if isinstance(each, EksAddonUpdate) and each.begun is not None]
-    week_ago = facts.cluster.observed_at - path.ROLLBACK_FOR
+    week_ago = facts.cluster.observed_at - skew.ROLLBACK_FOR
     if history.unseen and (not begun or min(begun) > week_ago):
         return Unknown(f"EKS lists {history.unseen} more updates, which were not queried")
     return None
@@ -136,7 +136,7 @@ def _before(facts: CheckFacts) -> Version:
 
 
 def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Finding:
-    now, until = facts.way.now, upgraded + path.ROLLBACK_FOR
+    now, until = facts.way.now, upgraded + skew.ROLLBACK_FOR
     back = in_words(_before(facts))
     only_if = (
         "once what is in its way now is gone, and all other conditions hold"
@@ -153,8 +153,8 @@ def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Find
             "counted from when the upgrade began: when it ended is not told",
             *_rollback_insights(facts),
             *_conditions(),
-            f"it leaves as they are: {', '.join(path.ROLLBACK_LEAVES)}",
-            sourced(path.DOUBT.text, path.DOUBT.source),
+            f"it leaves as they are: {', '.join(skew.ROLLBACK_LEAVES)}",
+            sourced(skew.DOUBT.text, skew.DOUBT.source),
         ),
         in_words=in_words(now),
         day=day(upgraded),
@@ -166,8 +166,8 @@ def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Find
 
 def _conditions() -> Iterator[str]:
     """Those that are from one page together, the surest first as they are listed."""
-    for source in dict.fromkeys(each.source for each in path.ROLLBACK_CONDITIONS):
-        texts = (each.text for each in path.ROLLBACK_CONDITIONS if each.source == source)
+    for source in dict.fromkeys(each.source for each in skew.ROLLBACK_CONDITIONS):
+        texts = (each.text for each in skew.ROLLBACK_CONDITIONS if each.source == source)
         yield sourced(f"conditions: {'; '.join(texts)}", source)
 
 

@@ -18,8 +18,7 @@ from kubectl_eksdoc.amazon.upgrades.amis import (
 )
 from kubectl_eksdoc.amazon.upgrades.software import repository
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
-from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import listed, number

@@ -11,8 +11,7 @@ from kubectl_eksdoc.amazon.upgrades.addon_needs import OrderedAddon, UpdatePosit
 from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os
 from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import issue

@@ -9,8 +9,7 @@ from functools import partial
 from kubectl_eksdoc.amazon.upgrades.skew import EQUAL_NODES, along, beside_kubelet, kube_proxy_skew, kubelet_skew
 from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
-from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
+from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, counted, groups, named
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts

@@ -9,9 +9,8 @@ from functools import partial
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import NEEDS, PreparedAddonUpdate, prepared, side_of
-from kubectl_eksdoc.addon_diff.run.expectations import expected_of
 from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, changing, is_nothing, to_acknowledge
-from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult
+from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, expected_of
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.cli import applying as shared
 from kubectl_eksdoc.cli import exits, opening
@@ -33,8 +32,7 @@ from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
 from kubectl_eksdoc.model.findings import Finding, Status
-from kubectl_eksdoc.render.addon_update.commands import Sent, look_again, way_back_text
-from kubectl_eksdoc.render.addon_update.report import UpdateReport
+from kubectl_eksdoc.render.addon_update import Sent, UpdateReport, look_again, way_back_text
 from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.session.sources import SourceChoice
 

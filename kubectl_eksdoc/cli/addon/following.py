@@ -7,8 +7,7 @@ from pathlib import Path
 
 from kubectl_eksdoc.addon_diff.prediction import AddonFacts
 from kubectl_eksdoc.addon_diff.read import PreparedAddonUpdate
-from kubectl_eksdoc.addon_diff.run.expectations import ExpectedUpdate, Health, affected, from_doc, to_doc
-from kubectl_eksdoc.addon_diff.run.outcome import asked_for
+from kubectl_eksdoc.addon_diff.run.outcome import ExpectedUpdate, Health, affected, asked_for, from_doc, to_doc
 from kubectl_eksdoc.aws.eks import AddonUpdates, target_group, updates_of_addon
 from kubectl_eksdoc.changes.addon_update import UPDATE, AddonUpdate, Following, Ports
 from kubectl_eksdoc.changes.engine import World
@@ -24,8 +23,7 @@ from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateCall, UpdateHi
 from kubectl_eksdoc.model.change_journal import SavedChange
 from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.render.addon.update import as_json
-from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
-from kubectl_eksdoc.render.addon_update.report import UpdateReport, head
+from kubectl_eksdoc.render.addon_update import Sent, UpdateReport, WayBackText, head
 from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.wiring.changes import pods_now
 

@@ -19,8 +19,8 @@ from kubectl_eksdoc.cli.addon.request import NAME, AddonDiffRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_manifest, read_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.baseline import SavedResult
 from kubectl_eksdoc.model.documents import ADDON_DIFF
-from kubectl_eksdoc.model.earlier import SavedResult
 from kubectl_eksdoc.model.findings import reached
 from kubectl_eksdoc.render.addon.report import AddonReport
 from kubectl_eksdoc.render.text import counted

@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.addon.forecast import is_unsure
 from kubectl_eksdoc.cli.addon.request import NAME, OtherRequest
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
-from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
+from kubectl_eksdoc.host.terraform import read_terraform_plan
 from kubectl_eksdoc.model.aws.addons import AddonPast
 from kubectl_eksdoc.render.addon.after import AfterReport
 from kubectl_eksdoc.render.addon.report import TerraformReport

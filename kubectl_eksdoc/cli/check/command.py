@@ -81,7 +81,7 @@ _ONLY = values.Codes(
 
 
 def _areas() -> tuple[str, ...]:
-    from kubectl_eksdoc.check.areas import Area
+    from kubectl_eksdoc.check.checking import Area
 
     return tuple(area.flag for area in Area)
 
@@ -261,7 +261,7 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Command
 
 
 def _wish(request: CheckRequest, suppressions: tuple[Suppression, ...]) -> CheckWish:
-    from kubectl_eksdoc.check.areas import Gate
+    from kubectl_eksdoc.check.checking import Gate
     from kubectl_eksdoc.check.plan import CheckWish
     from kubectl_eksdoc.check.symptoms import Symptom, codes_of
     from kubectl_eksdoc.model.findings import Severity
@@ -287,7 +287,7 @@ def _judging_something(checks: Sequence[UpgradeCheck], request: CheckRequest) ->
         UsageError: nothing that was asked for is left with that gate and without those opt-ins, or manifests are not
             judged.
     """
-    from kubectl_eksdoc.check.areas import Gate
+    from kubectl_eksdoc.check.checking import Gate
     from kubectl_eksdoc.check.registry import chosen
     from kubectl_eksdoc.model.findings import Code
 

@@ -211,7 +211,7 @@ def _granted(
 
 
 def _errand(request: CheckRequest, wanted: _Wanted, who: Identity) -> InClusterCommand:
-    from kubectl_eksdoc.host.suppressions import text_of
+    from kubectl_eksdoc.host.check_files import text_of
     from kubectl_eksdoc.in_cluster import FOLDER, LARGEST, InClusterCommand
     from kubectl_eksdoc.render.drain.plan import option_words
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
     from kubectl_eksdoc.check.checking import UpgradeCheck
     from kubectl_eksdoc.check.plan import CheckPlan, CheckWish
-    from kubectl_eksdoc.model.earlier import SavedResult
+    from kubectl_eksdoc.model.baseline import SavedResult
     from kubectl_eksdoc.model.findings import Suppression
     from kubectl_eksdoc.model.quantities import Version
     from kubectl_eksdoc.session.session import ClusterSession
@@ -242,7 +242,7 @@ def named_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...
 
 def chosen_from(args: argparse.Namespace) -> tuple[UpgradeCheck, ...]:
     """Which checks are made."""
-    from kubectl_eksdoc.check.areas import Gate
+    from kubectl_eksdoc.check.checking import Gate
     from kubectl_eksdoc.check.registry import chosen
     from kubectl_eksdoc.check.symptoms import Symptom, codes_of
 
@@ -331,7 +331,7 @@ def tables_of(request: CheckRequest) -> Tables:
 
     if not request.tables:
         return Tables()
-    from kubectl_eksdoc.host.tables import read_tables
+    from kubectl_eksdoc.host.check_files import read_tables
 
     return read_tables(request.tables)
 
@@ -341,7 +341,7 @@ def suppressions_of(request: CheckRequest) -> tuple[Suppression, ...]:
     if not request.suppressions:
         return ()
     from kubectl_eksdoc.check.registry import known_codes
-    from kubectl_eksdoc.host.suppressions import read_suppressions
+    from kubectl_eksdoc.host.check_files import read_suppressions
 
     return read_suppressions(request.suppressions, known_codes())
 
@@ -355,13 +355,12 @@ def judged_files(request: CheckRequest, around: CommandContext) -> CommandAnswer
         UsageError: a file is not there, no way leads to the target, or there is no such output format.
         SuppressionsError: what --suppressions names cannot be used.
     """
-    from kubectl_eksdoc.amazon.upgrades.path import NoPath
+    from kubectl_eksdoc.amazon.upgrades.skew import NoPath
     from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-    from kubectl_eksdoc.check.areas import Gate
+    from kubectl_eksdoc.check.checking import Gate
     from kubectl_eksdoc.check.checks.api_manifests import CHECKS
-    from kubectl_eksdoc.check.facts import CheckFacts
+    from kubectl_eksdoc.check.facts import CheckFacts, CurrentVersion, way
     from kubectl_eksdoc.check.plan import CheckWish, plan_check
-    from kubectl_eksdoc.check.way import CurrentVersion, way
     from kubectl_eksdoc.host.manifest_files import read_manifests
     from kubectl_eksdoc.model.api_objects import ApiUsage
     from kubectl_eksdoc.model.cluster import Cluster, Identity, Source

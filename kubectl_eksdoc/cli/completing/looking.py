@@ -89,9 +89,9 @@ def connection_of(cursor: Cursor) -> Connection:
 
 def _of_kubeconfig(name: str) -> Callable[[Looking, Cursor], Iterable[Name]]:
     def read(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-        from kubectl_eksdoc.kube import kubeconfig_names
+        from kubectl_eksdoc.kube import contexts
 
-        found: Iterable[Name] = getattr(kubeconfig_names, name)(cursor.last("--kubeconfig"), looking.kubeconfig())
+        found: Iterable[Name] = getattr(contexts, name)(cursor.last("--kubeconfig"), looking.kubeconfig())
         return found
 
     return read

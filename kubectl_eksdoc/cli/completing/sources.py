@@ -190,8 +190,8 @@ NAMES: Mapping[str, NamedWords] = {
 """By command; a flag behind it stands for the command with that flag, and comes first. Others name nothing."""
 
 _RUNS = "render.run.report.RunReport"
-_FLEET = "render.fleet.report.FleetReport"
-_ADDON_UPDATE = "render.addon_update.report.UpdateReport"
+_FLEET = "render.fleet.FleetReport"
+_ADDON_UPDATE = "render.addon_update.UpdateReport"
 _ADDON_AFTER = "render.addon.after.AfterReport"
 _DNS_CHANGE = "render.dns_change.report.DnsChangeReport"
 
@@ -202,8 +202,8 @@ FORMATS: Mapping[str, str] = {
     "drain rollback": _RUNS,
     "drain status --attach": "render.run.status.OthersReport",
     "drain status": "render.run.status.StatusReport",
-    "drain rehearse": "render.rehearsal.report.RehearsalReport",
-    "rehearse": "render.rehearsal.report.RehearsalReport",
+    "drain rehearse": "render.rehearsal.RehearsalReport",
+    "rehearse": "render.rehearsal.RehearsalReport",
     "check --fleet": _FLEET,
     "check": "render.check.report.CheckReport",
     "addon-diff --fleet": _FLEET,
@@ -214,19 +214,19 @@ FORMATS: Mapping[str, str] = {
     "addon-diff --tf-plan": "render.addon.report.TerraformReport",
     "addon-diff": "render.addon.report.AddonReport",
     "imds-probe --fleet": _FLEET,
-    "imds-probe --apply": "render.metadata_fix.report.FixReport",
-    "imds-probe --active": "render.metadata_probe.report.ActiveReport",
+    "imds-probe --apply": "render.metadata_fix.FixReport",
+    "imds-probe --active": "render.metadata_probe.ActiveReport",
     "imds-probe": "render.metadata.report.ImdsReport",
     "coredns-lameduck --measure": "render.dns_measure.report.MeasureReport",
     "coredns-lameduck --set": _DNS_CHANGE,
     "coredns-lameduck --place": _DNS_CHANGE,
     "coredns-lameduck --autoscale": _DNS_CHANGE,
     "coredns-lameduck --resume": _DNS_CHANGE,
-    "coredns-lameduck": "render.dns.report.LameduckReport",
+    "coredns-lameduck": "render.dns.LameduckReport",
     "interruption": "render.interruption.report.InterruptionReport",
     "changes": "render.changes.ChangesReport",
     "snapshot": "render.snapshot.SnapshotReport",
-    "permissions --check": "render.permissions.report.HeldReport",
-    "permissions": "render.permissions.report.PermissionsReport",
+    "permissions --check": "render.permissions.HeldReport",
+    "permissions": "render.permissions.PermissionsReport",
 }
 """Where the formats of each stand, by command; a flag behind it: as in `NAMES`. Others have none."""

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from kubectl_eksdoc.addon_diff.run.expectations import expected_of
 from kubectl_eksdoc.addon_diff.run.guards import changing
-from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, Verdict
+from kubectl_eksdoc.addon_diff.run.outcome import AddonUpdateResult, Verdict, expected_of
 from kubectl_eksdoc.changes.addon_update import AddonUpdate
 from kubectl_eksdoc.changes.dns_change import (
     CONFIG_MAP,
@@ -42,7 +41,7 @@ from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Status, reached
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.render.addon.update import as_json
-from kubectl_eksdoc.render.addon_update.commands import Sent, way_back_text
+from kubectl_eksdoc.render.addon_update import Sent, way_back_text
 from kubectl_eksdoc.render.dns_change.commands import back_of_map
 from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
 from kubectl_eksdoc.session.session import ClusterSession

@@ -100,7 +100,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: CommandContext) 
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
     from kubectl_eksdoc.coredns_lameduck.read import NEEDS, notices, whole_facts
-    from kubectl_eksdoc.render.dns.report import LameduckReport
+    from kubectl_eksdoc.render.dns import LameduckReport
 
     options = request.options
     LameduckReport.check(options.output)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.plan import MetadataPlan
     from kubectl_eksdoc.imds_probe.read import ProbeScope
     from kubectl_eksdoc.imds_probe.sources import EvidenceSource
-    from kubectl_eksdoc.model.earlier import SavedResult
+    from kubectl_eksdoc.model.baseline import SavedResult
     from kubectl_eksdoc.session.session import ClusterSession
 
 

@@ -42,7 +42,7 @@ from kubectl_eksdoc.model.aws.machines import Instance
 from kubectl_eksdoc.model.change_journal import METADATA_FIX, Became, Part, Past, SavedChange
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.render.metadata_fix.report import FixReport, action, head
+from kubectl_eksdoc.render.metadata_fix import FixReport, action, head
 from kubectl_eksdoc.session.session import ClusterSession
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.changes import node_classes_of

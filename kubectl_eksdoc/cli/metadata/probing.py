@@ -31,7 +31,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.metadata import MARKS
-from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
+from kubectl_eksdoc.render.metadata_probe import ActiveReport
 from kubectl_eksdoc.render.roles import RoleManifests
 from kubectl_eksdoc.session.session import AwsUse
 

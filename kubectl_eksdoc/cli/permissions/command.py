@@ -217,7 +217,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Co
         EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.render.permissions.report import PermissionsReport
+    from kubectl_eksdoc.render.permissions import PermissionsReport
 
     request = PermissionsRequest.from_args(args, words, grown)
     commands = request.commands or reading()
@@ -312,7 +312,7 @@ def checked(request: PermissionsRequest, wanted: WantedPermissions, around: Comm
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.model.cluster import Cluster, Source
     from kubectl_eksdoc.render.identity import identity_line
-    from kubectl_eksdoc.render.permissions.report import HeldReport
+    from kubectl_eksdoc.render.permissions import HeldReport
 
     options = request.options
     HeldReport.check(options.output)

@@ -34,7 +34,7 @@ from kubectl_eksdoc.flows.run.journal import FoundRun, found_runs, in_the_way
 from kubectl_eksdoc.flows.run.running import RunEnvironment
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.render.record.rows import RecordView
+from kubectl_eksdoc.render.record import RecordView
 from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, JournalLocation, RunEdges, add_events, events_file

@@ -11,9 +11,8 @@ from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import Drifted
-from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, ReadPlan, TargetOutline
+from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, FindingOutline, ReadPlan, TargetOutline
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Status
 
 Value: TypeAlias = int | float | str | None

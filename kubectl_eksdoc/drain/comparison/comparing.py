@@ -41,9 +41,16 @@ from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
-from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, PlanOutline, TargetOutline, TimesOutline
+from kubectl_eksdoc.model.baseline import (
+    Baseline,
+    BudgetOutline,
+    FindingOutline,
+    PlanOutline,
+    SavedResult,
+    TargetOutline,
+    TimesOutline,
+)
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Code, Status, Subject
 
 # A plan just made, reduced to the same outline that a saved one is read as.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.drain.handoff.departure import CLUSTER, REGION, NodeGroupRemoval
-from kubectl_eksdoc.drain.handoff.offers import HandOff, ReplacementStep
+from kubectl_eksdoc.drain.handoff.offers import CLUSTER, REGION, HandOff, NodeGroupRemoval, ReplacementStep
 from kubectl_eksdoc.drain.handoff.owners import ReplacementAdvice, advise, compare
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.outcome import HOLDS, DrainTarget, Eviction, NotEvictedPod, SlowNode

@@ -1,11 +1,18 @@
-"""What happens to nodes after their drain, as data: where new ones come from and how the old ones leave."""
+"""What happens to nodes after their drain, as data: where new ones come from and how the old ones leave.
+
+The nodes of one owner and group that a plan empties, and the words that commands about them need.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os, without_ami
+from kubectl_eksdoc.drain.outcome import DrainTarget, Eviction, NotEvictedPod, SlowNode, TargetVerdict
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
 
 
 class Way(str, Enum):
@@ -91,3 +98,122 @@ _ABOUT = {
     NodeOwner.HYBRID: ("hybrid node group", "hybrid nodes"),
     NodeOwner.SELF_MANAGED: ("self-managed node group", "self-managed nodes"),
 }
+
+
+_INSTANCE = re.compile(r"aws:///[^/]*/(i-[A-Za-z0-9-]+)\Z")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+
+CLUSTER = "CLUSTER"
+REGION = "REGION"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroupRemoval:
+    """`targets` of one owner and group in the plan's order, and `members`: every node it has in the cluster.
+
+    `left`, `evictions` and `slow` are those of its targets alone.
+    """
+
+    owner: NodeOwner
+    group: str
+    targets: tuple[DrainTarget, ...]
+    members: tuple[Node, ...]
+    left: tuple[NotEvictedPod, ...]
+    evictions: tuple[Eviction, ...]
+    cluster: Cluster
+    slow: tuple[SlowNode, ...] = ()
+
+    @property
+    def emptied(self) -> tuple[Node, ...]:
+        return tuple(t.node for t in self.targets if t.verdict is TargetVerdict.DRAINS)
+
+    @property
+    def partial(self) -> tuple[DrainTarget, ...]:
+        return tuple(t for t in self.targets if t.verdict is TargetVerdict.PARTIAL)
+
+    @property
+    def kept(self) -> tuple[Node, ...]:
+        return tuple(t.node for t in self.targets if t.verdict is not TargetVerdict.DRAINS)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing of the group is left on a node after the drain."""
+        return len(self.emptied) == len(self.members)
+
+    @property
+    def others(self) -> int:
+        """How many nodes it has that are not targets."""
+        return len(self.members) - len(self.targets)
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Where its nodes are, sorted; its subnets can be in more."""
+        return tuple(sorted({node.zone for node in self.members} - {""}))
+
+    @property
+    def on_al2(self) -> bool:
+        return any(family_of_os(node.os_image) is AmiFamily.AL2 for node in self.members)
+
+    @property
+    def own_template(self) -> bool:
+        """Whether its owner gave it a launch template, which may name an AMI."""
+        return any(LAUNCH_TEMPLATE in node.labels for node in self.members)
+
+    @property
+    def without_ami(self) -> str:
+        """As `amis.without_ami`."""
+        return without_ami((node.os_image for node in self.members), self.cluster)
+
+    @property
+    def cluster_word(self) -> str:
+        return word(self.cluster.identity.cluster, CLUSTER)
+
+    @property
+    def region_word(self) -> str:
+        """The identity's region, else the one that the labels of all nodes agree on."""
+        regions = {node.region for node in self.members} - {""}
+        return word(self.cluster.identity.region or (regions.pop() if len(regions) == 1 else ""), REGION)
+
+    @property
+    def group_word(self) -> str:
+        return word(self.group, "GROUP")
+
+    @property
+    def at(self) -> str:
+        """The flag that every AWS command here ends with, so that no profile's default region decides."""
+        return f"--region {self.region_word}"
+
+    def aws_group(self, command: str, more: str = "") -> str:
+        """``aws eks COMMAND`` on this managed group."""
+        parts = (f"aws eks {command} --cluster-name {self.cluster_word} --nodegroup-name {self.group_word}", more)
+        return " ".join(part for part in (*parts, self.at) if part)
+
+    def end_by_id(self) -> ReplacementStep:
+        """Terminate each emptied instance and lower desired with it; nodes without an instance id are named."""
+        found, at = {node.name: instance_id(node) for node in self.emptied}, self.at
+        commands = tuple(
+            f"aws autoscaling terminate-instance-in-auto-scaling-group --instance-id {instance} "
+            f"--should-decrement-desired-capacity {at}"
+            for instance in found.values()
+            if instance
+        )
+        lacking = [name for name, instance in found.items() if not instance]
+        text = "End each emptied node by its instance id and lower the desired size with it: then nothing else chooses."
+        if lacking:
+            text += f" No EC2 instance id is known of {', '.join(lacking[:6])}" + (" …." if len(lacking) > 6 else ".")
+        return ReplacementStep(text, commands)
+
+
+def instance_id(node: Node) -> str:
+    """``i-0abc`` of ``aws:///zone/i-0abc`` (the cloud provider's form), "" where it has no such one."""
+    match = _INSTANCE.match(node.provider_id)
+    return match[1] if match else ""
+
+
+def word(text: str, placeholder: str) -> str:
+    """`text` where a shell takes it as one plain word, else the placeholder: what is pasted must not surprise."""
+    return text if _WORD.match(text) else placeholder
+
+
+def unsure(text: str, confidence: str = "medium") -> str:
+    return f"{text} (confidence: {confidence})"

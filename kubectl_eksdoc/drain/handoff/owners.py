@@ -10,8 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE, PAUSE, SURGE_PER_ZONE
-from kubectl_eksdoc.drain.handoff.departure import NodeGroupRemoval, instance_id, unsure, word
-from kubectl_eksdoc.drain.handoff.offers import Option, ReplacementStep, Way
+from kubectl_eksdoc.drain.handoff.offers import (
+    NodeGroupRemoval,
+    Option,
+    ReplacementStep,
+    Way,
+    instance_id,
+    unsure,
+    word,
+)
 from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict, SlowNode, TargetVerdict
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.connection import shell

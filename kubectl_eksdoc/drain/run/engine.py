@@ -25,8 +25,7 @@ from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.patience import Stopping
 from kubectl_eksdoc.drain.run.pursuits import ObservedState, PodPursuit, PodStep
 from kubectl_eksdoc.drain.run.replacements import Protecting, ReplacementTimes
-from kubectl_eksdoc.drain.run.replies import Replies
-from kubectl_eksdoc.drain.run.sights import LatePods, Observations
+from kubectl_eksdoc.drain.run.sights import LatePods, Observations, Replies
 from kubectl_eksdoc.drain.run.waves import WaveGate
 from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,

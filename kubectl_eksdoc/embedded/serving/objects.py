@@ -1,4 +1,9 @@
-"""Requests about objects: get, list, create, update, patch, delete, each answered as the client wants it shown."""
+"""Requests about objects: get, list, create, update, patch, delete, each answered as the client wants it shown.
+
+The eviction endpoint's answer as the Status that a client gets.
+
+Source: pkg/registry/core/pod/storage/eviction.go; the details as a 1.36 server answered them (tests/embedded/contract).
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,18 @@ from collections.abc import Callable
 from typing import Any
 
 from kubectl_eksdoc.embedded.api.catalogue import PLAIN, known
-from kubectl_eksdoc.embedded.eviction_status import status_of
-from kubectl_eksdoc.embedded.serving import changes, validation
+from kubectl_eksdoc.embedded.serving import bodies, validation
 from kubectl_eksdoc.embedded.serving.access import ServedUser
 from kubectl_eksdoc.embedded.serving.bodies import (
     LONGEST_GRACE_S,
+    FieldWriter,
+    Schemas,
     body_of,
     check_shape,
     delete_options,
     deletion_status,
     object_of,
 )
-from kubectl_eksdoc.embedded.serving.changes import FieldWriter, Schemas
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.reading import page_of
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest, ServedTarget
@@ -30,13 +35,14 @@ from kubectl_eksdoc.kubernetes.api.statuses import (
     ApiStatus,
     Details,
     NamedResource,
+    StatusCause,
     bad_request,
     invalid,
     modified,
     not_found,
 )
 from kubectl_eksdoc.kubernetes.api.workload_validation import negative
-from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, EvictionRequest
+from kubectl_eksdoc.kubernetes.evictions import EvictionAnswer, EvictionCause, EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.kinds import NAMESPACES
 from kubectl_eksdoc.objects.single import encode
@@ -44,6 +50,26 @@ from kubectl_eksdoc.simulator.disruptions import admitted, first_status
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.registry import PODS, Deleted
 from kubectl_eksdoc.simulator.store import StoredItem
+
+
+def status_of(given: EvictionAnswer, pod: str) -> ApiStatus:
+    """`pod` is its name."""
+    if given.ok:
+        return ApiStatus(given.code)
+    return ApiStatus(given.code, given.reason, given.message, _details(given, pod))
+
+
+def _details(given: EvictionAnswer, pod: str) -> Details | None:
+    if given.code == 429:
+        return Details(causes=(StatusCause("DisruptionBudget", given.cause),), retry_after_s=given.retry_after)
+    if given.reason == "NotFound":
+        return Details(pod, "", "pods")
+    if given.reason == "Conflict" and given.why is EvictionCause.REQUEST:
+        return Details(pod, "", "Pod")
+    if given.budget is not None and given.reason == "Forbidden":
+        return Details(given.budget.name, "policy", "poddisruptionbudget")
+    return None
+
 
 Ports = Callable[[Doc, str, str], "Reply | None"]
 """What a pod says on one of its ports to a path; None where nobody listens."""
@@ -108,7 +134,7 @@ class ObjectEndpoints:
 
     def writer(self, request: ServedRequest, target: ServedTarget) -> FieldWriter:
         has_status = target.served.subresource("status") is not None
-        return FieldWriter(changes.manager_of(request), self._registry.now, target.subresource, has_status)
+        return FieldWriter(bodies.manager_of(request), self._registry.now, target.subresource, has_status)
 
     def unstored(self, request: ServedRequest, target: ServedTarget) -> Doc:
         """The object in the body of a request that only asks something."""
@@ -158,11 +184,11 @@ class ObjectEndpoints:
         return self.reply(request, target, self._write(request, target, live, doc))
 
     def _patch(self, request: ServedRequest, target: ServedTarget) -> Reply:
-        if changes.content_type(request) in changes.APPLY:
+        if bodies.content_type(request) in bodies.APPLY:
             return self._apply(request, target)
         patch = self._patch_in(request)
         live = self._registry.get(target.resource, target.key)
-        doc = changes.patched(request, target, live.doc, self._schemas.of(target.served), patch)
+        doc = bodies.patched(request, target, live.doc, self._schemas.of(target.served), patch)
         return self.reply(request, target, self._write(request, target, live, doc))
 
     def _patch_in(self, request: ServedRequest) -> Any:
@@ -174,9 +200,9 @@ class ObjectEndpoints:
         if not isinstance(config, dict):
             config = {}
         live = self._plane.store.get(target.resource, target.key)
-        config = changes.named_after(target, config)
+        config = bodies.named_after(target, config)
         writer = self.writer(request, target)
-        doc = changes.applied(request, live.doc if live else None, config, writer, self._schemas.of(target.served))
+        doc = bodies.applied(request, live.doc if live else None, config, writer, self._schemas.of(target.served))
         doc = valid(target, live.doc if live else None, with_defaults(doc))
         if live is None:
             return self._add(request, target, target.name, doc)
@@ -201,7 +227,7 @@ class ObjectEndpoints:
         return self._registry.update(live, doc, status=status, dry_run=request.dry_run)
 
     def _owned(self, request: ServedRequest, target: ServedTarget, live: Doc | None, doc: Doc) -> Doc:
-        return changes.owned(live, doc, self.writer(request, target), self._schemas.of(target.served))
+        return bodies.owned(live, doc, self.writer(request, target), self._schemas.of(target.served))
 
     def _delete(self, request: ServedRequest, target: ServedTarget) -> Reply:
         options = delete_options(request)

@@ -18,7 +18,7 @@ from kubectl_eksdoc.embedded.serving.handler import TimeDriver
 from kubectl_eksdoc.embedded.serving.reading import FieldSelection, choice_of, number
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
 from kubectl_eksdoc.kubernetes.api.statuses import expired
-from kubectl_eksdoc.kubernetes.api.types.blank import blank_of
+from kubectl_eksdoc.kubernetes.api.types import blank_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.controllers import VirtualTime

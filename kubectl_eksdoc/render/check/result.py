@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.check import plan, symptoms, way
-from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check import plan, symptoms
 from kubectl_eksdoc.check.causes import RootCause
+from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.checklist import steps
+from kubectl_eksdoc.check.facts import UpgradePath
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render.check.verdict import GateOf, because, figures, gates, in_short
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
     Code,
+    CommandResult,
     Count,
     FindingResult,
     Lines,
@@ -27,6 +28,7 @@ from kubectl_eksdoc.render.result import (
     Text,
     Texts,
     UnsetType,
+    metadata,
 )
 from kubectl_eksdoc.render.since.result import SinceResult
 
@@ -50,7 +52,7 @@ class _Way(Printed):
     """Nobody does, and it is taken from the newest kubelet."""
 
     @classmethod
-    def of(cls, facts: way.UpgradePath) -> _Way:
+    def of(cls, facts: UpgradePath) -> _Way:
         now, *path = map(in_words, (facts.now, *facts.steps))
         return cls.filled(facts, now=now, target=in_words(facts.target), steps=path)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.causes import DECIDING
+from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist.steps import UpgradeStep
 from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.model.findings import Finding, Status

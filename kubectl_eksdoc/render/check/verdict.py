@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
+from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model.asked import Unknown

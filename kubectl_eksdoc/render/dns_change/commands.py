@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import Corefile
-from kubectl_eksdoc.render.addon_update.commands import WayBackText, way_back_text
+from kubectl_eksdoc.render.addon_update import WayBackText, way_back_text
 from kubectl_eksdoc.render.encode import Json, to_yaml
 
 

@@ -16,8 +16,7 @@ from kubectl_eksdoc.drain.comparison.changes import (
     TargetChange,
     Value,
 )
-from kubectl_eksdoc.model.baseline import BudgetOutline, TargetOutline
-from kubectl_eksdoc.model.earlier import FindingOutline
+from kubectl_eksdoc.model.baseline import BudgetOutline, FindingOutline, TargetOutline
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain.plan import DrainView

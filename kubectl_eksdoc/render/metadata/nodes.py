@@ -12,7 +12,7 @@ from kubectl_eksdoc.imds_probe.sources import MetadataFacts, MetadataService, No
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.findings import When
-from kubectl_eksdoc.render.metadata_fix.report import reach as moved
+from kubectl_eksdoc.render.metadata_fix import reach as moved
 from kubectl_eksdoc.render.report import Foot, Line, Lines, Section, Table, as_it_is
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Tone, counted

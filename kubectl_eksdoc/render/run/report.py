@@ -15,14 +15,13 @@ from kubectl_eksdoc.drain.run.account import WAITED_S
 from kubectl_eksdoc.drain.run.chronicle import holds
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.command_result import CommandResult
+from kubectl_eksdoc.render import record as rows
 from kubectl_eksdoc.render.drain import handoffs
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.plan import NextStep
 from kubectl_eksdoc.render.drain.verdict import soaked
 from kubectl_eksdoc.render.markdown import Marked, code, escape
-from kubectl_eksdoc.render.record import rows
-from kubectl_eksdoc.render.record.rows import (
+from kubectl_eksdoc.render.record import (
     RecordCause,
     RecordNode,
     RecordPending,
@@ -39,7 +38,7 @@ from kubectl_eksdoc.render.record.rows import (
     skipped_targets,
 )
 from kubectl_eksdoc.render.report import PLAIN, Head, Lines, OwnFormat, Points, Report, Section, flush
-from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
+from kubectl_eksdoc.render.result import CommandResult, Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
 from kubectl_eksdoc.render.tables import Title

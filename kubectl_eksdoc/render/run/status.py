@@ -17,7 +17,7 @@ from kubectl_eksdoc.drain.run.others import OthersNode
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunNote, RunPhase, RunSummary, Timed
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.record.rows import RecordCause, against_times, because, requests
+from kubectl_eksdoc.render.record import RecordCause, against_times, because, requests
 from kubectl_eksdoc.render.report import (
     PLAIN,
     Head,

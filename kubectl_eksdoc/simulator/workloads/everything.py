@@ -14,8 +14,7 @@ from kubectl_eksdoc.simulator.workloads.garbage import (
     Namespaces,
     PodGarbage,
 )
-from kubectl_eksdoc.simulator.workloads.job_pods import EndedJobs
-from kubectl_eksdoc.simulator.workloads.jobs import Jobs
+from kubectl_eksdoc.simulator.workloads.jobs import EndedJobs, Jobs
 from kubectl_eksdoc.simulator.workloads.owning import Index
 from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
 from kubectl_eksdoc.simulator.workloads.stateful_sets import StatefulSets

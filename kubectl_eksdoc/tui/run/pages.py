@@ -16,7 +16,7 @@ from textual.screen import ModalScreen
 
 from kubectl_eksdoc.drain.run.chronicle import NodeState
 from kubectl_eksdoc.model.journal import RunSummary
-from kubectl_eksdoc.render.record.rows import placed, skipped_targets
+from kubectl_eksdoc.render.record import placed, skipped_targets
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, sentences, shown

@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import Look, Tone, counted, duration, shown
-from kubectl_eksdoc.tui.reading import brief
+from kubectl_eksdoc.tui.model import brief
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenStage
 from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
 from kubectl_eksdoc.tui.sheets.pods import Cells, Sheet, of_rows, text_sheet

@@ -14,8 +14,8 @@ from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults
 from kubectl_eksdoc.kubernetes.api.ownership.applying import ApplyRefused, Conflicts, apply
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet
 from kubectl_eksdoc.kubernetes.api.ownership.entries import settled, updated
-from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
-from kubectl_eksdoc.kubernetes.api.structural import schema_of
+from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
+from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 
 Key = tuple[str, str]

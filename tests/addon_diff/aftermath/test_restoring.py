@@ -12,8 +12,8 @@ from kubectl_eksdoc.addon_diff.aftermath.restoring import rebased, restoring
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.prediction import differing
-from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
-from kubectl_eksdoc.kubernetes.api.structural import schema_of
+from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
+from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.keeping import Digests
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon_diff.aftermath.revised import daemon_set, template

@@ -13,7 +13,7 @@ from kubectl_eksdoc.addon_diff.terraform.result import TerraformJudgement
 from kubectl_eksdoc.aws.addon_side import chart_defaults
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
-from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
+from kubectl_eksdoc.host.terraform import read_terraform_plan
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, VersionSide

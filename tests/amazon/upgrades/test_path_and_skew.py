@@ -8,15 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.path import DOUBT, ROLLBACK_CONDITIONS, NoPath, path, rollback_left
 from kubectl_eksdoc.amazon.upgrades.skew import (
+    DOUBT,
     EQUAL_NODES,
+    ROLLBACK_CONDITIONS,
+    NoPath,
     along,
     beside_kubelet,
     kube_proxy_skew,
     kubelet_skew,
     may_be_behind,
+    path,
     reach,
+    rollback_left,
 )
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit
 from kubectl_eksdoc.model.asked import Confidence, Unknown

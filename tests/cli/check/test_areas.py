@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.checking import Area
 from kubectl_eksdoc.check.registry import codes_of
 from tests.cli.running import run_cli
 

@@ -11,10 +11,9 @@ import pytest
 
 from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.check.checking import UpgradeCheck
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen, kinds_of
-from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model.api_objects import ApiUsage, KindUsage
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, CompatibleVersion

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.symptoms import Symptom
 from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Since, moment, since
 from kubectl_eksdoc.model.findings import Severity

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.check.areas import Area
-from kubectl_eksdoc.check.checking import UpgradeCheck
+from kubectl_eksdoc.check.checking import Area, UpgradeCheck
 from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.cli.rights import commands
 from tests.cli.check.asked import RICH, document

@@ -18,8 +18,8 @@ from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import SimulatedApiServer
 from kubectl_eksdoc.flows.ports import Field
-from kubectl_eksdoc.kube.journal.runs import ConfigMaps, WishListener
-from kubectl_eksdoc.kube.locking.lease import micro_time
+from kubectl_eksdoc.kube.lease import micro_time
+from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener
 from kubectl_eksdoc.kube.sent import real_clock
 from kubectl_eksdoc.kubernetes.news import News
 from kubectl_eksdoc.model import kinds

@@ -8,8 +8,7 @@ from typing import Any
 
 from kubectl_eksdoc.drain.comparison.comparing import finding_changes, sight
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.baseline import PlanOutline, TargetOutline
-from kubectl_eksdoc.model.earlier import FindingOutline
+from kubectl_eksdoc.model.baseline import FindingOutline, PlanOutline, TargetOutline
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 
 ALL = frozenset(kind.full_name for kind in kinds.ALL)

@@ -10,7 +10,7 @@ from kubectl_eksdoc.drain.run.account import NodePlacements, Record
 from kubectl_eksdoc.drain.run.journal import Journaled
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.remaining import Remaining
-from kubectl_eksdoc.drain.run.replies import CORDON_TRIES
+from kubectl_eksdoc.drain.run.sights import CORDON_TRIES
 from kubectl_eksdoc.drain.run.standing import standing
 from kubectl_eksdoc.flows.run.running import engine_again, rest_of
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus

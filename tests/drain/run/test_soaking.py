@@ -20,7 +20,7 @@ from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.render.drain.report import DrainReport
-from kubectl_eksdoc.render.record.rows import RecordView
+from kubectl_eksdoc.render.record import RecordView
 from kubectl_eksdoc.render.run.report import RunReport
 from kubectl_eksdoc.render.text import Look
 from tests.builders import NOW

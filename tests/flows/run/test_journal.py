@@ -19,9 +19,9 @@ from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
 from kubectl_eksdoc.flows.ports import Journal
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.host.journals import JournalFile, read_run, runs_folder
-from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.journal.runs import ConfigMaps, WishListener, ask_run, list_runs
-from kubectl_eksdoc.kube.journal.runs import read_run as read_stored
+from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
+from kubectl_eksdoc.kube.runs import ConfigMaps, WishListener, ask_run, list_runs
+from kubectl_eksdoc.kube.runs import read_run as read_stored
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus
 from kubectl_eksdoc.model.acts import Cordon, Evict
 from kubectl_eksdoc.model.journal import Entries, Entry, JournalIntent, JournalNote, RunPhase

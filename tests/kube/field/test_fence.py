@@ -22,7 +22,7 @@ from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
 from kubectl_eksdoc.kube.field.live import WORKERS, LiveRunField
-from kubectl_eksdoc.kube.locking.lock import Lock
+from kubectl_eksdoc.kube.lock import Lock
 from kubectl_eksdoc.kube.sent import MERGE_PATCH, ApiWriter
 from kubectl_eksdoc.kube.target import Credential, Credentials, of_this_process, utc_now
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer

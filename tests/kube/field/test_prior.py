@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kube.field import prior
+from kubectl_eksdoc.kube.field import writes
 from kubectl_eksdoc.kube.field.writes import exactly
-from kubectl_eksdoc.kubernetes.api.patches import json_patch
+from kubectl_eksdoc.kubernetes.api import patches
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 
-Patch = Callable[[prior.Node, str], dict[str, Any]]
+Patch = Callable[[writes.Node, str], dict[str, Any]]
 
 VALUES = st.one_of(st.text(max_size=20), st.just("true"))
-KEYS = st.sampled_from([prior.RUN, prior.PRIOR, "other", "eksdoc.io/else", *PROTECTIONS])
+KEYS = st.sampled_from([writes.RUN, writes.PRIOR, "other", "eksdoc.io/else", *PROTECTIONS])
 LABELS = st.sampled_from(["other", EXCLUDED_FROM_BALANCERS])
 NODES = st.fixed_dictionaries(
     {
@@ -36,17 +36,17 @@ RUNS = st.lists(st.uuids().map(str), min_size=1, max_size=4, unique=True)
 
 
 def skipped(node: dict[str, Any], run: str) -> dict[str, Any]:
-    return prior.cordoned(node, run, skipped=True)
+    return writes.cordoned(node, run, skipped=True)
 
 
-DONE: list[Patch] = [prior.cordoned, skipped, prior.excluded, prior.protected]
+DONE: list[Patch] = [writes.cordoned, skipped, writes.excluded, writes.protected]
 DEEDS = st.lists(st.sampled_from(DONE), min_size=1, max_size=5)
-UNDONE: list[list[Patch]] = [[prior.restored, prior.released], [prior.released, prior.restored]]
+UNDONE: list[list[Patch]] = [[writes.restored, writes.released], [writes.released, writes.restored]]
 
 
 def patched(node: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     """As a server keeps it: a map without anything in it is not kept."""
-    made = json_patch.apply_merge(node, patch)
+    made = patches.apply_merge(node, patch)
     for kind in ("annotations", "labels"):
         if not made["metadata"].get(kind, True):
             del made["metadata"][kind]
@@ -57,12 +57,12 @@ def patched(node: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 def test_runs_one_inside_the_other(node: dict[str, Any], runs: list[str]) -> None:
     states = [node]
     for run in runs:
-        states.append(patched(states[-1], prior.cordoned(states[-1], run)))
-        assert prior.run_of(states[-1]) == run and prior.unschedulable(states[-1])
-        assert prior.cordoned(states[-1], run) == {}, "once is enough"
+        states.append(patched(states[-1], writes.cordoned(states[-1], run)))
+        assert writes.run_of(states[-1]) == run and writes.unschedulable(states[-1])
+        assert writes.cordoned(states[-1], run) == {}, "once is enough"
     for run in reversed(runs):
         now = states.pop()
-        assert patched(now, prior.restored(now, run)) == states[-1]
+        assert patched(now, writes.restored(now, run)) == states[-1]
     assert states == [node]
 
 
@@ -91,61 +91,61 @@ def test_to_restore_is_not_to_release_nor_the_other_way_round(node: dict[str, An
     now = node
     for deed in deeds:
         now = patched(now, deed(now, "run"))
-    restored, released = patched(now, prior.restored(now, "run")), patched(now, prior.released(now, "run"))
+    restored, released = patched(now, writes.restored(now, "run")), patched(now, writes.released(now, "run"))
     assert all(key in restored["metadata"]["annotations"] for key in PROTECTIONS)
-    assert prior.unschedulable(restored) is prior.unschedulable(node)
-    assert prior.unschedulable(released) and EXCLUDED_FROM_BALANCERS in released["metadata"]["labels"]
+    assert writes.unschedulable(restored) is writes.unschedulable(node)
+    assert writes.unschedulable(released) and EXCLUDED_FROM_BALANCERS in released["metadata"]["labels"]
     before = node["metadata"].get("annotations", {})
     after = released["metadata"].get("annotations", {})
     assert {key: after.get(key) for key in PROTECTIONS} == {key: before.get(key) for key in PROTECTIONS}
 
 
-@given(NODES, st.sampled_from(DONE), st.sampled_from([prior.restored, prior.released]))
+@given(NODES, st.sampled_from(DONE), st.sampled_from([writes.restored, writes.released]))
 def test_what_another_run_has_changed_is_not_taken_back(node: dict[str, Any], deed: Patch, undone: Patch) -> None:
     changed = patched(node, deed(node, "run-a"))
     assert undone(changed, "run-b") == {}
 
 
-@pytest.mark.parametrize("deed", [prior.excluded, prior.protected])
+@pytest.mark.parametrize("deed", [writes.excluded, writes.protected])
 def test_what_somebody_has_changed_since_is_theirs(deed: Patch) -> None:
     """And so is what somebody has taken away."""
     node: dict[str, Any] = {"metadata": {"uid": "u", "resourceVersion": "7", "labels": {"a": "b"}}, "spec": {}}
     changed = patched(node, deed(node, "run"))
-    kind, keys = ("labels", [EXCLUDED_FROM_BALANCERS]) if deed is prior.excluded else ("annotations", PROTECTIONS)
+    kind, keys = ("labels", [EXCLUDED_FROM_BALANCERS]) if deed is writes.excluded else ("annotations", PROTECTIONS)
     theirs = patched(changed, {"metadata": {kind: {keys[0]: "false"}}})
-    back = patched(patched(theirs, prior.restored(theirs, "run")), prior.released(theirs, "run"))
+    back = patched(patched(theirs, writes.restored(theirs, "run")), writes.released(theirs, "run"))
     assert back == patched(node, {"metadata": {kind: {keys[0]: "false"}}})
     gone = patched(changed, {"metadata": {kind: dict.fromkeys(keys)}})
-    assert patched(patched(gone, prior.restored(gone, "run")), prior.released(gone, "run")) == node
+    assert patched(patched(gone, writes.restored(gone, "run")), writes.released(gone, "run")) == node
 
 
 def test_a_node_that_is_cordoned_and_not_drained_says_so() -> None:
     node: dict[str, Any] = {"metadata": {"uid": "u"}, "spec": {}}
-    changed = patched(node, prior.cordoned(node, "run", "ops", skipped=True))
-    noted = json.loads(changed["metadata"]["annotations"][prior.PRIOR])
+    changed = patched(node, writes.cordoned(node, "run", "ops", skipped=True))
+    noted = json.loads(changed["metadata"]["annotations"][writes.PRIOR])
     assert noted == {"journal": "ops", "skipped": True, "unschedulable": False}
-    both = patched(changed, prior.protected(changed, "run"))
-    restored = patched(both, prior.restored(both, "run"))
-    assert prior.SKIPPED not in json.loads(restored["metadata"]["annotations"][prior.PRIOR])
+    both = patched(changed, writes.protected(changed, "run"))
+    restored = patched(both, writes.restored(both, "run"))
+    assert writes.SKIPPED not in json.loads(restored["metadata"]["annotations"][writes.PRIOR])
 
 
 def test_notes_of_older_versions_are_understood() -> None:
     """They know of cordons only."""
-    noted = {prior.RUN: "run", prior.PRIOR: '{"unschedulable":false}'}
+    noted = {writes.RUN: "run", writes.PRIOR: '{"unschedulable":false}'}
     node = {"metadata": {"uid": "u", "annotations": noted}, "spec": {"unschedulable": True}}
-    excluded = patched(node, prior.excluded(node, "run"))
-    assert json.loads(excluded["metadata"]["annotations"][prior.PRIOR]) == {
+    excluded = patched(node, writes.excluded(node, "run"))
+    assert json.loads(excluded["metadata"]["annotations"][writes.PRIOR]) == {
         "labels": [EXCLUDED_FROM_BALANCERS],
         "unschedulable": False,
     }
-    assert patched(excluded, prior.restored(excluded, "run")) == {"metadata": {"uid": "u"}, "spec": {}}
+    assert patched(excluded, writes.restored(excluded, "run")) == {"metadata": {"uid": "u"}, "spec": {}}
 
 
 @pytest.mark.parametrize("note", ['{"unschedulable":false,"labels":"x"}', '{"protected":[1]}', "{}", '{"labels":{}}'])
-@pytest.mark.parametrize("deed", [prior.cordoned, prior.excluded, prior.protected, prior.restored, prior.released])
+@pytest.mark.parametrize("deed", [writes.cordoned, writes.excluded, writes.protected, writes.restored, writes.released])
 def test_a_note_that_cannot_be_read_is_not_guessed_at(note: str, deed: Patch) -> None:
-    node = {"metadata": {"uid": "u", "annotations": {prior.RUN: "run", prior.PRIOR: note}}, "spec": {}}
-    with pytest.raises(prior.NoPrior, match="does not say what was before"):
+    node = {"metadata": {"uid": "u", "annotations": {writes.RUN: "run", writes.PRIOR: note}}, "spec": {}}
+    with pytest.raises(writes.NoPrior, match="does not say what was before"):
         deed(node, "run")
 
 

@@ -13,17 +13,8 @@ from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault, FaultMoment, Faulty
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.errors import ClusterError, EksdocError, Forbidden, JournalError, LockLost, UsageError
-from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.journal.runs import (
-    WANTED,
-    WANTED_BY,
-    ConfigMaps,
-    ask_run,
-    head_name,
-    list_runs,
-    read_run,
-    remove_run,
-)
+from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
+from kubectl_eksdoc.kube.runs import WANTED, WANTED_BY, ConfigMaps, ask_run, head_name, list_runs, read_run, remove_run
 from kubectl_eksdoc.kube.sent import RetryLimits
 from kubectl_eksdoc.model.journal import Entry, JournaledNode, JournalNote, Note, RunPhase, RunStarted
 from tests.builders import NOW

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.errors import LockLost
-from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.journal.runs import ConfigMaps, read_run, remove_run
+from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
+from kubectl_eksdoc.kube.runs import ConfigMaps, read_run, remove_run
 from kubectl_eksdoc.kube.sent import RequestSender
 from kubectl_eksdoc.model.journal import Entry, JournalNote, Note, RunStarted
 from tests.builders import NOW

@@ -13,7 +13,7 @@ from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.errors import Forbidden, Locked, LockLost, Unauthorized, Unreachable, UsageError
-from kubectl_eksdoc.kube.locking.lock import Lock, LockKeeper
+from kubectl_eksdoc.kube.lock import Lock, LockKeeper
 from kubectl_eksdoc.kube.sent import SentRequest, real_clock
 from tests.embedded.clients import among_faults, worlds
 from tests.fakes.sender import START, Hands, HttpSender

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.kube.locking.lock import Lock
+from kubectl_eksdoc.kube.lock import Lock
 from kubectl_eksdoc.kube.sent import JSON, Clock, SentRequest
 from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
 from tests.embedded.clients import worlds

@@ -13,7 +13,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import BrokenConnection, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.errors import Forbidden, LockInDoubt, LockLost
-from kubectl_eksdoc.kube.locking.lock import Lock, LockKeeper
+from kubectl_eksdoc.kube.lock import Lock, LockKeeper
 from kubectl_eksdoc.kube.sent import real_clock
 from tests.embedded.clients import among_faults, worlds
 from tests.kube.locking.test_lock import LEASE, SETUP, SPACE, World, clear

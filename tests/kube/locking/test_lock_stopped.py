@@ -14,7 +14,7 @@ import pytest
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, serving
 from kubectl_eksdoc.embedded.serving.targets import Reply, ServedRequest
-from kubectl_eksdoc.kube.locking.lock import Lock
+from kubectl_eksdoc.kube.lock import Lock
 from kubectl_eksdoc.kube.sent import real_clock
 from tests.embedded.clients import worlds
 from tests.fakes.sender import HttpSender
@@ -26,7 +26,7 @@ SCRIPT = """
 import sys, time
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.sent import real_clock
-from kubectl_eksdoc.kube.locking.lock import Lock
+from kubectl_eksdoc.kube.lock import Lock
 from tests.fakes.sender import HttpSender
 
 sender = HttpSender(sys.argv[1])

@@ -22,13 +22,13 @@ from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.flows.run.running import ResumedIntent, RunEnvironment, RunHeader, go_on, roll_back, run_plan
 from kubectl_eksdoc.host.journals import JournalFile, runs_folder
+from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
 from kubectl_eksdoc.kube.field.live import LiveRunField, RenewableField
-from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.journal.runs import ConfigMaps
-from kubectl_eksdoc.kube.locking.lock import Lock, LockKeeper
+from kubectl_eksdoc.kube.lock import Lock, LockKeeper
 from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kube.runs import ConfigMaps
 from kubectl_eksdoc.kube.sent import ApiWriter, real_clock
 from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.model.connection import Connection

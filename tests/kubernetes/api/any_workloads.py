@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.structural import schema_of
+from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc
 
 SCHEMA = schema_of("apps/v1", "Deployment")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
-from kubectl_eksdoc.kubernetes.api.types.kinds import METADATA, STRUCTS
+from kubectl_eksdoc.kubernetes.api.types import METADATA, STRUCTS, SchemaPlace
 
 _POD_SPEC = STRUCTS["PodSpec"].named
 _SPEC = SchemaPlace(named={**_POD_SPEC, "template": STRUCTS["Template"]})

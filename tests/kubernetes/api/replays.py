@@ -7,7 +7,7 @@ from typing import Any
 
 from kubectl_eksdoc.kubernetes.api.ownership.applying import AppliedDocument, ApplyRefused, Conflicts, apply
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import FieldSet
-from kubectl_eksdoc.kubernetes.api.structural import schema_of
+from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from tests import raw_facts
 

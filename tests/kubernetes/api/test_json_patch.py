@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.patches import json_patch
-from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
+from kubectl_eksdoc.kubernetes.api import patches
+from kubectl_eksdoc.kubernetes.api.patches import apply_json_patch
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc
 
@@ -144,7 +144,7 @@ def test_the_document_may_be_a_list_in_between() -> None:
 
 
 def test_a_patch_has_at_most_ten_thousand_operations() -> None:
-    most = [op("test", "/a", value=1)] * json_patch.MOST_OPERATIONS
+    most = [op("test", "/a", value=1)] * patches.MOST_OPERATIONS
     assert apply_json_patch({"a": 1}, most) == {"a": 1}
     assert refused({"a": 1}, [*most, most[0]]) == 413
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_merge
+from kubectl_eksdoc.kubernetes.api.patches import apply_merge
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     without_entries,
 )
 from kubectl_eksdoc.kubernetes.api.ownership.steps import canonical, key_step, keys_of, value_of, value_step
-from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
+from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from tests.kubernetes.api.any_workloads import SCHEMA, filled_workloads, workloads
 

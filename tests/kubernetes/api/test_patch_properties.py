@@ -11,8 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.kubernetes.api.patches.json_patch import DEEPEST, apply_json_patch, apply_merge
-from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
+from kubectl_eksdoc.kubernetes.api.patches import DEEPEST, apply_json_patch, apply_merge, apply_strategic
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.kubernetes.api.pod_fields import BUDGET_FIELDS

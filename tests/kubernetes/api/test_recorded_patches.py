@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch, apply_merge
-from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
+from kubectl_eksdoc.kubernetes.api.patches import apply_json_patch, apply_merge, apply_strategic
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.model.api_objects import Doc, without
 from tests import raw_facts

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
-from kubectl_eksdoc.kubernetes.api.structural import Schema, schema_of, schema_of_custom
+from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of, schema_of_custom
 
 CONTAINER = ("spec", "containers", 0)
 TEMPLATE = ("spec", "template", "spec")

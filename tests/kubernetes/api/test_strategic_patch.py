@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
+from kubectl_eksdoc.kubernetes.api.patches import apply_strategic
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus
 from kubectl_eksdoc.model.api_objects import Doc
 from tests.kubernetes.api.pod_fields import BUDGET_FIELDS, POD_FIELDS

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import UpgradeCheck
+from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish
 from kubectl_eksdoc.model.findings import Status
 from tests.render.check.checked import LOOK, UNFIT, accepted, check, view

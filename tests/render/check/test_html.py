@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.drain.course import Span

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish
 from kubectl_eksdoc.model.findings import Code, Severity, Subject
 from kubectl_eksdoc.render.check.report import CheckReport

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.check.symptoms import Symptom, codes_of

@@ -19,7 +19,7 @@ from kubectl_eksdoc.fleet import summed
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, Outcome
-from kubectl_eksdoc.render.fleet.report import FleetReport
+from kubectl_eksdoc.render.fleet import FleetReport
 from kubectl_eksdoc.render.text import Look, unsafe
 from tests.broken import accepted
 from tests.fleet.answers import SEEN, a_finding, a_member, an_answer, refused

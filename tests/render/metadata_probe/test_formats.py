@@ -25,7 +25,7 @@ from kubectl_eksdoc.model.metadata import Ask, FamilyAnswer, ProbeReport, ProbeS
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.model.placing import NotMade, ProbeOwner
 from kubectl_eksdoc.render import schemas
-from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
+from kubectl_eksdoc.render.metadata_probe import ActiveReport
 from kubectl_eksdoc.render.roles import RoleManifests
 from kubectl_eksdoc.render.text import Look
 from tests.broken import accepted

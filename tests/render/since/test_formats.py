@@ -13,8 +13,8 @@ import pytest
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.baseline.changes import ChangedOption, ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Side, findings_since
+from kubectl_eksdoc.model.baseline import FindingOutline, SavedResult
 from kubectl_eksdoc.model.cluster import Identity, Source
-from kubectl_eksdoc.model.earlier import FindingOutline, SavedResult
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.render.encode import to_json
 from kubectl_eksdoc.render.report import Screen

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.store import StoredItem
 from kubectl_eksdoc.simulator.workloads.garbage import Garbage
-from kubectl_eksdoc.simulator.workloads.job_pods import EndedJobs, parsed, written
-from kubectl_eksdoc.simulator.workloads.jobs import Jobs
+from kubectl_eksdoc.simulator.workloads.jobs import EndedJobs, Jobs, parsed, written
 from tests.simulator.workloads.world import World, a_template, names, phase
 
 JOBS = "jobs.batch"

@@ -16,7 +16,7 @@ from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.draining import RunWish
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.drain.plan import DrainView
-from kubectl_eksdoc.render.record.rows import RecordView
+from kubectl_eksdoc.render.record import RecordView
 from kubectl_eksdoc.render.run.report import Outcome as Came
 from kubectl_eksdoc.render.run.report import RunReport, against_plan, verdict
 from kubectl_eksdoc.tui.run.state import PreparedRun, RunKind, RunSummaryView, RunUpdate

@@ -39,8 +39,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     written,
 )
 from kubectl_eksdoc.kubernetes.api.ownership.steps import Step, field_step, shown
-from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
-from kubectl_eksdoc.kubernetes.api.structural import Schema
+from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 # Conflicts of an apply with other owners, and how the server words them.

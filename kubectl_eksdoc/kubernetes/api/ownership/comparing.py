@@ -19,7 +19,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.steps import (
     order_of,
     value_step,
 )
-from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
+from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc
 
 # The items of a list that is a set or a map, by the step that names each.

@@ -12,7 +12,7 @@ from typing import Literal
 
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet, FieldSetComparison, compare
 from kubectl_eksdoc.kubernetes.api.ownership.steps import MalformedStep, quoted
-from kubectl_eksdoc.kubernetes.api.structural import Schema
+from kubectl_eksdoc.kubernetes.api.types import Schema
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 
 Operation = Literal["Apply", "Update"]

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.places import SchemaPlace
+from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
 from kubectl_eksdoc.model.api_objects import Doc
 
 Step = str

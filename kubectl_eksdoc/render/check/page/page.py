@@ -7,8 +7,8 @@ from itertools import groupby
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.baseline.changes import FindingChangeKind, ResultComparison
-from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.causes import DECIDING
+from kubectl_eksdoc.check.checking import Gate
 from kubectl_eksdoc.check.checklist.steps import UpgradeStep
 from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.model.findings import Status

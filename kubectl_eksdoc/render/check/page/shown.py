@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.checking import Area
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings
 from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
 from kubectl_eksdoc.model.asked import Unknown

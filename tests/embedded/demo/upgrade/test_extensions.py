@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.plan import CheckWish, plan_check
 from kubectl_eksdoc.check.registry import chosen, kinds_of
-from kubectl_eksdoc.check.way import UpgradePath
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster

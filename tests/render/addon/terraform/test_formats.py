@@ -14,7 +14,7 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.addon_diff.read import NEEDS, judge_terraform
-from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
+from kubectl_eksdoc.host.terraform import read_terraform_plan
 from kubectl_eksdoc.render.addon.report import TerraformReport
 from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.session.session import ClusterSession

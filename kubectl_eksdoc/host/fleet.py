@@ -1,0 +1,490 @@
+"""What the process of one cluster has printed, as facts. It is a program of ours, and may be cut off all the same.
+
+A file that names the clusters of a fleet: a list in YAML or JSON, or plain lines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import IO, Any, NoReturn
+
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.host import endings
+from kubectl_eksdoc.host.documents import hand_written, read_text
+from kubectl_eksdoc.model.api_objects import Doc, at, text_at
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.documents import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
+from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.fleet import FleetFigure, JudgedMember, Member, MemberFinding, Outcome, UnjudgedMember
+from kubectl_eksdoc.model.quantities import in_words
+
+ANSWERS = (0, 1, 5)
+"""Exit codes with which there is an answer."""
+REFUSALS = (2, 3, 4, 70)
+"""Those that say why there is none: usage, the cluster, AWS, a bug."""
+
+_BUG = 70
+_UNKNOWN = "unknown"
+_KILLED = -9
+_SHORT_OF_MEMORY = "The machine may be short of memory: ask fewer at a time (--parallel)."
+_NAMES = {
+    **{name: name for name in ("context", "cluster", "account", "region", "uid")},
+    "server_version": "serverVersion",
+}
+"""Of fields, in the document."""
+_ERROR = "error: "
+_LONGEST = 1000
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\Z")
+
+
+def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
+    """`status`: as `subprocess` has it; `complaint`: the end of its stderr; `kind`: of the document that it prints."""
+    reason, hint = _complained(complaint)
+    if status in REFUSALS:
+        return UnjudgedMember(status, reason or f"its process ended with exit code {status} and said nothing", hint)
+    if status not in ANSWERS:
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with exit code {status}"
+        hint = _SHORT_OF_MEMORY if status == _KILLED else hint
+        return UnjudgedMember(_BUG, f"its process {how}{f': {reason}' if reason else ''}", hint)
+    document = _document(printed)
+    whole = isinstance(document.get("findings"), list)  # without them nothing is known, and least that all is well
+    if document.get("kind") != kind or document.get("apiVersion") != API_VERSION or not whole:
+        return UnjudgedMember(_BUG, f"its process ended with exit code {status} and printed no {kind}", reason)
+    return JudgedMember(
+        status,
+        Identity(
+            **{field: text_at(document, "metadata", "cluster", name) for field, name in _NAMES.items()},
+            unverified=_unverified(document),
+        ),
+        text_at(document, "metadata", "source"),
+        _moment(text_at(document, "metadata", "observedAt")),
+        text_at(document, "verdict"),
+        tuple(_said(each) for each in _objects(document, "findings")),
+        tuple(_FIGURES.get(kind, _no_figures)(document)),
+        document,
+    )
+
+
+def _unverified(document: Doc) -> tuple[str, ...]:
+    found = at(document, "metadata", "cluster", "unverified")
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def _complained(text: str) -> tuple[str, str]:
+    """The last error, and what it says to try; without one the last line."""
+    lines = [line.strip()[:_LONGEST] for line in text.split("\n")]
+    begun = [number for number, line in enumerate(lines) if line.startswith(_ERROR)]
+    if begun:
+        hint = " ".join(line for line in lines[begun[-1] + 1 :] if line)
+        return lines[begun[-1]].removeprefix(_ERROR), hint[:_LONGEST]
+    return next((line for line in reversed(lines) if line), ""), ""
+
+
+def _document(printed: bytes) -> Doc:
+    """{} for what is no JSON object."""
+    try:
+        found = json.loads(printed, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _no_number(word: str) -> NoReturn:
+    """NaN could not be printed again."""
+    raise ValueError(f"{word} is no number in JSON")
+
+
+def _moment(text: str) -> str:
+    return text if _MOMENT.match(text) else ""
+
+
+def _said(finding: Doc) -> MemberFinding:
+    names = [text_at(finding, "subject", key) for key in ("namespace", "name")]
+    subject = f"{text_at(finding, 'subject', 'kind')} {'/'.join(filter(None, names))}".strip()
+    severity, status = text_at(finding, "severity"), text_at(finding, "status")
+    return MemberFinding(
+        text_at(finding, "code"),
+        text_at(finding, "title"),
+        Severity(severity) if severity in _SEVERITIES else Severity.INFO,
+        Status(status) if status in _STATUSES else Status.UNKNOWN,
+        subject,
+        text_at(finding, "message"),
+        text_at(finding, "gate"),
+        text_at(finding, "missing"),
+    )
+
+
+_SEVERITIES = {each.value for each in Severity}
+_STATUSES = {each.value for each in Status}
+
+
+def _objects(of: Any, *path: str) -> Iterator[Doc]:
+    """The objects of a list, wherever it may stand."""
+    found = at(of, *path)
+    return (each for each in found if isinstance(each, dict)) if isinstance(found, list) else iter(())
+
+
+def _no_figures(document: Doc) -> Iterator[FleetFigure]:
+    return iter(())
+
+
+def _of_check(document: Doc) -> Iterator[FleetFigure]:
+    """Where its way leads: without --target each goes to its own next version."""
+    yield FleetFigure("TARGET", text_at(document, "way", "target") or "-")
+
+
+def _of_addons(document: Doc) -> Iterator[FleetFigure]:
+    """The add-ons whose fields somebody has set and an update puts at risk, with how many. What nobody could look at
+    may have more."""
+    risks = {
+        text_at(each, "name"): sum(field.get("atRisk") is True for field in _objects(each, "fields"))
+        for each in _objects(document, "addons")
+    }
+    changing = [f"{name} ({count})" for name, count in sorted(risks.items()) if name and count]
+    yield FleetFigure("ADD-ONS", str(len(risks)))
+    unread = any(text_at(each, "code") == "addon-object-unread" for each in _objects(document, "findings"))
+    yield FleetFigure("AT RISK", ", ".join([*changing, *(["?"] if unread else [])]) or "-")
+
+
+def _of_metadata(document: Doc) -> Iterator[FleetFigure]:
+    """Nodes whose pods are cut off from a service that is there, of all; pods that are broken, and that will be. Where
+    that is not known of some nodes, a figure alone would say that all is well."""
+    nodes = cut_off = unknown = unknown_next = broken = will_break = 0
+    for group in _objects(document, "groups"):
+        names = at(group, "nodes")
+        count = len(names) if isinstance(names, list) else 0
+        nodes += count
+        lost = text_at(group, "now", "verdict") == "unreachable" and at(group, "now", "service") is not False
+        cut_off += count if lost else 0
+        unknown += count if text_at(group, "now", "verdict") == _UNKNOWN else 0
+        unknown_next += text_at(group, "next", "verdict") == _UNKNOWN
+        broken += sum(1 for _ in _objects(group, "pods", "brokenNow"))
+        will_break += sum(1 for _ in _objects(group, "pods", "willBreak"))
+    yield FleetFigure("CUT OFF", f"{cut_off} of {nodes}{f', {unknown} unknown' if unknown else ''}")
+    yield FleetFigure("BROKEN", f"{broken} ?" if unknown else str(broken))
+    yield FleetFigure("WILL BREAK", f"{will_break} ?" if unknown_next else str(will_break))
+
+
+_FIGURES: Mapping[str, Callable[[Doc], Iterator[FleetFigure]]] = {
+    UPGRADE_CHECK: _of_check,
+    ADDON_DIFF: _of_addons,
+    IMDS_PROBE: _of_metadata,
+}
+
+
+# What the process that judges one cluster finds in its environment: never the credentials of another account.
+#
+# Sources: botocore, credentials.py (`create_credential_resolver`: keys in the environment come before the profile that
+# AWS_PROFILE names, and only a profile that is named otherwise comes before them); the AWS SDKs' reference,
+# "Environment variables support".
+
+
+CREDENTIALS = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_SECURITY_TOKEN",
+    "AWS_CREDENTIAL_EXPIRATION",
+    "AWS_PROFILE",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_ROLE_ARN",
+    "AWS_ROLE_SESSION_NAME",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+)
+"""Whose they are is somebody else's account, for a member that names a profile of its own."""
+
+SOURCES: Mapping[str, tuple[str, ...]] = {
+    "Environment": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+    "EcsContainer": tuple(name for name in CREDENTIALS if name.startswith("AWS_CONTAINER_")),
+}
+"""What a profile says itself that it takes (``credential_source``) to assume its role with."""
+
+_PROFILE = "AWS_PROFILE"
+_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+
+
+def environment_of(member: Member, environ: Mapping[str, str], source: str = "") -> dict[str, str]:
+    """That of this process, but that the profile and the region of the member are the only ones where it has them. A
+    credential plugin is given it, too: the flags that we are given it never sees. `source`: one of `SOURCES`, or ""."""
+    found = dict(environ)
+    if member.profile:
+        for name in CREDENTIALS:
+            if name not in SOURCES.get(source, ()):
+                found.pop(name, None)
+        found[_PROFILE] = member.profile
+    if member.region:
+        found.update(dict.fromkeys(_REGIONS, member.region))
+    return found
+
+
+# Each cluster of a fleet is judged by a process of its own.
+#
+# Credentials, environment and SDK sessions of one account never meet those of another, a crash takes nobody with it,
+# and a timeout can really end what hangs: the process has a session of its own, without a terminal on which a
+# credential plugin could ask, and is ended with all that it has started.
+
+
+LARGEST_ANSWER = 256 << 20
+"""Bytes; a check of a cluster of 5,000 nodes prints some MiB."""
+SAID_KEPT = 1 << 16
+"""Bytes of its stderr, the last ones."""
+
+_CLUSTER, _MEMBER_PROCESS_BUG = 3, 70
+_PIECE = 1 << 16
+_LOOK_S = 0.05
+_REST_S = 5.0
+"""So long it may take to read what an ended process has left in its pipes; whom it left behind may hold them open."""
+
+
+def own_program() -> tuple[str, ...]:
+    """This program, as it was begun: with the same Python, and modules from the same places. ``python -m`` would also
+    look for them in the folder that somebody happens to work in."""
+    places = [os.path.abspath(place) for place in sys.path]
+    begin = f"import sys; sys.path[:] = {places!r}; from kubectl_eksdoc.launch import main; main()"
+    return (sys.executable, "-c", begin)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberProcess:
+    """What the processes are begun with: `program`, and behind it the words for a member; the environment of each.
+    `kind`: of the document that is expected."""
+
+    words: Callable[[Member], Sequence[str]]
+    kind: str
+    environ: Callable[[Member], Mapping[str, str]]
+    timeout_s: float
+    program: Sequence[str]
+
+
+class MemberProcesses:
+    """The port `flows.fleet.Members`. For one thread."""
+
+    def __init__(self, asked: MemberProcess, largest: int = LARGEST_ANSWER) -> None:
+        self._asked = asked
+        self._largest = largest
+        self._closing = threading.Event()
+        self._ended: SimpleQueue[tuple[Member, Outcome]] = SimpleQueue()
+        self._running: dict[str, tuple[threading.Thread, _Process]] = {}
+
+    def begin(self, member: Member) -> None:
+        process = _Process(member, self._asked, self._largest)
+        thread = threading.Thread(target=self._ask, args=(member, process), name=f"eksdoc: {member.name}", daemon=True)
+        self._running[member.name] = (thread, process)
+        thread.start()
+
+    def ended(self, wait_s: float) -> Sequence[tuple[Member, Outcome]]:
+        found: list[tuple[Member, Outcome]] = []
+        try:
+            found.append(self._ended.get(timeout=wait_s))
+            while True:
+                found.append(self._ended.get_nowait())
+        except Empty:
+            for member, _ in found:
+                self._running.pop(member.name, None)
+            return found
+
+    def close(self) -> None:
+        """Those that run are ended.
+
+        Raises:
+            KeyboardInterrupt: somebody insists; they are killed at once.
+        """
+        self._closing.set()
+        try:
+            for thread, _ in self._running.values():
+                thread.join()
+        except KeyboardInterrupt:
+            for _, process in self._running.values():
+                process.kill()
+            raise
+
+    def _ask(self, member: Member, process: _Process) -> None:
+        try:
+            found = process.run(self._closing)
+        except OSError as error:
+            found = UnjudgedMember(_MEMBER_PROCESS_BUG, f"its process cannot be begun: {error.strerror or error}")
+        except Exception as error:  # whatever it is: it is about this member alone
+            found = UnjudgedMember(_MEMBER_PROCESS_BUG, f"its answer cannot be read: {type(error).__name__}: {error}")
+        self._ended.put((member, found))
+
+
+class _Process:
+    """Mutable: the process of one member, in a thread of its own."""
+
+    def __init__(self, member: Member, asked: MemberProcess, largest: int) -> None:
+        self._member = member
+        self._asked = asked
+        self._largest = largest
+        self._process: subprocess.Popen[bytes] | None = None
+        self._out, self._err = bytearray(), bytearray()
+        self._too_much = threading.Event()
+
+    def run(self, closing: threading.Event) -> Outcome:
+        """
+        Raises:
+            OSError: there is no process to be had.
+        """
+        if closing.is_set():
+            return UnjudgedMember(_CLUSTER, "it was not asked any more")
+        process = self._begun()
+        self._process = process
+        try:
+            return self._heard_out(process, closing)
+        except BaseException:
+            endings.end(process)
+            raise
+
+    def _heard_out(self, process: subprocess.Popen[bytes], closing: threading.Event) -> Outcome:
+        listeners = [
+            threading.Thread(target=_listen, args=(process.stdout, self._hear), daemon=True),
+            threading.Thread(target=_listen, args=(process.stderr, self._hear_complaint), daemon=True),
+        ]
+        for each in listeners:
+            each.start()
+        cut = self._wait(process, monotonic() + self._asked.timeout_s, closing)
+        rest_s = monotonic() + (_REST_S if cut is None else _LOOK_S)
+        for each in listeners:
+            each.join(max(0.0, rest_s - monotonic()))
+        if cut is not None:
+            return cut
+        if self._too_much.is_set():
+            return self._too_large
+        return outcome(process.returncode, bytes(self._out), self._complaint, self._asked.kind)
+
+    def kill(self) -> None:
+        """At once, with all that it has started."""
+        if self._process is not None and self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended meanwhile
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _begun(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [*self._asked.program, *self._asked.words(self._member)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._asked.environ(self._member),
+            start_new_session=True,
+            bufsize=0,
+        )
+
+    def _wait(
+        self, process: subprocess.Popen[bytes], until_s: float, closing: threading.Event
+    ) -> UnjudgedMember | None:
+        """Until it has ended; or it is ended, and why. However much it prints meanwhile, it is read."""
+        while True:
+            try:
+                process.wait(_LOOK_S)
+                return None
+            except subprocess.TimeoutExpired:
+                cut = self._cut(until_s, closing)
+            if cut is not None:
+                endings.end(process)
+                return cut
+
+    def _cut(self, until_s: float, closing: threading.Event) -> UnjudgedMember | None:
+        if closing.is_set():
+            return UnjudgedMember(_CLUSTER, "it was left alone before it had answered")
+        if self._too_much.is_set():
+            return self._too_large
+        if monotonic() < until_s:
+            return None
+        said = self._complaint.strip().rpartition("\n")[2]
+        longest = in_words(self._asked.timeout_s)
+        reason = f"no answer within {longest}"
+        return UnjudgedMember(_CLUSTER, f"{reason}: {said}" if said else reason, "Give it longer: --fleet-timeout.")
+
+    @property
+    def _too_large(self) -> UnjudgedMember:
+        return UnjudgedMember(_MEMBER_PROCESS_BUG, f"its answer is larger than {self._largest >> 20} MiB")
+
+    @property
+    def _complaint(self) -> str:
+        return bytes(self._err).decode("utf-8", "replace")
+
+    def _hear(self, told: bytes) -> None:
+        """No more is kept than may be; what comes after that is read, so that it does not hang, and forgotten."""
+        if len(self._out) + len(told) > self._largest:
+            self._too_much.set()
+            self._out.clear()
+        elif not self._too_much.is_set():
+            self._out += told
+
+    def _hear_complaint(self, told: bytes) -> None:
+        self._err += told
+        del self._err[:-SAID_KEPT]
+
+
+def _listen(stream: IO[bytes], hear: Callable[[bytes], None]) -> None:
+    with stream:
+        while told := os.read(stream.fileno(), _PIECE):
+            hear(told)
+
+
+MOST_BYTES = 1 << 20
+FLAG = "--fleet"
+_LISTS = ("members", "fleet", "clusters", "contexts")
+_PATHS = ("kubeconfig", "snapshot")
+_STRUCTURED = re.compile(r"---|-(\s|$)|[\[{]|\S+:(\s|$)")
+"""How the first line of a document begins; that of plain lines is the name of a context."""
+_COMMENT = re.compile(r"(^|\s)#.*")
+
+
+def named_file(text: str) -> str:
+    """The path that `text` names, "" where it is no file: what begins with ``@``, ``./``, ``../``, ``/`` or ``~/``, and
+    whatever is a file here."""
+    if text.startswith("@"):
+        return text[1:]
+    if text.startswith(("./", "../", "/", "~/")):
+        return text
+    return text if os.path.isfile(text) else ""
+
+
+def read_fleet(path: str, wanted: str) -> list[object]:
+    """Its entries, as they are written; paths in them belong to the folder of the file. `wanted` says what to give.
+
+    Raises:
+        UsageError: it cannot be read, or holds no list.
+    """
+    path = os.path.expanduser(path)
+    text = read_text(path, FLAG, MOST_BYTES, wanted)
+    plain = [line for line in (_COMMENT.sub("", line).strip() for line in text.splitlines()) if line]
+    if not plain or not _STRUCTURED.match(plain[0]):
+        return list(plain)
+    try:
+        found = hand_written(text)
+    except ValueError as error:
+        raise UsageError(f"{FLAG} {path} is neither YAML nor JSON: {error}", wanted) from error
+    if isinstance(found, dict):
+        found = next((found[key] for key in _LISTS if key in found), found)
+    if not isinstance(found, list):
+        raise UsageError(f"{FLAG} {path} holds no list of clusters", wanted)
+    folder = os.path.dirname(path)
+    return [_placed(each, folder) if isinstance(each, Mapping) else each for each in found]
+
+
+def _placed(entry: Mapping[object, object], folder: str) -> dict[object, object]:
+    return {key: _path(value, folder) if key in _PATHS else value for key, value in entry.items()}
+
+
+def _path(value: object, folder: str) -> object:
+    """As the file's folder has it; what is no text is told of later."""
+    if not isinstance(value, str) or not value.strip():
+        return value
+    path = os.path.join(folder, os.path.expanduser(value.strip()))
+    return f"./{path}" if path.startswith("-") else path  # alone it would be standard input, or a flag

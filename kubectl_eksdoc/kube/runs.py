@@ -1,0 +1,395 @@
+"""Runs as the cluster keeps them: one ConfigMap that says where a run stands, and more that hold its entries.
+
+``eksdoc-run-ID`` is the head: the first entry, who leads, the phase. ``eksdoc-run-ID-000`` and so on are the chunks:
+each data key is a batch of lines that was written at once, and its name has the batch's place in the run.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TypeVar
+
+from kubectl_eksdoc.errors import EksdocError, JournalError, JournalGone, Unreachable, UsageError
+from kubectl_eksdoc.kube.lock import Lock
+from kubectl_eksdoc.kube.sent import (
+    JSON,
+    MANAGER,
+    MERGE_PATCH,
+    UNASKED,
+    Clock,
+    RequestSender,
+    RetryLimits,
+    SentRequest,
+    refused,
+)
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.journal import Entries, Entry, HeldLock, RunPhase, RunStarted, RunSummary, is_run_id
+from kubectl_eksdoc.objects.journal_lines import read_lines
+
+# ConfigMaps of one namespace: reads that are tried again until they are answered, and writes that are sent once.
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMap:
+    """`version` is its resourceVersion."""
+
+    name: str
+    uid: str
+    version: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    data: Mapping[str, str] = field(repr=False)
+
+
+class ConfigMaps:
+    def __init__(
+        self,
+        sender: RequestSender,
+        namespace: str,
+        clock: Clock,
+        tries: RetryLimits = RetryLimits(),
+        fence: Callable[[], object] = lambda: None,
+        refused_s: float = 0.0,
+    ) -> None:
+        """`fence` is asked before each try to read: what it raises, reading does, too. `refused_s`: so long it is asked
+        again where credentials or rights are refused, until that is believed."""
+        self.namespace = namespace
+        self.clock = clock
+        self.tries = tries
+        self._sender = sender
+        self._fence = fence
+        self._refused_s = refused_s
+        self._path = f"/api/v1/namespaces/{namespace}/configmaps"
+
+    def get(self, name: str) -> ConfigMap | None:
+        """
+        Raises:
+            JournalError: no answer, or a refusal, for as long as we are patient.
+            Unauthorized, Forbidden
+        """
+        sent = self._read(f"{self._path}/{name}", {}, "get configmaps")
+        return None if sent.code == 404 else config_map(sent.doc)
+
+    def find(self, selector: str) -> Sequence[ConfigMap]:
+        """All at one moment, by their labels. Raises: as `get`."""
+        sent = self._read(self._path, {"labelSelector": selector}, "list configmaps")
+        items = sent.doc.get("items", "") if sent.ok else None
+        if not (items is None or isinstance(items, list)) or at(sent.doc, "metadata", "continue"):
+            raise self.unread("list configmaps", sent)
+        return [config_map(item) for item in items or ()]
+
+    def create(self, name: str, labels: Mapping[str, str], annotations: Mapping[str, str], data: Doc) -> SentRequest:
+        meta = {"name": name, "namespace": self.namespace, "labels": dict(labels), "annotations": dict(annotations)}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+        return self._sender.send("POST", self._path, MANAGER, body, JSON)
+
+    def patch(self, name: str, version: str, annotations: Mapping[str, str], data: Doc) -> SentRequest:
+        """Refused with 409 where it has another version."""
+        meta: Doc = {"resourceVersion": version}
+        if annotations:
+            meta["annotations"] = dict(annotations)
+        body = {"metadata": meta, "data": data}
+        return self._sender.send("PATCH", f"{self._path}/{name}", MANAGER, body, MERGE_PATCH)
+
+    def delete(self, name: str, uid: str) -> None:
+        """Exactly this one; one that is gone is fine. Raises: as `get`."""
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
+        sent = UNASKED
+        for pause in self.tries.each(self.clock):
+            sent = self._sender.send("DELETE", f"{self._path}/{name}", {}, body, JSON)
+            if sent.ok or sent.code in (404, 409):  # 409: another has its name by now
+                return
+            self.check(sent, "delete configmaps", f"delete {name}", pause.tried_s)
+            pause.after(sent)
+        raise self.failed(f"delete {name}", sent)
+
+    def check(self, sent: SentRequest, right: str, what: str, tried_s: float) -> None:
+        """`tried_s`: so long it had been tried before.
+
+        Raises:
+            Unauthorized, Forbidden, JournalError: trying again would not change this answer.
+        """
+        if error := refused(sent, right, self.namespace):
+            if tried_s >= self._refused_s:
+                raise error
+            return
+        if not sent.unknown and sent.code not in (409, 429):
+            raise self.failed(what, sent)
+
+    def unread(self, what: str, sent: SentRequest) -> JournalError:
+        how = f"answered {sent.code}" if sent.code else "gave no answer"
+        said = f"to {what}, the server {how}: {sent.said}"
+        return JournalError(
+            f"the journal of runs in namespace {self.namespace} cannot be read: {said}",
+            "When the cluster answers again, resume the run.",
+        )
+
+    def failed(self, what: str, sent: SentRequest) -> JournalError:
+        how = f"answered {sent.code}" if sent.code else "gave no answer"
+        return JournalError(
+            f"the journal of the run cannot be kept in namespace {self.namespace}: to {what}, the server {how}: "
+            f"{sent.said}",
+            "Nothing is done that is not written down first. When the cluster answers again, resume the run.",
+        )
+
+    def _read(self, path: str, query: Mapping[str, str], right: str) -> SentRequest:
+        sent = UNASKED
+        for pause in self.tries.each(self.clock):
+            self._fence()
+            sent = self._sender.send("GET", path, query, None)
+            if sent.ok or sent.code == 404:
+                return sent
+            self.check(sent, right, right, pause.tried_s)
+            pause.after(sent)
+        raise self.unread(right, sent)
+
+
+def config_map(doc: Doc) -> ConfigMap:
+    """What a server sends, and what others may have done to it: no value of another form gets through."""
+    data = _texts(at(doc, "data"))
+    labels, annotations = _texts(at(doc, "metadata", "labels")), _texts(at(doc, "metadata", "annotations"))
+    name, uid, version = (str(at(doc, "metadata", key) or "") for key in ("name", "uid", "resourceVersion"))
+    return ConfigMap(name, uid, version, labels, annotations, data)
+
+
+def _texts(found: object) -> Mapping[str, str]:
+    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+
+
+RUN_LABEL, PART_LABEL = "eksdoc.io/run", "eksdoc.io/part"
+HEAD, ENTRIES = "head", "entries"
+FULL = "eksdoc.io/full"
+"""The annotation of a chunk that is not written to any more: who goes on makes the next one, and only one can."""
+
+BEGUN, LEADER, PHASE, UPDATED, SAID = "begun", "leader", "phase", "updated", "said"
+WANTED, WANTED_BY = "wanted", "wantedBy"
+"""What somebody at another machine asks the leader for: a word of `RunPhase`, and who."""
+
+_CHUNK = re.compile(r"-([0-9]{3,9})")
+_BATCH = re.compile(r"([0-9]{6,12})\..*")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """`chunks` in their order; `entries` of all of them, the head's first."""
+
+    head: ConfigMap
+    chunks: tuple[ConfigMap, ...]
+    entries: Entries
+
+    @property
+    def leader(self) -> str:
+        return self.head.data.get(LEADER, "")
+
+    @property
+    def batches(self) -> int:
+        """So many may be there: the next one's place."""
+        return max((place + 1 for chunk in self.chunks for place in map(_place, chunk.data)), default=0)
+
+
+def head_name(run: str) -> str:
+    """
+    Raises:
+        UsageError: it is no id of a run.
+    """
+    if not is_run_id(run):
+        raise UsageError(f"{run[:80]!r} is no id of a run", "kubectl eksdoc drain status lists them.")
+    return f"eksdoc-run-{run}"
+
+
+def chunk_name(run: str, number: int) -> str:
+    return f"{head_name(run)}-{number:03d}"
+
+
+def labels_of(run: str, part: str) -> Mapping[str, str]:
+    return {RUN_LABEL: run, PART_LABEL: part, "app.kubernetes.io/managed-by": "eksdoc"}
+
+
+def read_run(maps: ConfigMaps, run: str) -> StoredRun:
+    """
+    Raises:
+        UsageError: there is no such run.
+        JournalError, Unauthorized, Forbidden: it cannot be read.
+    """
+    name = head_name(run)
+    found = maps.find(f"{RUN_LABEL}={run}")
+    head = next((each for each in found if each.name == name), None)
+    if head is None:
+        raise _no_run(maps, run)
+    numbered = [each for each in found if chunk_number(name, each) is not None]
+    chunks = sorted(numbered, key=lambda each: chunk_number(name, each) or 0)
+    return StoredRun(head, tuple(chunks), _entries(name, head, chunks))
+
+
+def list_runs(maps: ConfigMaps) -> tuple[RunSummary, ...]:
+    """Every run in the namespace, the latest first. Raises: as `read_run`."""
+    heads = maps.find(f"{PART_LABEL}={HEAD}")
+    found = [_summary(each) for each in heads if each.name == f"eksdoc-run-{each.labels.get(RUN_LABEL, '')}"]
+    return tuple(sorted(found, key=lambda each: (each.begun is not None, each.begun, each.run), reverse=True))
+
+
+def ask_run(maps: ConfigMaps, run: str, wanted: RunPhase, who: str) -> None:
+    """Ask whoever leads a run to pause it, go on with it or abort it; the last word counts.
+
+    Raises:
+        UsageError: there is no such run.
+        JournalError, Unauthorized, Forbidden
+    """
+    name, sent = head_name(run), UNASKED
+    for pause in maps.tries.each(maps.clock):
+        sent = maps.patch(name, "", {}, {WANTED: wanted.value, WANTED_BY: who})
+        if sent.ok:
+            return
+        if sent.code == 404:
+            raise _no_run(maps, run)
+        maps.check(sent, "patch configmaps", f"patch {name}", pause.tried_s)
+        pause.after(sent)
+    raise maps.failed(f"patch {name}", sent)
+
+
+def remove_run(maps: ConfigMaps, run: str) -> None:
+    """All of it, the head last: what is left of a removal that was broken off is listed, and can be removed.
+
+    Raises: as `read_run`.
+    """
+    stored = read_run(maps, run)
+    for each in (*stored.chunks, stored.head):
+        maps.delete(each.name, each.uid)
+
+
+def chunk_number(head: str, found: ConfigMap) -> int | None:
+    match = _CHUNK.fullmatch(found.name.removeprefix(head)) if found.name.startswith(head) else None
+    return int(match[1]) if match else None
+
+
+def _entries(name: str, head: ConfigMap, chunks: Sequence[ConfigMap]) -> Entries:
+    entries: list[Entry] = []
+    dropped: list[str] = []
+    for read in _reads(name, head, chunks):
+        entries += read.entries
+        dropped += read.dropped
+    return Entries(tuple(entries), tuple(dropped))
+
+
+def _reads(name: str, head: ConfigMap, chunks: Sequence[ConfigMap]) -> Iterator[Entries]:
+    if BEGUN not in head.data:
+        yield Entries(dropped=(f"{name} does not say how the run began",))
+    yield _lines(head, BEGUN)
+    last = chunk_number(name, chunks[-1]) if chunks else None
+    there = {chunk_number(name, chunk) for chunk in chunks}
+    for number in range(last or 0):
+        if number not in there:
+            yield Entries(dropped=(f"{name}-{number:03d} is missing",))
+    for chunk in chunks:
+        for key in sorted(chunk.data, key=lambda each: (_place(each), each)):
+            yield _lines(chunk, key)
+
+
+def _lines(of: ConfigMap, key: str) -> Entries:
+    return read_lines(of.data.get(key, "").encode("utf-8", "replace"), f"{of.name}, {key}")
+
+
+def _place(key: str) -> int:
+    """Of a batch; a key that is none of ours comes first, and its lines are read all the same."""
+    match = _BATCH.fullmatch(key)
+    return int(match[1]) if match else -1
+
+
+def _summary(head: ConfigMap) -> RunSummary:
+    begun = next((each for each in _lines(head, BEGUN).entries if isinstance(each, RunStarted)), None)
+    updated = parsed(head.data.get(UPDATED, ""))
+    data, run = head.data, head.labels[RUN_LABEL]
+    phase, leader, said, wanted, by = (data.get(key, "") for key in (PHASE, LEADER, SAID, WANTED, WANTED_BY))
+    return RunSummary(run, begun.at if begun else None, phase, leader, updated, said, wanted, by)
+
+
+def _no_run(maps: ConfigMaps, run: str) -> UsageError:
+    hint = "Was its journal kept in another namespace? Runs are listed by: kubectl eksdoc drain status"
+    return UsageError(f"there is no run {run} in namespace {maps.namespace}", hint)
+
+
+def gone(maps: ConfigMaps, run: str, name: str) -> JournalError:
+    """One of its parts, called `name`, or all of it. Raises: as `ConfigMaps.get`."""
+    what = f"the journal {name} is not in the cluster any more"
+    done = "It was deleted. What was done stays done, and nothing more is done from here."
+    if name != head_name(run) and maps.get(head_name(run)) is not None:
+        return JournalError(what, f"{done} The rest of the run's journal is there.")
+    return JournalGone(what, f"{done} The nodes that were changed carry notes of what they were.")
+
+
+# The port `flows.ports.RunStore`: all runs of a cluster, as whoever does not lead them sees them.
+
+
+Told = TypeVar("Told")
+
+
+PATIENCE = RetryLimits(patience_s=6.0)
+"""Somebody waits for the answer."""
+
+
+class StoredRuns:
+    def __init__(self, maps: ConfigMaps, lock: Lock) -> None:
+        self._maps = maps
+        self._lock = lock
+
+    def all(self) -> Sequence[RunSummary]:
+        return self._asked(lambda: list_runs(self._maps))
+
+    def entries(self, run: str) -> Entries:
+        return self._asked(lambda: read_run(self._maps, run).entries)
+
+    def ask(self, run: str, wanted: RunPhase, who: str) -> None:
+        self._asked(lambda: ask_run(self._maps, run, wanted, who))
+
+    def remove(self, run: str) -> None:
+        self._asked(lambda: remove_run(self._maps, run))
+
+    def _asked(self, ask: Callable[[], Told]) -> Told:
+        """To a run that is under way it matters that nothing can be kept; here it is a cluster that does not answer."""
+        try:
+            return ask()
+        except JournalError as error:
+            raise Unreachable(error.message, "Nothing was changed. Try again.") from error
+
+    def lock(self) -> HeldLock:
+        return self._lock.look()
+
+
+# What others ask of a run: its head is read now and then in a thread of its own, so that nothing waits for it.
+
+
+LOOK_S = 3.0
+
+
+class WishListener:
+    """Used as ``with Asked(…) as asked: … asked.wanted``. `maps` is asked in another thread."""
+
+    def __init__(self, maps: ConfigMaps, run: str, look_s: float = LOOK_S) -> None:
+        self._maps = maps
+        self._name = head_name(run)
+        self._look_s = look_s
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="asked of the run", daemon=True)
+        self.wanted: tuple[str, str] = ("", "")
+        """A word of `RunPhase`, and who asked; two empty texts while nobody did."""
+
+    def __enter__(self) -> WishListener:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()  # and it is not waited for: an answer may take long
+
+    def _look(self) -> None:
+        while not self._over.wait(self._look_s):
+            try:
+                head = self._maps.get(self._name)
+            except EksdocError:
+                continue  # who leads finds out by writing
+            if head is not None:
+                self.wanted = head.data.get(WANTED, ""), head.data.get(WANTED_BY, "")

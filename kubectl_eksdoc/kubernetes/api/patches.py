@@ -1,0 +1,458 @@
+"""Strategic merge patches, Content-Type application/strategic-merge-patch+json: what kubectl sends.
+
+Lists whose place says so are merged: objects by their merge key, scalars as a set. In which order the entries stand:
+first comes the order that the patch asks for, then the one that the list had; an entry that only the server knows keeps
+its place before those of the patch that stood behind it.
+
+Source: staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, Kubernetes v1.36.
+
+JSON patches (RFC 6902), Content-Type application/json-patch+json.
+
+Where the RFC and the server's library differ, this is the library: replacing a member that is missing adds it,
+copying one that is missing adds null, testing one that is missing against null passes, an operation without a value
+has null, and indices may be negative.
+
+Source: patch.go of github.com/evanphx/json-patch v4.13; how much may be copied is JSONPatchMaxCopyBytes in
+staging/src/k8s.io/apiserver/pkg/server/config.go, Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, bad_request
+from kubectl_eksdoc.kubernetes.api.types import SchemaPlace
+from kubectl_eksdoc.model.api_objects import Doc
+
+# Why a patch is not applied, as the API server answers it.
+#
+# Source: applyJSPatch, applyPatchToObject and interpretStrategicMergePatchError in
+# staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go, Kubernetes v1.36.
+
+
+UNFIT = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+"""What is raised where a patch is not of its form, or asks for what its object has not."""
+
+DEEPEST = 128
+"""A server reads 10,000 levels. We stop far earlier, and far beyond what any object needs, because we recurse."""
+
+
+def checked(patch: Any, form: type) -> Any:
+    """
+    Raises:
+        Refusal: 400, it is no `form`, or nested too deeply.
+    """
+    if not isinstance(patch, form):
+        raise bad_request("error decoding patch: json: it is of another type")
+    if too_deep(patch):
+        raise bad_request("error decoding patch: invalid character '{' exceeded max depth")
+    return patch
+
+
+def too_deep(value: Any) -> bool:
+    """Asked without recursion."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [each for held in level for each in (held.values() if isinstance(held, dict) else held)]
+        level = [each for each in level if isinstance(each, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def does_not_fit() -> ApiRefusal:
+    """It is a JSON patch, but not for this object; also one whose test fails."""
+    return ApiRefusal(
+        ApiStatus(422, "Invalid", "the server rejected our request due to an error in our request", Details())
+    )
+
+
+MOST_OPERATIONS = 10_000
+MOST_COPIED = 3 * 1024 * 1024
+
+# No list has an entry that takes more than 18 digits to name.
+_INDEX = re.compile(r"[+-]?0*[0-9]{1,18}", re.ASCII)
+
+
+def apply_json_patch(doc: Doc, patch: Any) -> Doc:
+    """`doc` after `patch`, a list of operations: all of them.
+
+    Raises:
+        Refusal: 400, 413 and 422.
+    """
+    operations = checked([] if patch is None else patch, list)
+    if len(operations) > MOST_OPERATIONS:
+        raise ApiRefusal(
+            ApiStatus(413, "RequestEntityTooLarge", f"Request entity too large: {len(operations)} operations")
+        )
+    changed: Any = doc
+    copied = 0
+    try:
+        for operation in operations:
+            if operation.get("op") == "copy":  # a few operations that copy would fill any memory
+                copied += len(repr(_found(changed, operation["from"])))
+            changed = _after(changed, operation) if copied <= MOST_COPIED else None
+    except UNFIT as error:
+        raise does_not_fit() from error
+    if not isinstance(changed, dict) or too_deep(changed):
+        raise does_not_fit()
+    return changed
+
+
+def _after(root: Any, operation: Doc) -> Any:
+    """`root` after one operation."""
+    path, value = operation["path"], operation.get("value")
+    match operation["op"]:
+        case "add":
+            return _changed(root, _steps(path), lambda held, step: _inserted(held, step, value))
+        case "remove":
+            return _changed(root, _steps(path), _removed)
+        case "replace":
+            return _changed(root, _steps(path), lambda held, step: _with(held, step, value)) if path else value
+        case "move":
+            moved = {"op": "add", "path": path, "value": _found(root, operation["from"])}
+            return _after(_changed(root, _steps(operation["from"]), _removed), moved)
+        case "copy":
+            return _after(root, {"op": "add", "path": path, "value": _found(root, operation["from"])})
+        case "test" if _same(_found(root, path) if path else root, value):
+            return root
+    raise ValueError(operation["op"])
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Whether two values are the same JSON, members in any order; 1, 1.0 and true are different."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    return bool(left == right)
+
+
+def _steps(pointer: str) -> list[str]:
+    """The names and indices that a JSON pointer (RFC 6901) goes through, at least one. What stands before the first
+    slash is not looked at, as the library does it."""
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    if not steps:
+        raise KeyError(pointer)
+    return steps
+
+
+def _found(root: Any, path: str) -> Any:
+    """What stands at `path`; None also for a member that is missing in an object that is there."""
+    for step in _steps(path):
+        root = root.get(step) if isinstance(root, dict) else root[_index(root, step)]
+    return root
+
+
+def _changed(root: Any, steps: Sequence[str], change: Callable[[Any, str], Any]) -> Any:
+    """`root` with what holds the last step changed; what is off the path is shared."""
+    first, *rest = steps
+    if not rest:
+        return change(root, first)
+    inner = root[first] if isinstance(root, dict) else root[_index(root, first)]
+    return _with(root, first, _changed(inner, rest, change))
+
+
+def _with(held: Any, step: str, value: Any) -> Any:
+    if isinstance(held, dict):
+        return {**held, step: value}
+    place = _index(held, step)
+    return [*held[:place], value, *held[place + 1 :]]
+
+
+def _inserted(held: Any, step: str, value: Any) -> Any:
+    if isinstance(held, dict):
+        return {**held, step: value}
+    place = len(held) if step == "-" else _index(held, step, 1)
+    return [*held[:place], value, *held[place:]]
+
+
+def _removed(held: Any, step: str) -> Any:
+    if isinstance(held, dict):
+        held[step]  # it must be there
+        return {name: value for name, value in held.items() if name != step}
+    place = _index(held, step)
+    return [*held[:place], *held[place + 1 :]]
+
+
+def _index(held: Any, step: str, more: int = 0) -> int:
+    """Negative ones count from the end, which RFC 6901 does not have and the library does."""
+    if not isinstance(held, list) or not _INDEX.fullmatch(step):
+        raise KeyError(step)
+    place: int = range(len(held) + more)[int(step)]
+    return place
+
+
+# JSON merge patches (RFC 7386), Content-Type application/merge-patch+json.
+#
+# Source: MergePatch in merge.go of github.com/evanphx/json-patch v4.13, and applyJSPatch in
+# staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go, Kubernetes v1.36.
+
+
+def apply_merge(doc: Doc, patch: Any) -> Doc:
+    """`doc` after `patch`, a JSON object: null removes, objects merge, everything else replaces.
+
+    Raises:
+        Refusal: 400.
+    """
+    return _members_merged(doc, checked(patch, dict))
+
+
+def _members_merged(doc: Doc, patch: Doc) -> Doc:
+    merged = dict(doc)
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = _merged_member(doc.get(name), value)
+    return merged
+
+
+def _merged_member(held: Any, value: Any) -> Any:
+    """The value of one member; `held` is None where it was missing or null."""
+    if not isinstance(held, dict):
+        return _without_nulls(value)
+    # A list that replaces an object keeps its nulls: the library looks into a list only where none was an object.
+    return _members_merged(held, value) if isinstance(value, dict) else value
+
+
+def _without_nulls(value: Any) -> Any:
+    """`value` without members that are null, those of objects in lists included; null entries of lists stay.
+
+    RFC 7386 leaves lists alone. The library does not.
+    """
+    if isinstance(value, dict):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+
+
+MARK = "$patch"
+RETAIN = "$retainKeys"
+ORDER = "$setElementOrder"
+REMOVE = "$deleteFromPrimitiveList"
+
+_Identity = tuple[type, Hashable]
+_Merged = tuple[list[Any], Sequence[Any]]
+"""A list after its patch; and the order that the server's entries have when an order is asked for."""
+
+
+def apply_strategic(doc: Doc, patch: Any, root: SchemaPlace) -> Doc:
+    """`doc`, whose fields are as `root` says, after `patch`, a JSON object; null changes nothing.
+
+    Raises:
+        Refusal: 400 and 500.
+    """
+    if patch is None:
+        return doc
+    try:
+        return _merged(doc, checked(patch, dict), root)
+    except UNFIT as error:  # an error that the server has no answer for, so that it names itself as the one to blame
+        raise ApiRefusal(ApiStatus(500, "", f"the patch cannot be merged: {error}")) from error
+
+
+def _merged(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
+    if MARK in patch:
+        return _replacement(patch)
+    result = _retained(held, patch)
+    ordered = _ordered_lists(result, patch, place)
+    result.update(ordered)
+    for name, value in patch.items():
+        if name != RETAIN and not name.startswith(ORDER) and name not in ordered:
+            _set_member(result, name, value, place)
+    return result
+
+
+def _replacement(patch: Doc) -> Doc:
+    """The object instead of one that `patch`, which is marked, was to be merged into."""
+    if patch[MARK] not in ("delete", "replace"):
+        raise ValueError(f"unknown patch type: {patch[MARK]}")
+    return {} if patch[MARK] == "delete" else _whole(patch)
+
+
+def _retained(held: Doc, patch: Doc) -> Doc:
+    """A new object of the members of `held` that `patch` lets it keep; all, where it does not say."""
+    names = patch.get(RETAIN, [*held])
+    if not isinstance(names, list):
+        raise ValueError("invalid patch format of retainKeys")
+    return {name: value for name, value in held.items() if name in names}
+
+
+def _set_member(result: Doc, name: str, value: Any, place: SchemaPlace) -> None:
+    """Changes `result`, which nobody else has yet, by one member of a patch."""
+    removes = name.startswith(REMOVE)
+    field = _field_of(name) if removes else name
+    if value is None:
+        result.pop(field, None)
+    elif field in result and type(result[field]) is type(value):
+        result[field] = _without(result[field], value) if removes else _member(result[field], value, place.under(field))
+    elif not removes:
+        result.pop(field, None)
+        if not _is_marked(value):
+            result[field] = _added(value)
+
+
+def _member(held: Any, value: Any, place: SchemaPlace) -> Any:
+    """What becomes of `held`, a value of the same type as `value`."""
+    if isinstance(value, dict):
+        return _whole(value) if "replace" in place.strategy else _merged(held, value, place)
+    return _merged_list(held, value, place)[0] if isinstance(value, list) else value
+
+
+def _field_of(directive: str) -> str:
+    """The field beside which ``prefix/field`` stands."""
+    _, slash, field = directive.partition("/")
+    if not slash:
+        raise ValueError(f"invalid patch format of {directive}")
+    return field
+
+
+def _whole(value: Any) -> Any:
+    """`value` as it is stored where a patch sets it unread: without nulls, and with its marked parts.
+
+    The library leaves nulls and directives in it. Decoding the object, which follows, then drops both: a null is as
+    good as a member that is missing, and no type has a field that is called as a directive is.
+    """
+    if isinstance(value, dict):
+        return {name: _whole(inner) for name, inner in value.items() if inner is not None and not _is_directive(name)}
+    return [_whole(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _added(value: Any) -> Any:
+    """`value` as it is stored where nothing of its type was: without nulls, and without its marked parts."""
+    if isinstance(value, dict):
+        return _whole({name: _added(inner) for name, inner in value.items() if not _is_marked(inner)})
+    return [_added(inner) for inner in value if not _is_marked(inner)] if isinstance(value, list) else value
+
+
+def _is_marked(value: Any) -> bool:
+    """Whether `value` is an object that says by itself what becomes of it."""
+    return isinstance(value, dict) and MARK in value
+
+
+def _is_directive(name: str) -> bool:
+    return name in (MARK, RETAIN) or name.startswith((f"{ORDER}/", f"{REMOVE}/"))
+
+
+# Lists
+
+
+def _identity(entry: Any, key: str = "") -> _Identity:
+    """What makes `entry` the one it is: the value of its merge key, or itself. A server tells 1, 1.0 and true apart."""
+    value = entry[key] if key else entry
+    if isinstance(value, (dict, list)):
+        raise TypeError("an object or a list can neither be compared nor be the key of a map")
+    return type(value), value
+
+
+def _without(held: list[Any], unwanted: list[Any]) -> list[Any]:
+    """The scalars of `held` that are not in `unwanted`."""
+    gone = {_identity(entry) for entry in unwanted}
+    return [entry for entry in held if _identity(entry) not in gone]
+
+
+def _merged_list(held: list[Any], patch: list[Any], place: SchemaPlace) -> _Merged:
+    if "merge" not in place.strategy:
+        return _whole(patch), held
+    types = {type(entry) for entry in (*held, *patch)}
+    if len(types) > 1 or types & {list, type(None)}:
+        raise TypeError("list element types are not identical, or lists of lists")
+    if types != {dict}:
+        distinct = {_identity(entry, place.merge_key): entry for entry in (*held, *patch)}
+        return _arranged([*distinct.values()], patch, held, place.merge_key), held
+    return _merged_objects(held, patch, place)
+
+
+def _merged_objects(held: list[Doc], patch: list[Doc], place: SchemaPlace) -> _Merged:
+    """`held` without those that `patch` deletes; its others are merged into the first of the same key, or stand behind
+    all."""
+    key = place.merge_key
+    plain = [entry for entry in patch if MARK not in entry]
+    left = held
+    for entry in patch:
+        if entry.get(MARK) == "delete":
+            gone = _identity(entry, key)
+            left = [each for each in left if key not in each or _identity(each, key) != gone]
+        elif MARK in entry and entry[MARK] != "replace":
+            raise ValueError(f"unknown patch type: {entry[MARK]}")
+    if any(entry.get(MARK) == "replace" for entry in patch):
+        return _whole(plain), held
+    entries = list(left)
+    places: dict[_Identity, int] = {}
+    for number, entry in enumerate(entries):
+        if key in entry:
+            places.setdefault(_identity(entry, key), number)
+    for entry in plain:
+        wanted = _identity(entry, key)
+        if wanted in places:
+            entries[places[wanted]] = _merged(entries[places[wanted]], entry, place.of_items())
+        else:
+            places[wanted] = len(entries)
+            entries.append(_whole(entry))
+    # Upstream changes the server's list in place, so that an entry that is added takes the room of a deleted one.
+    return _arranged(entries, plain, left, key), entries[: len(held)]
+
+
+def _ordered_lists(held: Doc, patch: Doc, place: SchemaPlace) -> Doc:
+    """The fields of `held` for which `patch` asks for an order, merged with their patches and in that order."""
+    found: Doc = {}
+    for name, wanted in patch.items():
+        if not name.startswith(ORDER):
+            continue
+        field = _field_of(name)
+        under = place.under(field)
+        lists = [side[field] for side in (held, patch) if field in side]
+        if any(not isinstance(each, list) for each in (wanted, *lists)):
+            raise TypeError("an order is asked for of what is no list")
+        if not lists:
+            continue
+        if field not in patch:
+            entries, served = lists[0], lists[0]
+        elif field not in held:
+            entries, served = _added(lists[0]), []
+        else:
+            entries, served = _merged_list(lists[0], lists[1], under)
+        found[field] = _arranged(entries, wanted, served, under.merge_key)
+    return found
+
+
+def _arranged(entries: Sequence[Any], wanted: Sequence[Any], served: Sequence[Any], key: str) -> list[Any]:
+    """`entries` in the order of `wanted`, between them those that are not wanted where `served` has them.
+
+    All entries, and nothing else.
+    """
+    wanted_at, served_at = _ranks(wanted, key), _ranks(served, key)
+    named = [(_identity(entry, key), entry) for entry in entries]
+    asked = _sorted([pair for pair in named if pair[0] in wanted_at], wanted_at)
+    other = _sorted([pair for pair in named if pair[0] not in wanted_at], served_at)
+    merged = []
+    while asked and other:
+        place, beside = served_at.get(other[0][0]), served_at.get(asked[0][0])
+        first = place is not None and beside is not None and place < beside
+        merged.append(other.pop(0) if first else asked.pop(0))
+    return [entry for _, entry in (*merged, *asked, *other)]
+
+
+def _ranks(entries: Sequence[Any], key: str) -> Mapping[_Identity, int]:
+    """The first place of each."""
+    ranks: dict[_Identity, int] = {}
+    for place, entry in enumerate(entries):
+        ranks.setdefault(_identity(entry, key), place)
+    return ranks
+
+
+def _sorted(named: list[tuple[_Identity, Any]], ranks: Mapping[_Identity, int]) -> list[tuple[_Identity, Any]]:
+    """By rank. One without a rank goes before all that precede it, and all others go before it, as in upstream."""
+    done: list[tuple[_Identity, Any]] = []
+    for pair in named:
+        rank, place = ranks.get(pair[0]), len(done)
+        while place > 0:
+            before = ranks.get(done[place - 1][0])
+            if rank is not None and before is not None and rank >= before:
+                break
+            place -= 1
+        done.insert(place, pair)
+    return done

@@ -1,0 +1,396 @@
+"""What of the built-in kinds is not plain, for server-side apply and strategic merge patches: a table that is read.
+
+Source: k8s.io/api, apiextensions-apiserver, kube-aggregator; apimachinery/pkg/apis/meta/v1. Kinds that are not here
+have metadata, and are plain otherwise.
+
+What an object of a kind holds before anybody writes anything: fields that Go's types always have.
+
+A create is compared with such a blank object, so its author does not own an object or list that was there already,
+only what is in it: ``f:spec`` and ``f:containers`` of a new pod have no ``.`` of their own, ``f:labels`` has. Derived
+from the struct fields of k8s.io/api that are no pointers and lack omitempty; status is on every blank that has one.
+
+How one place of a document is merged: what its maps and lists are, and under which keys items are the same.
+
+Two rules look here. Server-side apply asks whether a map or list is one value (atomic) or has parts that different
+managers own (upstream's x-kubernetes-list-type, -list-map-keys and -map-type). A strategic merge patch asks for the
+patch strategy and merge key, which differ for a few fields (ports merge by their number alone, but are owned by number
+and protocol).
+
+A custom resource's structural schema (openAPIV3Schema of its CRD) as places.
+
+Source: k8s.io/apiextensions-apiserver, x-kubernetes-list-type (atomic when absent), -list-map-keys, -map-type (granular
+when absent), -preserve-unknown-fields, -embedded-resource. Unknown fields that are preserved have names that somebody
+chose, so server-side apply counts them as keys of a map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Literal
+
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+
+_BLANK_TABLE = """
+v1 Pod: spec.containers=null status
+v1 PodTemplate: template.metadata template.spec.containers=null
+v1 PersistentVolumeClaim: spec.resources status
+v1 LimitRange: spec.limits=null
+v1 Event: involvedObject source firstTimestamp=null lastTimestamp=null eventTime=null reportingComponent=""
+    reportingInstance=""
+v1 Namespace,Node,PersistentVolume,ReplicationController,ResourceQuota,Service: spec status
+apps/v1 ControllerRevision: data=null revision=0
+apps/v1 DaemonSet: spec.selector=null spec.template.metadata spec.template.spec.containers=null spec.updateStrategy
+    status.currentNumberScheduled=0 status.numberMisscheduled=0 status.desiredNumberScheduled=0 status.numberReady=0
+apps/v1 Deployment: spec.selector=null spec.template.metadata spec.template.spec.containers=null spec.strategy status
+apps/v1 ReplicaSet: spec.selector=null spec.template.metadata spec.template.spec.containers=null status
+apps/v1 StatefulSet: spec.selector=null spec.template.metadata spec.template.spec.containers=null spec.serviceName=""
+    spec.updateStrategy status
+batch/v1 Job: spec.template.metadata spec.template.spec.containers=null status
+batch/v1 CronJob: spec.schedule="" spec.jobTemplate.metadata spec.jobTemplate.spec.template.metadata
+    spec.jobTemplate.spec.template.spec.containers=null status
+policy/v1 PodDisruptionBudget: spec status.disruptionsAllowed=0 status.currentHealthy=0 status.desiredHealthy=0
+    status.expectedPods=0
+discovery.k8s.io/v1 EndpointSlice: addressType="" endpoints=null ports=null
+coordination.k8s.io/v1 Lease: spec
+autoscaling/v1 HorizontalPodAutoscaler: spec.scaleTargetRef.kind="" spec.scaleTargetRef.name="" spec.maxReplicas=0
+    status
+autoscaling/v2 HorizontalPodAutoscaler: spec.scaleTargetRef.kind="" spec.scaleTargetRef.name="" spec.maxReplicas=0
+    status
+rbac.authorization.k8s.io/v1 Role,ClusterRole: rules=null
+rbac.authorization.k8s.io/v1 RoleBinding,ClusterRoleBinding: roleRef.apiGroup="" roleRef.kind="" roleRef.name=""
+admissionregistration.k8s.io/v1
+    MutatingAdmissionPolicy,MutatingAdmissionPolicyBinding,ValidatingAdmissionPolicyBinding: spec
+admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy: spec status
+authorization.k8s.io/v1 LocalSubjectAccessReview,SelfSubjectAccessReview,SelfSubjectRulesReview,SubjectAccessReview:
+    spec status
+storage.k8s.io/v1 StorageClass: provisioner=""
+storage.k8s.io/v1 VolumeAttachment: spec.attacher="" spec.source spec.nodeName="" status
+storage.k8s.io/v1 CSIDriver: spec
+storage.k8s.io/v1 CSINode: spec.drivers=null
+storage.k8s.io/v1 CSIStorageCapacity: storageClassName=""
+storage.k8s.io/v1 VolumeAttributesClass: driverName=""
+networking.k8s.io/v1 NetworkPolicy: spec.podSelector
+networking.k8s.io/v1 Ingress,ServiceCIDR: spec status
+networking.k8s.io/v1 IngressClass,IPAddress: spec
+scheduling.k8s.io/v1 PriorityClass: value=0
+node.k8s.io/v1 RuntimeClass: handler=""
+certificates.k8s.io/v1 CertificateSigningRequest: spec.request=null spec.signerName="" status
+flowcontrol.apiserver.k8s.io/v1 FlowSchema: spec.priorityLevelConfiguration.name="" spec.matchingPrecedence=0 status
+flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration: spec.type="" status
+apiextensions.k8s.io/v1 CustomResourceDefinition: spec.group="" spec.names.plural="" spec.names.kind="" spec.scope=""
+    spec.versions=null status
+apiregistration.k8s.io/v1 APIService: spec.groupPriorityMinimum=0 spec.versionPriority=0 status
+"""
+"""Kinds of a version, and what there is beside metadata: paths, with an empty object where no value is said."""
+
+
+_VALUES: dict[str, object] = {"": {}, "null": None, "0": 0, '""': ""}
+
+
+def _blanks() -> dict[tuple[str, str], Doc]:
+    found: dict[tuple[str, str], Doc] = {}
+    for line in _BLANK_TABLE.replace("\n    ", " ").strip().splitlines():
+        version, kinds, *paths = line.split()
+        doc: Doc = {"metadata": {}}
+        for each in paths:
+            path, _, value = each.partition("=")
+            doc = with_value(doc, tuple(path.split(".")), _VALUES[value])
+        found |= {(version, kind): doc for kind in kinds[:-1].split(",")}
+    return found
+
+
+_BLANKS = _blanks()
+
+
+def blank_of(api_version: str, kind: str) -> Doc:
+    """A blank object of the kind; of an unknown kind (a custom resource) nothing but metadata."""
+    return _BLANKS.get((api_version, kind), {"metadata": {}})
+
+
+ListType = Literal["atomic", "set", "map"]
+Strategy = Literal["merge", "replace", "retainKeys"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SchemaPlace:
+    """One place, whatever stands there: `atomic` speaks of a map, `list_type`, `keys` and `items` of a list.
+
+    `named` are the fields of an object that differ from a plain one. `entries` is what stands under any other name:
+    with `entries` the names are data (a map), without they are fields and plain; where the place is `untyped`, all
+    names here and below are data. `defaults` are values of keys that an item leaves out. `strategy` and `merge_key` are
+    for strategic merge patches only; without strategy, maps are merged and lists replaced.
+    """
+
+    atomic: bool = False
+    list_type: ListType = "atomic"
+    keys: tuple[str, ...] = ()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    named: Mapping[str, SchemaPlace] = field(default_factory=dict, repr=False)
+    entries: SchemaPlace | None = None
+    untyped: bool = False
+    items: SchemaPlace | None = None
+    strategy: tuple[Strategy, ...] = ()
+    merge_key: str = ""
+
+    def under(self, name: str) -> SchemaPlace:
+        """The place under a field's name, or under a key of a map."""
+        found = self.named.get(name) or self.entries
+        return found or (self if self.untyped else PLAIN)
+
+    def of_items(self) -> SchemaPlace:
+        return self.items or PLAIN
+
+    def is_field(self, name: str) -> bool:
+        """Whether `name` is a declared field here; else it is a key that somebody chose."""
+        return name in self.named or not (self.untyped or self.entries)
+
+
+PLAIN = SchemaPlace()
+"""Maps are granular with fields of fixed names, lists are atomic: what an object is unless something says otherwise."""
+
+UNTYPED = SchemaPlace(untyped=True)
+"""Nothing is known of what stands here."""
+
+
+_TABLE = """
+Metadata finalizers: merged-set; ownerReferences: by uid of whole
+Status conditions: by type
+StatusReplaced conditions: owned-by type
+SecretRef secretRef: whole
+Resources claims: owned-by name
+ValueFrom fieldRef: whole; fileKeyRef: whole; resourceFieldRef: whole; configMapKeyRef: whole; secretKeyRef: whole
+Variable valueFrom: ValueFrom
+Mount bindMountOptions: set
+Container env: by name of Variable; ports: by containerPort,protocol=TCP; resources: Resources;
+    volumeDevices: by devicePath; volumeMounts: by mountPath of Mount
+ClaimSpec dataSource: whole; selector: whole
+ClaimTemplate metadata: Metadata; spec: ClaimSpec
+Ephemeral volumeClaimTemplate: ClaimTemplate
+InlineDriver nodePublishSecretRef: whole
+Volume cephfs: SecretRef; cinder: SecretRef; csi: InlineDriver; ephemeral: Ephemeral; flexVolume: SecretRef;
+    iscsi: SecretRef; rbd: SecretRef; scaleIO: SecretRef; storageos: SecretRef
+NodeAffinity requiredDuringSchedulingIgnoredDuringExecution: whole
+Affinity nodeAffinity: NodeAffinity
+SpreadConstraint labelSelector: whole
+PodSpec affinity: Affinity; containers: by name of Container; ephemeralContainers: by name of Container;
+    hostAliases: by ip; imagePullSecrets: by name of whole; initContainers: by name of Container; nodeSelector: whole;
+    resourceClaims: retaining by name; resources: Resources; schedulingGates: by name;
+    topologySpreadConstraints: by topologyKey,whenUnsatisfiable of SpreadConstraint;
+    volumes: retaining by name of Volume
+Allocatable containers: set; mapping: by name; overhead: by name
+PodStatus conditions: by type; hostIPs: merged-by ip;
+    nodeAllocatableResourceClaimStatuses: by resourceClaimName of Allocatable; podIPs: by ip;
+    resourceClaimStatuses: retaining by name; resources: Resources
+Template metadata: Metadata; spec: PodSpec
+Driver controllerExpandSecretRef: whole; controllerPublishSecretRef: whole; nodeExpandSecretRef: whole;
+    nodePublishSecretRef: whole; nodeStageSecretRef: whole
+VolumeAffinity required: whole
+VolumeSpec cephfs: SecretRef; cinder: SecretRef; csi: Driver; flexVolume: SecretRef; iscsi: SecretRef;
+    nodeAffinity: VolumeAffinity; rbd: SecretRef; scaleIO: SecretRef; storageos: SecretRef
+NodeSpec podCIDRs: merged-set
+NodeStatus addresses: by type; conditions: by type
+ServiceSpec ports: by port,protocol=TCP; selector: whole
+QuotaSpec scopeSelector: whole
+WorkloadSpec selector: whole; template: Template
+DeploymentSpec selector: whole; template: Template; strategy: retaining
+JobTemplate metadata: Metadata; spec: WorkloadSpec
+CronJobSpec jobTemplate: JobTemplate
+Uncounted failed: set; succeeded: set
+JobStatus conditions: merged-by type; uncountedTerminatedPods: Uncounted
+BudgetSpec selector: replaced
+Webhook matchConditions: by name; namespaceSelector: whole; objectSelector: whole
+PolicySpec matchConditions: by name; matchConstraints: whole; paramKind: whole
+ValidatingPolicySpec matchConditions: by name; matchConstraints: whole; paramKind: whole; variables: by name of whole
+BindingSpec matchResources: whole; paramRef: whole
+ValidatingBindingSpec matchResources: whole; paramRef: whole; validationActions: set
+DriverSpec volumeLifecycleModes: set
+DriversSpec drivers: by name
+AttachmentSource inlineVolumeSpec: VolumeSpec
+AttachmentSpec source: AttachmentSource
+BackendService port: whole
+Backend resource: whole; service: BackendService
+IngressSpec defaultBackend: Backend
+NetworkPolicySpec podSelector: whole
+ScaledSpec scaleTargetRef: whole
+RuntimeScheduling nodeSelector: whole
+
+v1 Event: involvedObject: whole; related: whole
+v1 Namespace: status: Status
+v1 Node: spec: NodeSpec; status: NodeStatus
+v1 PersistentVolume: spec: VolumeSpec
+v1 PersistentVolumeClaim: spec: ClaimSpec; status: Status
+v1 Pod: spec: PodSpec; status: PodStatus
+v1 PodTemplate: template: Template
+v1 ReplicationController: spec: WorkloadSpec; status: Status
+v1 ResourceQuota: spec: QuotaSpec
+v1 Service: spec: ServiceSpec; status: Status
+v1 ServiceAccount: secrets: by name of whole
+apps/v1 ControllerRevision: data: whole
+apps/v1 Deployment: spec: DeploymentSpec; status: Status
+apps/v1 DaemonSet,ReplicaSet,StatefulSet: spec: WorkloadSpec; status: Status
+batch/v1 CronJob: spec: CronJobSpec
+batch/v1 Job: spec: WorkloadSpec; status: JobStatus
+policy/v1 PodDisruptionBudget: spec: BudgetSpec; status: Status
+admissionregistration.k8s.io/v1 MutatingAdmissionPolicy: spec: PolicySpec
+admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding: spec: BindingSpec
+admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy: spec: ValidatingPolicySpec; status: StatusReplaced
+admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding: spec: ValidatingBindingSpec
+admissionregistration.k8s.io/v1 MutatingWebhookConfiguration,ValidatingWebhookConfiguration:
+    webhooks: by name of Webhook
+apiextensions.k8s.io/v1 CustomResourceDefinition: status: StatusReplaced
+apiregistration.k8s.io/v1 APIService: status: Status
+autoscaling/v1 HorizontalPodAutoscaler: spec: ScaledSpec
+autoscaling/v2 HorizontalPodAutoscaler: status: Status
+certificates.k8s.io/v1 CertificateSigningRequest: status: StatusReplaced
+events.k8s.io/v1 Event: regarding: whole; related: whole
+flowcontrol.apiserver.k8s.io/v1 FlowSchema,PriorityLevelConfiguration: status: Status
+networking.k8s.io/v1 Ingress: spec: IngressSpec
+networking.k8s.io/v1 NetworkPolicy: spec: NetworkPolicySpec
+networking.k8s.io/v1 ServiceCIDR: status: Status
+node.k8s.io/v1 RuntimeClass: scheduling: RuntimeScheduling
+rbac.authorization.k8s.io/v1 ClusterRoleBinding,RoleBinding: roleRef: whole
+storage.k8s.io/v1 CSIDriver: spec: DriverSpec
+storage.k8s.io/v1 CSINode: spec: DriversSpec
+storage.k8s.io/v1 CSIStorageCapacity: nodeTopology: whole
+storage.k8s.io/v1 VolumeAttachment: spec: AttachmentSpec
+"""
+"""Structs, and kinds of a version, with their fields. `whole`: owned as one value; `replaced`: and replaced by a patch.
+`by`: a list whose items are the same when these keys are, which may have a default; a strategic merge patch goes by the
+first of them alone. `owned-by`: but a patch replaces the list; `merged-by`: it is owned as one value, yet merged by
+that key. `retaining`: the patch may list the keys that stay (``$retainKeys``). In a PersistentVolume claimRef is
+granular, although an object reference is owned as a whole everywhere else."""
+
+STRUCTS: dict[str, SchemaPlace] = {
+    "plain": PLAIN,
+    "whole": SchemaPlace(atomic=True),
+    "replaced": SchemaPlace(atomic=True, strategy=("replace",)),
+    "set": SchemaPlace(list_type="set"),
+    "merged-set": SchemaPlace(list_type="set", strategy=("merge",)),
+}
+
+
+def _place(word: str = "plain", *rest: str) -> SchemaPlace:
+    if word == "retaining":
+        place = _place(*rest)
+        return replace(place, strategy=(*place.strategy, "retainKeys"))
+    if word == "merged-by":
+        return SchemaPlace(strategy=("merge",), merge_key=rest[0])
+    if word not in ("by", "owned-by"):
+        return STRUCTS[word]
+    keys = [key.partition("=") for key in rest[0].split(",")]
+    place = SchemaPlace(
+        list_type="map",
+        keys=tuple(name for name, _, _ in keys),
+        items=_place(*rest[2:]),
+        defaults={name: default for name, _, default in keys if default},
+    )
+    return replace(place, strategy=("merge",), merge_key=place.keys[0]) if word == "by" else place
+
+
+def _kinds() -> dict[tuple[str, str], SchemaPlace]:
+    found: dict[tuple[str, str], SchemaPlace] = {}
+    for line in filter(None, _TABLE.replace("\n    ", " ").splitlines()):
+        head, _, rest = line.partition(" ")
+        kinds, _, fields = rest.partition(": ") if head == "v1" or "/" in head else ("", "", rest)
+        named = {name.strip(): _place(*said.split()) for name, _, said in (e.partition(":") for e in fields.split(";"))}
+        if kinds:
+            place = SchemaPlace(named={"metadata": STRUCTS["Metadata"], **named})
+            found |= {(head, kind): place for kind in kinds.split(",")}
+        else:
+            STRUCTS[head] = SchemaPlace(named=named)
+    return found
+
+
+KINDS = _kinds()
+METADATA = STRUCTS["Metadata"]
+
+
+_LIST_TYPES: Mapping[str, ListType] = {"set": "set", "map": "map"}
+
+
+def place_of(schema: Any) -> SchemaPlace:
+    """The place that `schema` describes, with all below it; what is no schema describes a plain one."""
+    if not isinstance(schema, dict):
+        return PLAIN
+    items = schema.get("items")
+    return SchemaPlace(
+        atomic=schema.get("x-kubernetes-map-type") == "atomic",
+        list_type=_LIST_TYPES.get(str(schema.get("x-kubernetes-list-type")), "atomic"),
+        keys=tuple(map(str, _listed(schema.get("x-kubernetes-list-map-keys")))),
+        defaults=_key_defaults(items) if isinstance(items, dict) else {},
+        named=_named(schema),
+        entries=_entries(schema),
+        items=place_of(items) if isinstance(items, dict) else None,
+    )
+
+
+def _named(schema: Doc) -> dict[str, SchemaPlace]:
+    named = {name: place_of(inner) for name, inner in _properties(schema).items()}
+    if schema.get("x-kubernetes-embedded-resource"):
+        named |= {"apiVersion": PLAIN, "kind": PLAIN, "metadata": METADATA}
+    return named
+
+
+def _entries(schema: Doc) -> SchemaPlace | None:
+    values = schema.get("additionalProperties")
+    if isinstance(values, dict):
+        return place_of(values)
+    return UNTYPED if values is True or schema.get("x-kubernetes-preserve-unknown-fields") else None
+
+
+def _key_defaults(items: Doc) -> dict[str, Any]:
+    properties = _properties(items)
+    return {
+        name: inner["default"] for name, inner in properties.items() if isinstance(inner, dict) and "default" in inner
+    }
+
+
+def _properties(schema: Doc) -> Doc:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+# How documents of a kind are merged and owned: built-in kinds from the table, custom resources from their own schema.
+#
+# A custom resource without a schema has granular maps and atomic lists throughout, but for its metadata.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """`root` is the place of the whole document; `blank` is what an object of the kind has before anyone writes."""
+
+    root: SchemaPlace
+    blank: Doc
+
+    def filled(self, doc: Doc) -> Doc:
+        """`doc` with what its kind always has, however little of that it spells out: as a server compares it."""
+        return _filled(doc, self.blank)
+
+
+def _filled(doc: Doc, blank: Doc) -> Doc:
+    found = dict(doc)
+    for name, always in blank.items():
+        given = found.get(name, always)
+        found[name] = _filled(given, always) if isinstance(given, dict) and isinstance(always, dict) else given
+    return found
+
+
+_UNKNOWN = SchemaPlace(named={"metadata": METADATA})
+
+
+@cache
+def schema_of(api_version: str, kind: str) -> Schema:
+    return Schema(KINDS.get((api_version, kind), _UNKNOWN), blank_of(api_version, kind))
+
+
+def schema_of_custom(open_api: Doc) -> Schema:
+    """From a CRD's ``versions[].schema.openAPIV3Schema``; its metadata is what every object's is, whatever it says."""
+    declared = place_of(open_api)
+    root = replace(declared, named={**declared.named, "metadata": METADATA})
+    return Schema(root, blank_of("", ""))

@@ -1,0 +1,392 @@
+"""Many clusters judged together, in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from kubectl_eksdoc.fleet import FleetPlan, Row, SharedFinding, Standing
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
+from kubectl_eksdoc.render.report import CommandReport, Foot, Head, Line, Lines, Points, Section, Table
+from kubectl_eksdoc.render.result import ClusterResult, Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.tables import (
+    SIGNS,
+    Cell,
+    Column,
+    Drawn,
+    Title,
+    columns_of,
+    name_column,
+    number_column,
+    text_column,
+)
+from kubectl_eksdoc.render.tables import Row as Cells
+from kubectl_eksdoc.render.text import Tone, counted
+
+# A fleet in sentences.
+
+
+_STANDINGS = {
+    Standing.NOT_JUDGED: "not judged",
+    Standing.FAILS: "with findings that fail",
+    Standing.UNKNOWN: "with unknown answers",
+    Standing.CLEAN: "clean",
+}
+IN_TABLE = {
+    Standing.NOT_JUDGED: "not judged",
+    Standing.FAILS: "fails",
+    Standing.UNKNOWN: "unknown",
+    Standing.CLEAN: "clean",
+}
+
+
+def in_short(plan: FleetPlan) -> str:
+    """``30 clusters: 2 not judged, 20 with findings that fail, 8 clean.``"""
+    counts = [f"{plan.standing(each)} {_STANDINGS[each]}" for each in Standing if plan.standing(each)]
+    return f"{counted(len(plan.rows), 'cluster')}: {', '.join(counts)}."
+
+
+def first(row: Row) -> str:
+    """What is in the way first, in words; "" where nothing is."""
+    if isinstance(row.outcome, UnjudgedMember):
+        return row.outcome.reason
+    if row.first is not None:
+        return f"{row.first.subject}: {row.first.message}"
+    return "" if row.standing is Standing.CLEAN else row.outcome.verdict
+
+
+# The tables of a fleet, whatever draws them.
+
+
+NOTHING = "-"
+_SIGNS = {
+    Standing.NOT_JUDGED: Cell("✗", Tone.BAD),
+    Standing.FAILS: Cell("✗", Tone.BAD),
+    Standing.UNKNOWN: Cell("?", Tone.UNKNOWN),
+    Standing.CLEAN: Cell("✓", Tone.GOOD),
+}
+_COUNTED = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW)
+_SHORT = {Severity.CRITICAL: "CRIT", Severity.HIGH: "HIGH", Severity.MEDIUM: "MED", Severity.LOW: "LOW"}
+_DROPPED = {Severity.LOW: 6, Severity.MEDIUM: 5}
+_LONGEST_NAME, _LEAST_SAID = 24, 20
+
+
+def clusters(plan: FleetPlan, full: bool) -> Drawn:
+    """One row a cluster, the worst first. `full`: with where each was reached, and what its command exits with."""
+    figures, names = _figures(plan), _names(plan, full)
+    return columns_of(
+        "",
+        name_column("CLUSTER", _LONGEST_NAME),
+        Column("ACCOUNT", drop=3),
+        Column("REGION", drop=4),
+        Column("VERSION", drop=2),
+        "VERDICT",
+        *(Column(each.value.upper(), True, _DROPPED.get(each, 0), short=_SHORT[each]) for each in _COUNTED),
+        number_column("UNKNOWN", short="UNKN"),
+        *(text_column(title, 16, drop=1) for title in figures),
+        *((number_column("EXIT"), "CONTEXT", "OBSERVED") if full else ()),
+        text_column("FIRST OBSTACLE", _LEAST_SAID),
+    ), [_cells(row, names[row.member.name], figures, full) for row in plan.rows]
+
+
+def _names(plan: FleetPlan, full: bool) -> dict[str, str]:
+    """What they are called in a table: of an ARN the cluster's own name, where no other is called so."""
+    short = {row.member.name: row.member.name.rpartition(":cluster/")[2] for row in plan.rows}
+    every = list(short.values())
+    return {name: name if full or every.count(cut) > 1 else cut for name, cut in short.items()}
+
+
+def _figures(plan: FleetPlan) -> tuple[str, ...]:
+    """The columns that only this command has."""
+    found = (each.title for row in plan.rows if isinstance(row.outcome, JudgedMember) for each in row.outcome.figures)
+    return tuple(dict.fromkeys(found))
+
+
+def _cells(row: Row, name: str, figures: tuple[str, ...], full: bool) -> Cells:
+    outcome, who, fails = row.outcome, row.outcome.who, row.fails
+    answered = isinstance(outcome, JudgedMember)
+    told = {each.title: each.text for each in outcome.figures} if isinstance(outcome, JudgedMember) else {}
+    seen = outcome.observed_at if isinstance(outcome, JudgedMember) else ""
+    return [
+        _SIGNS[row.standing],
+        name,
+        who.account or NOTHING,
+        who.region or NOTHING,
+        who.server_version or NOTHING,
+        IN_TABLE[row.standing],
+        *(_count(fails[each]) for each in _COUNTED),
+        _count(row.unknown) if answered else NOTHING,
+        *(told.get(title, NOTHING) for title in figures),
+        *((str(outcome.exit_code), who.context or row.member.context or NOTHING, seen or NOTHING) if full else ()),
+        first(row) or NOTHING,
+    ]
+
+
+def _count(number: int) -> str:
+    return str(number) if number else NOTHING
+
+
+def shared(plan: FleetPlan, full: bool) -> Drawn:
+    """What is mended once for many clusters."""
+    return columns_of(
+        "",
+        number_column("CLUSTERS"),
+        "SEVERITY",
+        "CODE",
+        text_column("WHAT", 24),
+        text_column("WHERE", 24),
+    ), [_of_shared(each, _names(plan, full)) for each in plan.shared]
+
+
+def _of_shared(found: SharedFinding, names: Mapping[str, str]) -> Cells:
+    sign, tone = SIGNS[found.status]
+    where = _where(found.members, names)
+    return [Cell(sign, tone), len(found.members), found.severity.value, found.code, found.title, where]
+
+
+def lacking(plan: FleetPlan, full: bool) -> Drawn:
+    """What one administrator gives once."""
+    names = _names(plan, full)
+    return columns_of(number_column("CLUSTERS"), "RIGHT", text_column("WHERE", 24)), [
+        [len(each.members), each.right, _where(each.members, names)] for each in plan.lacking
+    ]
+
+
+def _where(members: Sequence[str], names: Mapping[str, str]) -> str:
+    return "all of them" if len(members) == len(names) else ", ".join(names[each] for each in members)
+
+
+MOST_SHARED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class FleetReport(CommandReport):
+    """`command`: that judged each of them."""
+
+    of = "a fleet"
+
+    plan: FleetPlan
+    command: str
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        """Every cluster has its row, however many there are."""
+        plan = self.plan
+        yield Head(in_short(plan))
+        yield Table("Clusters", clusters(plan, full), "clusters", len(plan.rows))
+        yield Lines("Not judged", list(_reasons(plan, full)))
+        yield Table(Title("Findings", " that clusters share"), shared(plan, full), "findings", MOST_SHARED)
+        yield Table(
+            Title("Rights", " that are missing in several clusters"), lacking(plan, full), "rights", MOST_SHARED
+        )
+        yield Points("Notes", plan.notes)
+        yield Foot(f"One of them alone: kubectl eksdoc {self.command} {_alone(plan)}. For a program: -o json")
+
+    def result(self) -> object:
+        plan, options = self.plan, {key: self.options[key] for key in sorted(self.options)}
+        return FleetResult.filled(
+            plan,
+            metadata=_FleetMetadata.filled(self, observed_at=plan.observed_at, options=options),
+            verdict=in_short(plan),
+            standing={each.value: plan.standing(each) for each in Standing},
+            findings=(found for row in plan.rows for found in _findings(row)),
+        )
+
+    @property
+    def origin(self) -> str:
+        seen = f"oldest observation {self.plan.observed_at} · " if self.plan.observed_at else ""
+        return f"{seen}kubectl eksdoc {self.tool_version}"
+
+
+def _alone(plan: FleetPlan) -> str:
+    return "--snapshot FILE" if all(row.member.snapshot for row in plan.rows) else "--context NAME"
+
+
+def _reasons(plan: FleetPlan, full: bool) -> Iterator[Line]:
+    """Why some could not be judged, whole: in a row of the table it is cut."""
+    for row in plan.rows:
+        if isinstance(row.outcome, UnjudgedMember):
+            said = f"✗ {row.member.name}: {row.outcome.reason} (exit code {row.outcome.exit_code})"
+            yield Line(said, tone=Tone.BAD)
+            if row.outcome.hint and full:
+                yield Line(f"→ {row.outcome.hint}", indent=4)
+
+
+# A fleet as ``-o json`` and ``-o yaml`` print it.
+
+
+_ExitCode = Literal[0, 1, 2, 3, 4, 5, 70]
+_NAMES_OF_STANDINGS = [each.value for each in Standing]
+_Several = Annotated[Texts, Meta(min_length=2, extra_json_schema={"uniqueItems": True})]
+
+
+class _FleetMetadata(Printed):
+    tool_version: Text
+    command: Literal["check", "addon-diff", "imds-probe"]
+    observed_at: Moment | None
+    """The oldest observation, UTC; null: no cluster answered."""
+    options: Annotated[dict[str, Any], Meta(extra_json_schema={"required": ["fleet"]})]
+    """The options as given on the command line."""
+
+
+class _Fails(Printed):
+    critical: Count
+    high: Count
+    medium: Count
+    low: Count
+    info: Count
+
+
+class _Member(Printed):
+    """One cluster. What is not known of it is null."""
+
+    called = {"version": "server_version", "result": "document"}
+
+    schema = {
+        "if": {"properties": {"standing": {"const": "not-judged"}}},
+        "then": {
+            "properties": {
+                "reason": {"type": "string"},
+                "result": {"type": "null"},
+                "exitCode": {"enum": [2, 3, 4, 70]},
+                "fail": {"type": "null"},
+                "unknown": {"type": "null"},
+            }
+        },
+        "else": {
+            "properties": {
+                "reason": {"type": "null"},
+                "result": {"type": "object"},
+                "exitCode": {"enum": [0, 1, 5]},
+                "fail": {"type": "object"},
+                "unknown": {"type": "integer"},
+            }
+        },
+    }
+
+    name: Text
+    """Of its row; no two are alike."""
+    context: Text | None
+    cluster: Text | None
+    account: Text | None
+    region: Text | None
+    version: Text | None
+    source: Source | None
+    observed_at: Moment | None
+    standing: Standing
+    exit_code: _ExitCode
+    """As the command alone would exit with for it."""
+    reason: Text | None
+    """Why it could not be judged; null: it was."""
+    hint: Text | None
+    """What to try then."""
+    fail: _Fails | None
+    """How many findings fail, by severity."""
+    unknown: Count | None
+    first: Text | None
+    """What is in the way first, in words; null: nothing is."""
+    result: (
+        Annotated[
+            dict[str, Any],
+            Meta(
+                extra_json_schema={
+                    "required": ["apiVersion", "kind", "metadata", "findings"],
+                    "properties": {
+                        "apiVersion": {"const": "eksdoc.io/v1alpha1"},
+                        "kind": {"enum": ["UpgradeCheck", "AddonDiff", "ImdsProbe"]},
+                    },
+                }
+            ),
+        ]
+        | None
+    )
+    """Its own document, as the command alone prints it; its kind has a schema of its own. Null: it could not be
+    judged."""
+    unverified: (
+        Annotated[tuple[Literal["cluster", "region"], ...], Meta(min_length=1, extra_json_schema={"uniqueItems": True})]
+        | UnsetType
+    )
+    """Names that the command line alone says: neither AWS nor what was read confirmed them."""
+
+    @classmethod
+    def of(cls, facts: Row) -> _Member:
+        outcome, judged = facts.outcome, isinstance(facts.outcome, JudgedMember)
+        return cls.filled(
+            outcome,
+            ClusterResult.of(outcome.who),
+            None,  # of one that was not judged nothing else is known
+            name=facts.member.name,
+            context=outcome.who.context or facts.member.context,
+            standing=facts.standing,
+            fail=_Fails.filled(**{each.value: count for each, count in facts.fails.items()}) if judged else None,
+            unknown=facts.unknown if judged else None,
+            first=first(facts),
+        )
+
+
+class _Finding(Printed, forbid_unknown_fields=False):
+    """As in the document of its member, with the name of the member."""
+
+    member: Text
+    code: Text
+    title: Text
+    severity: Severity
+    status: Status
+    subject: Any
+    message: Text
+    evidence: Any
+    remedy: Any
+
+    @classmethod
+    def of(cls, facts: Any) -> Any:
+        """It is of JSON's types already, and may have fields that only its command knows."""
+        return facts
+
+
+class _Shared(Printed):
+    code: Text
+    title: Text
+    severity: Severity
+    status: Literal["fail", "unknown"]
+    members: _Several
+
+
+class _Lacking(Printed):
+    right: Text
+    members: _Several
+
+
+class FleetResult(KindResult):
+    """Many clusters judged together: kubectl eksdoc check, addon-diff or imds-probe with --fleet -o json."""
+
+    called = {"members": "rows"}
+
+    kind: Literal["Fleet"]
+    metadata: _FleetMetadata
+    verdict: Text
+    exit_code: _ExitCode
+    """The worst of all: 70, then 3, 4 and 2 (a member could not be judged), then 1, 5 and 0."""
+    standing: Annotated[
+        dict[str, Count],
+        Meta(extra_json_schema={"required": _NAMES_OF_STANDINGS, "propertyNames": {"enum": _NAMES_OF_STANDINGS}}),
+    ]
+    """How many members have each standing."""
+    members: Annotated[tuple[_Member, ...], Meta(min_length=1)]
+    """The worst first."""
+    shared: tuple[_Shared, ...]
+    """What fails or is unknown in more than one of them; what most have first."""
+    lacking: tuple[_Lacking, ...]
+    """Rights of RBAC and actions of IAM without which something is unknown in more than one of them."""
+    notes: Texts
+    findings: tuple[_Finding, ...]
+    """Those of all members."""
+
+
+def _findings(row: Row) -> Iterator[dict[str, Any]]:
+    """As its own document has them, each with whose it is."""
+    if isinstance(row.outcome, JudgedMember):
+        for found in row.outcome.document.get("findings") or ():
+            if isinstance(found, dict):
+                yield {"member": row.member.name, **found}
