@@ -246,8 +246,8 @@ class Callers:
 
     def _learn(self, key: object, host_network: bool, account: str | None, containers: Sequence[Calling]) -> Calls:
         found = {match.group(1) for each in containers for match in _ROLE.finditer(each.env)}
-        if _KEY in found and not any(map(_has_keys, containers)):
-            found.discard(_KEY)
+        if _KEY in found and not all(map(_has_keys, containers)):
+            found.discard(_KEY)  # those of one container are not those of another
         role = next((by for name, by in _NAMES.items() if name in found), RoleBy.NOBODY)
         text = self._share.text
         calls = Calls(host_network, text(account), role, tuple(text(each.image) for each in containers))

@@ -66,6 +66,13 @@ def test_keys_that_may_not_be_there_are_none(optional: bool | None, role: RoleBy
     assert pod.calls.role is role
 
 
+def test_the_keys_of_one_container_are_not_those_of_another() -> None:
+    keys = [{"name": name, "value": "x"} for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
+    both = [{"name": "app", "image": "app:1", "env": keys}, {"name": "other", "image": "other:1"}]
+    one, all_of_them = pods({"spec": {"containers": both}}, {"spec": {"containers": [both[0], both[1] | {"env": keys}]}})
+    assert (one.calls.role, all_of_them.calls.role) == (RoleBy.NOBODY, RoleBy.KEYS)
+
+
 ASKS = {"resources": {"requests": {POD_ENI: "1"}, "limits": {POD_ENI: "1"}}}
 NOTED = json.dumps([{"eniId": "eni-1", "privateIp": "10.0.9.9", "vlanId": 1}])
 
