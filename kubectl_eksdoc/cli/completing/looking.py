@@ -178,7 +178,7 @@ def _none(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 _OWN: Mapping[OwnNames, Callable[[Looking, Cursor], Iterable[Name]]] = {
     OwnNames.FILES: _none,  # the shell's own affair
-    OwnNames.CONTEXTS: _of_kubeconfig("contexts"),
+    OwnNames.CONTEXTS: _of_kubeconfig("context_names"),
     OwnNames.CLUSTERS: _of_kubeconfig("clusters"),
     OwnNames.USERS: _of_kubeconfig("users"),
     OwnNames.EKS_CLUSTERS: _of_kubeconfig("eks_clusters"),
