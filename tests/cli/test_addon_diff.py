@@ -344,6 +344,13 @@ def test_a_manifest_says_what_is_applied(tmp_path: Path) -> None:
     assert any("lack ServiceAccount metrics-server, which EKS applies" in each for each in messages) and ran.code == 5
 
 
+def test_the_manifest_of_another_add_on_is_refused(tmp_path: Path) -> None:
+    """Nothing in it is about this one: it said that nothing is lost."""
+    (tmp_path / "rendered.yaml").write_text(_RENDERED)
+    ran = run_cli("addon-diff", "vpc-cni", "--demo", "--manifest", str(tmp_path))
+    assert ran.code == 2 and "holds no object of vpc-cni" in ran.err and "DaemonSet.apps aws-node" in ran.err
+
+
 def test_a_chart_says_what_its_literal_templates_apply(tmp_path: Path) -> None:
     (tmp_path / "templates").mkdir()
     (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: metrics-server\nversion: 1.0.0\n")

@@ -69,7 +69,9 @@ def test_keys_that_may_not_be_there_are_none(optional: bool | None, role: RoleBy
 def test_the_keys_of_one_container_are_not_those_of_another() -> None:
     keys = [{"name": name, "value": "x"} for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
     both = [{"name": "app", "image": "app:1", "env": keys}, {"name": "other", "image": "other:1"}]
-    one, all_of_them = pods({"spec": {"containers": both}}, {"spec": {"containers": [both[0], both[1] | {"env": keys}]}})
+    one, all_of_them = pods(
+        {"spec": {"containers": both}}, {"spec": {"containers": [both[0], both[1] | {"env": keys}]}}
+    )
     assert (one.calls.role, all_of_them.calls.role) == (RoleBy.NOBODY, RoleBy.KEYS)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.addon_diff.explaining import explained
-from kubectl_eksdoc.addon_diff.manifests import known_of
+from kubectl_eksdoc.addon_diff.manifests import known_of, objects_of
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, SchemaSince, against, as_earlier
 from kubectl_eksdoc.addon_diff.prediction import AddonUpdateRequest, Mode
 from kubectl_eksdoc.addon_diff.read import NEEDS, addon_names, first_owned, plan_addon, plan_steps, side_of, versions_of
@@ -142,6 +142,13 @@ def _asked(request: AddonDiffRequest) -> AddonUpdateRequest:
         raise UsageError(
             f"{flag} {path} holds no objects with a kind and a name",
             "Give what helm template prints of the add-on's chart, or its published manifest.",
+        )
+    known = objects_of(request.addon)
+    given = {(each.kind, each.name) for each in manifest.names}
+    if known and request.manifest and given.isdisjoint((each.kind, each.name) for each in known):
+        raise UsageError(
+            f"{flag} {path} holds no object of {request.addon}",
+            f"Give the one that has {known[0]}.",
         )
     return AddonUpdateRequest(Mode(request.mode), values, manifest)
 
