@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.coredns_lameduck.shutdown import CorefileRead
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.render.ci import Sarif, SarifDetails
 from kubectl_eksdoc.render.report import PLAIN, CommandReport, Findings, Head, Section
 from kubectl_eksdoc.render.result import FindingResult, KindResult, Meta, Positive, Printed, Text, Texts
+from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.text import joined
 
 

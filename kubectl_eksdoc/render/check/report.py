@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.findings import Code, Finding, Status, Suppression
 from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.diagnosis import diagnosis
 from kubectl_eksdoc.render.check.verdict import areas, blind, deciding, in_line, later, others
-from kubectl_eksdoc.render.ci import Case, JUnit, Sarif, SarifDetails
+from kubectl_eksdoc.render.junit import Case, JUnit
 from kubectl_eksdoc.render.report import (
     PLAIN,
     CommandReport,
@@ -34,6 +34,7 @@ from kubectl_eksdoc.render.report import (
     as_it_is,
     flush,
 )
+from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import MARGIN, Column, Title, columns_of, number_column, plain, text_column, titled
 from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, wrapped
