@@ -25,6 +25,7 @@ from kubectl_eksdoc.render.addon.result import DiffResult
 from kubectl_eksdoc.render.addon_update import UpdateResult
 from kubectl_eksdoc.render.changes import ChangesResult
 from kubectl_eksdoc.render.check.result import CheckResult
+from kubectl_eksdoc.render.command_result import Metadata
 from kubectl_eksdoc.render.corefile import CorefileResult
 from kubectl_eksdoc.render.dns import LameduckResult
 from kubectl_eksdoc.render.dns_change.report import DnsChangeResult
@@ -37,7 +38,7 @@ from kubectl_eksdoc.render.metadata_fix import FixResult
 from kubectl_eksdoc.render.metadata_probe import ActiveProbeResult
 from kubectl_eksdoc.render.permissions import PermissionResult
 from kubectl_eksdoc.render.rehearsal import RehearsalResult
-from kubectl_eksdoc.render.result import FindingResult, Metadata, ObjectResult, Printed
+from kubectl_eksdoc.render.result import FindingResult, ObjectResult, Printed
 from kubectl_eksdoc.render.run.events import EventResult
 from kubectl_eksdoc.render.run.report import RunResult
 from kubectl_eksdoc.render.run.status import StatusResult, WatchResult

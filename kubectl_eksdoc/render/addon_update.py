@@ -26,11 +26,11 @@ from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon.update import BLANK, as_json, named, sections, update_addon, update_command, way_out
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import CommandReport, Head, Line, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.report import Lines as ReportLines
 from kubectl_eksdoc.render.result import (
     UNSET,
-    CommandResult,
     Count,
     FindingResult,
     Lines,

@@ -15,6 +15,7 @@ from kubectl_eksdoc.kubernetes.keeping import printed_corefile
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import (
     CommandReport,
     Findings,
@@ -29,18 +30,7 @@ from kubectl_eksdoc.render.report import (
     as_it_is,
     flush,
 )
-from kubectl_eksdoc.render.result import (
-    LEFT_OUT,
-    CommandResult,
-    Count,
-    FindingResult,
-    Meta,
-    Moment,
-    Printed,
-    Text,
-    Texts,
-    UnsetType,
-)
+from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrapped
 

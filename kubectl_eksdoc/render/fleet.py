@@ -10,8 +10,9 @@ from kubectl_eksdoc.fleet import FleetPlan, Row, SharedFinding, Standing
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
+from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.report import CommandReport, Foot, Head, Line, Lines, Points, Section, Table
-from kubectl_eksdoc.render.result import ClusterResult, Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import (
     SIGNS,
     Cell,

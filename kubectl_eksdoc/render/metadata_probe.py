@@ -17,9 +17,10 @@ from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.metadata import AddressFamily, Ask, FamilyAnswer, ProbeStep
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.placing import NotMade
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import reached
 from kubectl_eksdoc.render.report import CommandReport, Findings, Head, Points, Section, Table
-from kubectl_eksdoc.render.result import CommandResult, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Tone, counted
 

@@ -21,6 +21,7 @@ from kubectl_eksdoc.permissions import (
     WantedPermissions,
     objects,
 )
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import (
     PLAIN,
     CommandReport,
@@ -36,7 +37,7 @@ from kubectl_eksdoc.render.report import (
     as_it_is,
     flush,
 )
-from kubectl_eksdoc.render.result import CommandResult, Meta, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, number_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, joined

@@ -18,13 +18,14 @@ from kubectl_eksdoc.drain.run.moments import ASKED, Happened, RunMoment
 from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Cause
+from kubectl_eksdoc.render.command_result import metadata
 from kubectl_eksdoc.render.drain import timeline
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.result_parts import SoakResult
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD
 from kubectl_eksdoc.render.report import ReportFigure, Table
-from kubectl_eksdoc.render.result import Count, Difference, Positive, Printed, Seconds, Text, Texts, metadata
+from kubectl_eksdoc.render.result import Count, Difference, Positive, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.tables import (
     MARGIN,
     Cell,

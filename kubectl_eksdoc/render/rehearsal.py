@@ -11,6 +11,7 @@ from kubectl_eksdoc.drain.run.moments import ASKED, Happened
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.quantities import in_words
 from kubectl_eksdoc.render import record
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.drain.rows import unread
 from kubectl_eksdoc.render.drain.verdict import verdict as verdict_of_plan
 from kubectl_eksdoc.render.record import (
@@ -27,7 +28,7 @@ from kubectl_eksdoc.render.record import (
     skipped_targets,
 )
 from kubectl_eksdoc.render.report import Foot, Head, Points, Report, Section, Table
-from kubectl_eksdoc.render.result import CommandResult, Count, Difference, FindingResult, Printed, Seconds, Text, Texts
+from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.tables import Title
 from kubectl_eksdoc.render.text import Look, counted, duration, joined, listing
 

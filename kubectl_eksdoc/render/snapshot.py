@@ -15,8 +15,9 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import how_to
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Head, Lines, Points, Report, Section, Table, as_it_is
-from kubectl_eksdoc.render.result import CommandResult, Count, Meta, Positive, Printed, Text
+from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
 from kubectl_eksdoc.render.tables import Row, number_column, text_column
 from kubectl_eksdoc.render.text import rfc3339
 

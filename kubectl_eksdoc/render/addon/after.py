@@ -29,6 +29,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import update as commands
 from kubectl_eksdoc.render.addon.update import BLANK, named, of_terraform
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import (
     CommandReport,
     Findings,
@@ -43,7 +44,6 @@ from kubectl_eksdoc.render.report import (
 )
 from kubectl_eksdoc.render.result import (
     UNSET,
-    CommandResult,
     Count,
     FindingResult,
     Moment,

@@ -18,16 +18,8 @@ from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import SchemaViolation, shown
 from kubectl_eksdoc.render.addon import update
 from kubectl_eksdoc.render.addon.update import verdict
-from kubectl_eksdoc.render.result import (
-    UNSET,
-    CommandResult,
-    FindingResult,
-    ObjectResult,
-    Printed,
-    Text,
-    Texts,
-    UnsetType,
-)
+from kubectl_eksdoc.render.command_result import CommandResult
+from kubectl_eksdoc.render.result import UNSET, FindingResult, ObjectResult, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.since.result import SinceResult
 
 _Values = dict[str, Any]

@@ -13,9 +13,9 @@ from kubectl_eksdoc.check.facts import UpgradePath
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render.check.verdict import GateOf, because, figures, gates, in_short
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
     Code,
-    CommandResult,
     Count,
     FindingResult,
     Lines,
@@ -28,7 +28,6 @@ from kubectl_eksdoc.render.result import (
     Text,
     Texts,
     UnsetType,
-    metadata,
 )
 from kubectl_eksdoc.render.since.result import SinceResult
 

@@ -23,6 +23,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon_update import OutcomeResult, RefusalResult, acknowledged, guard_lines
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
 from kubectl_eksdoc.render.report import (
     CommandReport,
@@ -35,7 +36,7 @@ from kubectl_eksdoc.render.report import (
     as_it_is,
     flush,
 )
-from kubectl_eksdoc.render.result import CommandResult, Count, FindingResult, Printed, Text, WholeSeconds
+from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, WholeSeconds
 from kubectl_eksdoc.render.result import Lines as OthersLines
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, text_column
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined

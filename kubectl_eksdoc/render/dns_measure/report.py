@@ -22,20 +22,10 @@ from kubectl_eksdoc.model.coredns import LoadReport as Answers
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render import result
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
 from kubectl_eksdoc.render.report import CommandReport, Findings, Head, Points, Section, Table
-from kubectl_eksdoc.render.result import (
-    LEFT_OUT,
-    CommandResult,
-    Count,
-    FindingResult,
-    Meta,
-    Positive,
-    Printed,
-    Text,
-    Texts,
-    UnsetType,
-)
+from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, number_column
 from kubectl_eksdoc.render.text import Tone, counted

@@ -11,6 +11,7 @@ from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.result_parts import (
     ComparisonResult,
@@ -25,7 +26,6 @@ from kubectl_eksdoc.render.drain.result_parts import (
 from kubectl_eksdoc.render.drain.steps import BUT_OPEN, NO_RE_EVICTIONS
 from kubectl_eksdoc.render.result import (
     Code,
-    CommandResult,
     Count,
     FindingResult,
     Lines,
@@ -39,7 +39,6 @@ from kubectl_eksdoc.render.result import (
     Texts,
     UnsetType,
     field,
-    metadata,
 )
 from kubectl_eksdoc.render.since.result import SinceResult
 

@@ -17,9 +17,9 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.options import OptionKind, options_of
+from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.result import (
-    ClusterResult,
     Count,
     Difference,
     Lines,

@@ -17,19 +17,10 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import CommandReport, Findings, Foot, Head, Points, Section, Table
 from kubectl_eksdoc.render.result import Code as CodeName
-from kubectl_eksdoc.render.result import (
-    CommandResult,
-    Count,
-    FindingResult,
-    Lines,
-    Printed,
-    SubjectResult,
-    Text,
-    Texts,
-    UnsetType,
-)
+from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, SubjectResult, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import (
     Cell,
     Column,

@@ -21,20 +21,11 @@ from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.findings import Severity, Subject
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.probes import owner_of
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import causes, causes_title, matters, nodes_table, to_choose
 from kubectl_eksdoc.render.metadata_fix import FixChoice
 from kubectl_eksdoc.render.report import CommandReport, Findings, Foot, Head, Lines, Section, Table, flush
-from kubectl_eksdoc.render.result import (
-    CommandResult,
-    FindingResult,
-    Meta,
-    Positive,
-    Printed,
-    SubjectResult,
-    Text,
-    Texts,
-    UnsetType,
-)
+from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, SubjectResult, Text, Texts, UnsetType
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.result import SinceResult
 from kubectl_eksdoc.render.text import counted

@@ -16,6 +16,7 @@ from kubectl_eksdoc.drain.run.chronicle import holds
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render import record as rows
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.drain import handoffs
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.plan import NextStep
@@ -38,7 +39,7 @@ from kubectl_eksdoc.render.record import (
     skipped_targets,
 )
 from kubectl_eksdoc.render.report import PLAIN, Head, Lines, OwnFormat, Points, Report, Section, flush
-from kubectl_eksdoc.render.result import CommandResult, Count, Difference, FindingResult, Printed, Seconds, Text, Texts
+from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
 from kubectl_eksdoc.render.tables import Title

@@ -8,7 +8,8 @@ from kubectl_eksdoc.baseline.changes import FindingChangeKind, FindingSince, Res
 from kubectl_eksdoc.model.baseline import FindingOutline
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.render.result import ClusterResult, Count, Meta, Moment, Printed, SubjectResult, Text, Texts
+from kubectl_eksdoc.render.command_result import ClusterResult
+from kubectl_eksdoc.render.result import Count, Meta, Moment, Printed, SubjectResult, Text, Texts
 
 _KEYS = {
     "new": FindingChangeKind.NEW,
