@@ -46,7 +46,7 @@ def _drained(asked: argparse.Namespace) -> dict[str, float]:
         watched, counted = world.watched, world.counted
         whole = nodes == shape.old
         if whole and any(drained.codes):
-            sys.exit(drained.err)
+            sys.exit("\n".join(line for line in drained.err.splitlines() if "will retry" not in line))
         return {
             "wall": drained.wall_s,
             "gone": drained.gone_s,
