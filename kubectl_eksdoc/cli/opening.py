@@ -105,9 +105,12 @@ def reach(request: ClusterOptions, world: WasRead | ClusterSession) -> CommandTa
     return CommandTarget(ours, plain, ours, ("--profile", options.profile) if options.profile else ())
 
 
-def for_kubectl(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[str, ...]:
+def for_kubectl(request: ClusterOptions, world: WasRead | ClusterSession) -> tuple[str, ...]:
     """The words by which kubectl changes no other cluster; of the demo and of a snapshot the name of their context."""
-    return words(source, options, context) if source.live else _with("--context", context) if context else ()
+    context = world.cluster.identity.context
+    if request.source.live:
+        return words(request.source, request.options, context)
+    return _with("--context", context) if context else ()
 
 
 def _given(flag: Flag, connection: Connection) -> Iterable[str]:

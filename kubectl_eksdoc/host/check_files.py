@@ -28,16 +28,21 @@ _ROW_KEYS = ("api_version", "kind", "kinds", "name")
 _T = TypeVar("_T")
 
 
+def _parsed(file: str, text: str, wanted: str) -> object:
+    """`file`: its flag and its path; `wanted`: what to write. Raises UsageError: it is neither YAML nor JSON."""
+    try:
+        return hand_written(text)
+    except ValueError as error:
+        raise UsageError(f"{file} is neither YAML nor JSON: {error}", wanted) from error
+
+
 def read_tables(path: str) -> Tables:
     """The rows of the file, in its order.
 
     Raises:
         UsageError: it cannot be read, or a row is not as it must be; the error names it.
     """
-    try:
-        document = hand_written(read_text(path, TABLES, MOST_BYTES, _ROWS))
-    except ValueError as error:
-        raise UsageError(f"{TABLES} {path} is neither YAML nor JSON: {error}", _ROWS) from error
+    document = _parsed(f"{TABLES} {path}", read_text(path, TABLES, MOST_BYTES, _ROWS), _ROWS)
     if not isinstance(document, Mapping):
         raise UsageError(f"{TABLES} {path} holds no tables", _ROWS)
     if strange := [str(each) for each in document if each not in _NAMES]:
@@ -122,10 +127,7 @@ def text_of(path: str) -> str:
 
 def _document(path: str, text: str) -> list[object]:
     """A list, or an object with a list under ``suppressions``; an empty file has none."""
-    try:
-        found = hand_written(text)
-    except ValueError as error:
-        raise UsageError(f"{SUPPRESSIONS} {path} is neither YAML nor JSON: {error}", _WANTED) from error
+    found = _parsed(f"{SUPPRESSIONS} {path}", text, _WANTED)
     if isinstance(found, dict):
         found = next((found[key] for key in _LISTS if key in found), found)
     if found is None:

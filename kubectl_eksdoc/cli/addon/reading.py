@@ -33,7 +33,7 @@ def look_back(request: OtherRequest, around: CommandContext) -> CommandAnswer:
         pasts = tuple(_pasts(session, names, request, around))
         found = tuple(look_back_on(session, past) for past in pasts)
     opening.told(session, options, around)
-    kubectl = opening.for_kubectl(request.source, options, session.cluster.identity.context)
+    kubectl = opening.for_kubectl(request, session)
     report = AfterReport(found, session.cluster, kubectl, options=request.given, recognised=session.recognised)
     code = opening.code((each for one in found for each in one.findings), request.accepted)
     if len(found) < len(names) and code == exits.CLEAN:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli.called import late
 from kubectl_eksdoc.cli.completing.candidates import Cursor, for_command
 from kubectl_eksdoc.cli.completing.sources import FORMATS, OwnNames
 from kubectl_eksdoc.cli.flags import HONOURED, FlagValueKind
@@ -87,12 +88,9 @@ def connection_of(cursor: Cursor) -> Connection:
     return Connection(**given)  # type: ignore[arg-type]
 
 
-def _of_kubeconfig(name: str) -> Callable[[Looking, Cursor], Iterable[Name]]:
+def _of_kubeconfig(names: Callable[..., Iterable[Name]]) -> Callable[[Looking, Cursor], Iterable[Name]]:
     def read(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-        from kubectl_eksdoc.kube import contexts
-
-        found: Iterable[Name] = getattr(contexts, name)(cursor.last("--kubeconfig"), looking.kubeconfig())
-        return found
+        return names(cursor.last("--kubeconfig"), looking.kubeconfig())
 
     return read
 
@@ -178,11 +176,11 @@ def _none(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 _OWN: Mapping[OwnNames, Callable[[Looking, Cursor], Iterable[Name]]] = {
     OwnNames.FILES: _none,  # the shell's own affair
-    OwnNames.CONTEXTS: _of_kubeconfig("context_names"),
-    OwnNames.CLUSTERS: _of_kubeconfig("clusters"),
-    OwnNames.USERS: _of_kubeconfig("users"),
-    OwnNames.EKS_CLUSTERS: _of_kubeconfig("eks_clusters"),
-    OwnNames.REGIONS: _of_kubeconfig("regions"),
+    OwnNames.CONTEXTS: _of_kubeconfig(late("kube.contexts.context_names")),
+    OwnNames.CLUSTERS: _of_kubeconfig(late("kube.contexts.clusters")),
+    OwnNames.USERS: _of_kubeconfig(late("kube.contexts.users")),
+    OwnNames.EKS_CLUSTERS: _of_kubeconfig(late("kube.contexts.eks_clusters")),
+    OwnNames.REGIONS: _of_kubeconfig(late("kube.contexts.regions")),
     OwnNames.PROFILES: _profiles,
     OwnNames.FORMATS: _formats,
     OwnNames.COMMANDS: _commands,

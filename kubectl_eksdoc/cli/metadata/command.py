@@ -65,7 +65,7 @@ def judging(request: ImdsProbeRequest, around: CommandContext) -> CommandAnswer:
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     beside = against(before, session.cluster, plan, request.given) if before is not None else None
     named = bool(request.groups or request.nodes)
-    kubectl = opening.for_kubectl(request.source, options, session.cluster.identity.context)
+    kubectl = opening.for_kubectl(request, session)
     choices = offered(plan, session.cluster, vpc_of(session), session.profile, named, kubectl)
     report = ImdsReport(plan, pod, choices, options=request.given, recognised=session.recognised, since=beside)
     return opening.answer(report, options, around, opening.code(plan.findings, request.accepted))

@@ -140,7 +140,7 @@ def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
     cluster, intent = reading.scope(request).of(session.cluster), request.intent
     plan = plan_imds(session, request.hops, cluster, intent=intent)
     named = bool(request.groups or request.nodes)
-    kubectl = opening.for_kubectl(request.source, request.options, session.cluster.identity.context)
+    kubectl = opening.for_kubectl(request, session)
     found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named, kubectl), asking.fix.name)
     if isinstance(found, UnselectedFix):
         raise UsageError(found.why, found.hint)
