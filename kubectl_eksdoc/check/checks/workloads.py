@@ -15,8 +15,10 @@ from kubectl_eksdoc.check.checking import UpgradeCheck, cluster_of, unread
 from kubectl_eksdoc.check.checks.running import owners
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
+from kubectl_eksdoc.kubernetes.replacement import needed_backends
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
 from kubectl_eksdoc.model.pods import Pod
@@ -192,19 +194,46 @@ def _unguarded(facts: CheckFacts) -> Iterator[Finding]:
         yield _without(facts, without, len(several))
 
 
+_OF_NEEDED = (
+    kinds.PODS,
+    kinds.VALIDATING_WEBHOOKS,
+    kinds.MUTATING_WEBHOOKS,
+    kinds.SERVICES,
+    kinds.ENDPOINT_SLICES,
+    kinds.NAMESPACES,
+)
+"""Which tell what replacements need."""
+
+
+def _needed(cluster: Cluster, without: Sequence[Workload]) -> tuple[list[Workload], str]:
+    """Those that replacements need, and what for, a clause: "" only where it is known that none is."""
+    if cluster.unread(*_OF_NEEDED):
+        return [], "and whether replacements need one of them is not known"
+    for backends in needed_backends(cluster):
+        found = [each for each in without if any(_is_of(pod, each) for pod in backends.pods)]
+        if found and backends.severity is Severity.CRITICAL:
+            return found, f"among them {backends.what}: {backends.why}"
+    return [], ""
+
+
+def _is_of(pod: Pod, each: Workload) -> bool:
+    return pod.namespace == each.namespace and each.selector.matches(pod.labels)
+
+
 def _guarded(each: Workload, budgets: Sequence[Budget]) -> bool:
     return any(budget.selector.matches(each.template_labels) for budget in budgets)
 
 
 def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
     by_namespace = Counter(each.namespace for each in without)
+    needed, why = _needed(facts.cluster, without)
     most = sorted(without, key=lambda each: (-each.replicas, each.key))
-    example = most[0]
+    example = next((each for each in most if each in needed), most[0])
     words = ("kubectl", "create", "poddisruptionbudget", example.name, "-n", example.namespace)
     command = shell(*words, f"--selector={example.selector}", "--max-unavailable=1")
     namespaces = sorted(by_namespace, key=lambda name: (-by_namespace[name], name))
     return Finding.of(
-        "budget-missing",
+        "budget-missing/needed" if why else "budget-missing/advice",
         cluster_of(facts),
         (
             f"by namespace: {listed([f'{name} {by_namespace[name]}' for name in namespaces])}",
@@ -212,11 +241,12 @@ def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
         ),
         without_count=len(without),
         of=of,
+        needed=why,
         command=command if example.selector.valid and example.selector.requirements else "",
     )
 
 
 UNHEALTHY_CHECKS = (
     UpgradeCheck.of("pods-bouncing", _bouncing),
-    UpgradeCheck.of("budget-missing", _unguarded),
+    UpgradeCheck.of("budget-missing", _unguarded, *_OF_NEEDED),
 )
