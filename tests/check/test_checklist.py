@@ -71,10 +71,10 @@ def test_every_minor_is_a_step_of_its_own_looked_at_before_and_left_to_run_after
     marks = [
         each
         for each in found
-        if each.startswith(("Fix what blocks 1", "Look", "Upgrade the control plane", "Let it run"))
+        if each.startswith(("Check that nothing blocks 1", "Look", "Upgrade the control plane", "Let it run"))
     ]
     assert [each.split(" for some days")[0] for each in marks] == [
-        "Fix what blocks 1.34",
+        "Check that nothing blocks 1.34",
         "Upgrade the control plane to 1.34",
         "Let it run with 1.34",
         "Look again before 1.35",
@@ -141,6 +141,17 @@ def test_kube_proxy_that_the_next_minor_would_not_serve_is_brought_to_the_contro
     assert found[0].why == "once the control plane has 1.34, kube-proxy (1.30) is 4 minors behind, 3 are allowed"
     untold = with_addon("1.34", "kube-proxy", "v1.30.0", ("v1.34.1", "1.34*"))
     assert "Update add-on kube-proxy to its version for 1.33" in titles(untold, Phase.BEFORE_CONTROL_PLANE)
+
+
+def test_kube_proxy_that_eks_does_not_manage_is_brought_to_the_control_planes_first_too() -> None:
+    old = a_program("kube-proxy-0", f"{IMAGES}/eks/kube-proxy:v1.30.0", "DaemonSet/kube-proxy")
+    facts = with_aws(with_nodes(a_node("n", version=NEW), pods=[old]), addons=())
+    found = [each for each in checklist(facts) if "kube-proxy" in each.title]
+    assert [(each.phase, each.title) for each in found] == [
+        (Phase.BEFORE_CONTROL_PLANE, "Update kube-proxy (DaemonSet kube-system/kube-proxy) to 1.33 or newer"),
+        (Phase.AFTER_CONTROL_PLANE, "Update kube-proxy (DaemonSet kube-system/kube-proxy) to 1.34 or newer"),
+    ]
+    assert found[0].why == "once the control plane has 1.34, kube-proxy (1.30) is 4 minors behind, 3 are allowed"
 
 
 def test_after_the_control_plane_kube_proxy_vpc_cni_and_coredns_come_in_this_order() -> None:
@@ -334,8 +345,17 @@ def test_what_a_provisioner_made_has_no_budgets_to_hold() -> None:
 
 def test_auto_mode_begins_at_once_so_its_nodes_are_looked_at_before() -> None:
     auto = a_node("n", group="", version=NEW, labels={"eks.amazonaws.com/compute-type": "auto"})
-    found = [each for each in checklist(with_nodes(auto)) if each.gate is Gate.BEFORE_NODES and not each.about]
-    assert [each.phase for each in found] == [Phase.BEFORE_CONTROL_PLANE, Phase.NODES]
+    assert phases_of_looks(auto) == [Phase.BEFORE_CONTROL_PLANE], "once: there is nothing between"
+    own = a_node("own", group="blue", version=NEW)
+    assert phases_of_looks(auto, own) == [Phase.BEFORE_CONTROL_PLANE, Phase.NODES]
+    waiting = [each for each in checklist(with_nodes(auto, own)) if each.gate is Gate.BEFORE_NODES and not each.about]
+    assert [each.phase for each in waiting] == [Phase.BEFORE_CONTROL_PLANE], "findings are counted once"
+
+
+def phases_of_looks(*nodes: Any) -> list[Phase]:
+    """Where the step stands that looks at what blocks the replacement of nodes."""
+    looks = ("Check that nothing blocks the replacement", "Look again before nodes")
+    return [each.phase for each in checklist(with_nodes(*nodes)) if each.title.startswith(looks)]
 
 
 def test_amis_that_karpenter_is_told_by_id_are_changed_and_need_no_holding() -> None:
@@ -457,7 +477,7 @@ def test_the_first_step_waits_for_what_is_found_before_the_control_plane() -> No
     )
     plan = plan_check(healthy("1.35"), [check], CheckWish())
     waiting = {each.title: len(plan.waiting(each)) for each in plan.checklist}
-    assert waiting["Fix what blocks 1.34"] == 1
+    assert waiting["Check that nothing blocks 1.34"] == 1
     assert waiting["Look again before 1.35"] == 0
 
 

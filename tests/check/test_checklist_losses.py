@@ -82,13 +82,13 @@ def test_what_fixes_a_finding_comes_before_the_gate_that_counts_it() -> None:
     found = titles(replace(facts, cluster=a_healthy_cluster(nodes=[old])), Phase.BEFORE_CONTROL_PLANE)
     assert found == [
         "Update add-on coredns to v2",
-        "Fix what blocks the replacement of nodes",
+        "Check that nothing blocks the replacement of nodes",
         "Update group blue in place to 1.33",
-        "Fix what blocks 1.34",
+        "Check that nothing blocks 1.34",
     ]
 
 
 def test_the_first_gate_is_of_the_whole_way_as_its_count_is() -> None:
-    assert the_step(healthy("1.36"), "Fix what blocks 1.34").commands == (
+    assert the_step(healthy("1.36"), "Check that nothing blocks 1.34").commands == (
         "kubectl eksdoc check --target 1.36 --gate before-control-plane",
     )

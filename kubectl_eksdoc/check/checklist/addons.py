@@ -20,6 +20,7 @@ from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import RunningVersion
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code
@@ -89,12 +90,18 @@ def _moves(facts: CheckFacts, step: Version) -> Iterator[_Move]:
 
 def _early_proxy(facts: CheckFacts, addon: Addon, have: str, now: Version, step: Version) -> _Move | None:
     """kube-proxy to the version of the control plane, where it is too old for the next one."""
-    skew = kube_proxy_skew(step, parse(have)) if addon.name == KUBE_PROXY.addon and now != step else None
-    if skew is None or skew.fit is not Fit.TOO_OLD:
+    why = _too_old(parse(have), now, step) if addon.name == KUBE_PROXY.addon else ""
+    if not why:
         return None
     offered = facts.aws.addon_versions.get(addon.name)
     to = addon_versions.target(offered, in_words(now), "") if isinstance(offered, AddonVersions) else ""
-    return _Move(addon, have, to, True, f"once the control plane has {in_words(step)}, {skew.why}")
+    return _Move(addon, have, to, True, why)
+
+
+def _too_old(proxy: Version | Unknown | None, now: Version, step: Version) -> str:
+    """Why kube-proxy has to follow the control plane to `now` before that gets `step`; "" where it does not."""
+    skew = None if isinstance(proxy, Unknown) or now == step else kube_proxy_skew(step, proxy)
+    return f"once the control plane has {in_words(step)}, {skew.why}" if skew and skew.fit is Fit.TOO_OLD else ""
 
 
 def _move(facts: CheckFacts, addon: Addon, have: str, now: Version, step: Version) -> _Move | None:
@@ -212,6 +219,11 @@ def _programs_moves(
         seen.add(key)
         have, now = each.version, facts.way.now
         for to in facts.way.steps or (facts.way.target,):
+            why = _too_old(have, now, to) if each.software == KUBE_PROXY else ""
+            if why:
+                have = now
+                if to == step and place is UpdatePosition.BEFORE_CONTROL_PLANE:
+                    yield _ProgramsMove(each, OrderedAddon(place, why, now, _SKEW))
             found = placed(each.software, have, now, to, more=facts.tables.compatibility)
             if to == step and found.place is place and not found.reached(have):
                 yield _ProgramsMove(each, found)

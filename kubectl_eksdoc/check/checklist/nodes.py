@@ -44,16 +44,16 @@ _HYBRID = KnowledgeSource("EKS user guide, hybrid-nodes-upgrade", Confidence.MED
 _AUTO = KnowledgeSource("EKS user guide, auto-upgrade", Confidence.MEDIUM)
 
 
-def before(facts: CheckFacts, now: Version, step: Version) -> Iterator[UpgradeStep]:
+def before(facts: CheckFacts, now: Version, step: Version, again: bool) -> Iterator[UpgradeStep]:
     """Of the groups whose kubelets the control plane of `step` would not serve: to `now`, which they may have. Nodes of
-    Auto Mode go at once, so what stands against that is mended before the first step."""
+    Auto Mode go at once, so what stands against that is mended before the first step. `again`: it was listed before."""
     every = groups(facts.cluster.nodes)
     old = [(group, why) for group in every if (why := _too_old(facts, group, step))]
     if old:
         first = f"nodes are replaced before the control plane gets {in_words(step)}, which would not serve them"
-        yield from _looked_at(facts, Phase.BEFORE_CONTROL_PLANE, first)
+        yield from _looked_at(facts, Phase.BEFORE_CONTROL_PLANE, first, again)
     elif now == facts.way.now and any(group.owner is NodeOwner.AUTO_MODE for group in every):
-        yield from _looked_at(facts, Phase.BEFORE_CONTROL_PLANE, _EARLY)
+        yield from _looked_at(facts, Phase.BEFORE_CONTROL_PLANE, _EARLY, again)
     for group, why in old:
         yield from _of(facts, group, now, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {why}; ")
 
@@ -62,14 +62,15 @@ _LIMIT = f"EKS gives the pods of a node {MINUTES} minutes, Karpenter waits for e
 _EARLY = "EKS Auto Mode begins to replace its nodes as soon as the control plane has a new version"
 
 
-def after(facts: CheckFacts, there: Sequence[RunningVersion]) -> Iterator[UpgradeStep]:
+def after(facts: CheckFacts, there: Sequence[RunningVersion], again: bool) -> Iterator[UpgradeStep]:
     """All that are behind, those with the fewest nodes first: what goes wrong there goes wrong in small. `there`: all
-    programs that run."""
+    programs that run; `again`: what blocks was listed before, and nodes of Auto Mode are on their way since."""
     target = facts.way.target
     behind = [each for each in groups(facts.cluster.nodes) if _behind(each, target)]
     if not behind:
         return
-    yield from _looked_at(facts, Phase.NODES, _LIMIT)
+    if not again or any(each.owner is not NodeOwner.AUTO_MODE for each in behind):
+        yield from _looked_at(facts, Phase.NODES, _LIMIT, again)
     scaled = any(each.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in behind)
     if scaled:
         yield from _autoscaler(facts, there, held=True)
@@ -118,18 +119,20 @@ def _too_old(facts: CheckFacts, group: NodeGroupNodes, step: Version) -> str:
     return ""
 
 
-def _looked_at(facts: CheckFacts, phase: Phase, why: str) -> Iterator[UpgradeStep]:
+def _looked_at(facts: CheckFacts, phase: Phase, why: str, again: bool) -> Iterator[UpgradeStep]:
+    """Findings wait for the first one only."""
     gate = Gate.BEFORE_NODES
     yield UpgradeStep(
         phase,
-        "Fix what blocks the replacement of nodes",
+        "Look again before nodes are replaced" if again else "Check that nothing blocks the replacement of nodes",
         why,
         (check("--target", in_words(facts.way.target), "--gate", gate.value),),
         "it exits with 0",
         at=facts.way.target,
-        gate=gate,
+        gate=None if again else gate,
     )
-    yield from steps.asked(facts, phase)
+    if not again:
+        yield from steps.asked(facts, phase)
 
 
 _HOLD = (
@@ -380,12 +383,14 @@ def checklist(facts: CheckFacts, reach: CommandTarget = CommandTarget()) -> tupl
 def _all(facts: CheckFacts) -> Iterator[UpgradeStep]:
     yield from preparing(facts)
     there = running(facts.cluster.pods)
-    now = facts.way.now
+    now, again = facts.way.now, False
     for step in facts.way.steps:
         first = now == facts.way.now
         yield from addons.programs_before(facts, there, now, step)
         yield from addons.before(facts, there, now, step)
-        yield from before(facts, now, step)
+        early = tuple(before(facts, now, step, again))
+        again = again or bool(early)
+        yield from early
         yield steps.looked_at(facts, step, first)
         if first:
             yield from karpenter.held(facts)
@@ -397,6 +402,6 @@ def _all(facts: CheckFacts) -> Iterator[UpgradeStep]:
     if not facts.way.steps:
         yield from addons.after(facts, there, facts.way.target)
         yield from addons.programs_after(facts, there, facts.way.target)
-    yield from after(facts, there)
+    yield from after(facts, there, again)
     yield from steps.fargate(facts)
     yield from steps.verified(facts)

@@ -182,7 +182,7 @@ def looked_at(facts: CheckFacts, step: Version, first: bool) -> UpgradeStep:
     until = facts.way.target if first else step
     return UpgradeStep(
         Phase.BEFORE_CONTROL_PLANE,
-        f"Fix what blocks {in_words(step)}" if first else f"Look again before {in_words(step)}",
+        f"Check that nothing blocks {in_words(step)}" if first else f"Look again before {in_words(step)}",
         "what is broken now is not better found in the middle of an upgrade"
         if first
         else "weeks may be between two versions, and the cluster changes",

@@ -207,7 +207,7 @@ def _changes(found: RecentChanges, now: datetime, full: bool) -> Section:
 
 
 _MOST_LINES = 2
-"""Of a phase, where not all is asked for."""
+"""Of a phase, where not all is asked for and the page has causes to show."""
 
 
 def _titled(plan: CheckPlan, step: UpgradeStep) -> str:
@@ -222,7 +222,7 @@ def _way(plan: CheckPlan) -> Section:
         for phase, steps in groupby(plan.checklist, key=lambda step: step.phase):
             told = "; ".join(f"{step.number}. {_titled(plan, step)}" for step in steps)
             lines = wrapped(f"{phase.value}: {told}", look, MARGIN, MARGIN * 2)
-            most = 1 if phase.name == "PREPARE" else _MOST_LINES
+            most = len(lines) if not plan.causes else 1 if phase.name == "PREPARE" else _MOST_LINES
             yield from lines[: most - 1]
             if len(lines) <= most:
                 yield from lines[most - 1 :]

@@ -179,9 +179,12 @@ def verdict(plan: CheckPlan) -> Verdict:
     if gone:
         rest = f"; the replacement of nodes deletes data or pods for good: {counted(len(gone), 'finding')} (-o wide)."
         return Verdict("Nothing blocks a step", rest, False)
-    return Verdict("Nothing to do", ": all that was checked is as it should be.", False)
+    left = any(each.phase.value not in _OF_ANY for each in plan.checklist)
+    return Verdict("Nothing blocks a step" if left else "Nothing to do", ": all that was checked is as it should be.", False)
 
 
+_OF_ANY = ("prepare", "end")
+"""Phases of every checklist, also of an upgrade that is at its end."""
 _DELETED = frozenset({"pod-emptydir", "pod-unmanaged"})
 """Data and pods that go with the nodes are no reason to wait, and never lost in silence."""
 

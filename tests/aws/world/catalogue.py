@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,11 +35,15 @@ class Offer:
 class Catalogue:
     """What the region offers, newest first; a test may offer more. Mutable.
 
-    `today` decides which support a Kubernetes version has.
+    `today` decides which support a Kubernetes version has; `as_of` makes every date as far away as it was then.
     """
 
     offers: list[Offer] = field(default_factory=lambda: list(_shipped()))
     today: date = date(2026, 11, 20)
+    later: timedelta = timedelta()
+
+    def as_of(self, then: date) -> None:
+        self.today, self.later = then, date.today() - then
 
     def of(self, addon: str) -> list[Offer]:
         return [offer for offer in self.offers if offer.addon == addon]
@@ -86,9 +90,9 @@ class Catalogue:
             "clusterType": "eks",
             "defaultPlatformVersion": "eks.1",
             "defaultVersion": default,
-            "releaseDate": _midnight(row["released"]),
-            "endOfStandardSupportDate": _midnight(row["endOfStandard"]),
-            "endOfExtendedSupportDate": _midnight(row["endOfExtended"]),
+            "releaseDate": _midnight(row["released"]) + self.later,
+            "endOfStandardSupportDate": _midnight(row["endOfStandard"]) + self.later,
+            "endOfExtendedSupportDate": _midnight(row["endOfExtended"]) + self.later,
             "status": ("standard-support", "extended-support", "unsupported")[over],
             "versionStatus": ("STANDARD_SUPPORT", "EXTENDED_SUPPORT", "UNSUPPORTED")[over],
             "kubernetesPatchVersion": f"{row['version']}.0",

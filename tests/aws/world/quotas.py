@@ -16,6 +16,14 @@ _VALUES = {
 }
 
 
+_PLACE = "eksdoc_quotas"
+
+
+def put(backend: Any, service: str, code: str, value: float) -> None:
+    """What the account was granted."""
+    backend.__dict__.setdefault(_PLACE, {})[service, code] = value
+
+
 def mend() -> None:
     """Once per process."""
     from moto.servicequotas.models import ServiceQuotasBackend
@@ -27,7 +35,8 @@ def _known(original: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, A
     def get_service_quota(self: Any, service_code: str, quota_code: str) -> dict[str, Any]:
         if (service_code, quota_code) not in _VALUES:
             return original(self, service_code, quota_code)
-        value, counts = _VALUES[service_code, quota_code]
+        first, counts = _VALUES[service_code, quota_code]
+        value = self.__dict__.get(_PLACE, {}).get((service_code, quota_code), first)
         said = {"ServiceCode": service_code, "QuotaCode": quota_code, "Value": value, "Unit": "None"}
         if not counts:
             return said

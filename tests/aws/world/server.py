@@ -199,6 +199,20 @@ class World:
         made = Parameter(ACCOUNT, name, value, "String", None, None, None, utcnow(), 1, "text")
         ssm_backends[ACCOUNT][region]._parameters[name].append(made)
 
+    def set_quota(self, service: str, code: str, value: float, region: str = REGION) -> None:
+        """A quota that the account was granted, by its code (``ec2``, ``L-1216C47A``)."""
+        from moto.servicequotas.models import servicequotas_backends
+
+        quotas.put(servicequotas_backends[ACCOUNT][region], service, code, value)
+
+    def use_quota(self, used: float, region: str = REGION, **dimensions: str) -> None:
+        """What CloudWatch counts of a quota in use (AWS/Usage), now."""
+        from moto.cloudwatch.models import cloudwatch_backends
+
+        named = [{"Name": name, "Value": value} for name, value in dimensions.items()]
+        datum = {"MetricName": "ResourceCount", "Value": used, "Dimensions": named}
+        cloudwatch_backends[ACCOUNT][region].put_metric_data("AWS/Usage", [datum])
+
     # What goes wrong
 
     def throttle(self, operation: str, times: int | None = None) -> None:

@@ -37,7 +37,7 @@ CLUSTERS = [
 def gate_of(step: dict[str, Any]) -> list[str]:
     """The words of its check of a gate, none where it is no such step."""
     found = [shlex.split(each)[3:] for each in step["commands"] if " check " in each and " --gate " in each]
-    return found[0] if found and step["title"].startswith("Fix what blocks") else []
+    return found[0] if found and step["title"].startswith("Check that nothing blocks") else []
 
 
 def counts(told: dict[str, Any], gate: str) -> tuple[int, int]:

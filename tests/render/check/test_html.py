@@ -117,9 +117,9 @@ def test_the_head_says_whose_what_when_and_from_where_to_where() -> None:
     [
         (usual(), "bad", "✗ Not yet"),
         ([check(Area.ADDONS, Gate.BEFORE_NODES, UNFIT)], "open", "? Not yet"),
-        ([check(Area.NODES, Gate.AFTER, SKEW)], "good", "✓ Nothing to do"),
+        ([check(Area.NODES, Gate.AFTER, SKEW)], "good", "✓ Nothing blocks a step"),
         ([check(Area.NODES, None, SKEW)], "good", "✓ Nothing blocks a step"),
-        ([check(Area.SUPPORT, None, SLIGHT)], "good", "✓ Nothing to do"),
+        ([check(Area.SUPPORT, None, SLIGHT)], "good", "✓ Nothing blocks a step"),
     ],
 )
 def test_the_answer_is_a_sign_a_word_and_a_tone(checks: list, tone: str, answer: str) -> None:  # type: ignore[type-arg]
@@ -175,7 +175,7 @@ def test_each_step_has_a_box_to_tick_and_links_to_what_comes_first() -> None:
     text = html(of)
     boxes = re.findall(r'<label><input type="checkbox"/><span>(\d+)\. ', text)
     assert boxes == [str(step.number) for step in of.plan.checklist]
-    step = text[text.index("Fix what blocks 1.34") :]
+    step = text[text.index("Check that nothing blocks 1.34") :]
     link = re.search(r'<a href="#(finding-\d+)">kubelet-skew: Nodegroup blue</a>', step)
     assert link is not None
     assert SKEW.message in text[text.index("<h2>Findings") : text.index(f'<div id="{link[1]}">')]

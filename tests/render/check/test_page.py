@@ -36,7 +36,7 @@ def test_no_line_is_wider_than_the_terminal_but_commands(look: Look) -> None:
 def test_the_way_is_a_few_lines_for_each_phase_and_wide_has_reasons_and_commands() -> None:
     short, full = view().render("table", LOOK), view().render("wide", LOOK)
     assert "UPGRADE STEPS" in short
-    assert "Fix what blocks 1.34 (1 cause and 1 unknown first)" in short
+    assert "Check that nothing blocks 1.34 (1 cause and 1 unknown first)" in short
     assert "Why: " not in short
     assert "Why: one minor version at a time" in full
     assert "aws eks update-cluster-version --name prod --region eu-west-1 --kubernetes-version 1.34" in full
@@ -165,7 +165,7 @@ def test_what_is_too_slight_to_count_is_not_said_to_be_well() -> None:
 
 def test_all_well_is_said_plainly() -> None:
     note = replace(SLIGHT, status=Status.UNKNOWN)
-    assert "Nothing to do: all that was checked is as it should be." in view([check(Area.SUPPORT, None, note)]).render(
+    assert "Nothing blocks a step: all that was checked is as it should be." in view([check(Area.SUPPORT, None, note)]).render(
         "table", LOOK
     )
 
@@ -173,7 +173,7 @@ def test_all_well_is_said_plainly() -> None:
 def test_what_the_steps_themselves_do_is_no_finding_before_them() -> None:
     behind = [check(Area.NODES, Gate.AFTER, replace(SKEW, code=Code.of("nodes-behind"), severity=Severity.LOW))]
     short = view(behind).render("table", LOOK)
-    assert "Nothing to do" in short and "nodes-behind" not in short
+    assert "Nothing blocks a step" in short and "nodes-behind" not in short
     assert "Not yet: 1 cause before the end" in view(behind, CheckWish(gate=Gate.AFTER)).render("table", LOOK)
     there = view(behind, facts=healthy("1.33")).render("table", LOOK)
     assert "Not yet: 1 cause before the end" in there, "the control plane has it, and they have not followed"

@@ -29,7 +29,7 @@ def test_each_step_of_the_way_has_a_box() -> None:
 
 
 def test_steps_say_what_they_wait_for() -> None:
-    assert "Fix what blocks 1.34 **(1 cause and 1 unknown first)**" in view().render("markdown", LOOK)
+    assert "Check that nothing blocks 1.34 **(1 cause and 1 unknown first)**" in view().render("markdown", LOOK)
 
 
 def test_what_is_suppressed_is_told_with_its_end() -> None:
