@@ -352,6 +352,13 @@ def test_auto_mode_begins_at_once_so_its_nodes_are_looked_at_before() -> None:
     assert [each.phase for each in waiting] == [Phase.BEFORE_CONTROL_PLANE], "findings are counted once"
 
 
+def test_a_drain_is_rehearsed_where_there_are_nodes_that_a_drain_takes() -> None:
+    auto = a_node("n", group="", version=NEW, labels={"eks.amazonaws.com/compute-type": "auto"})
+    rehearsed = "Rehearse the replacement of the nodes"
+    assert rehearsed not in titles(with_nodes(auto)), "rehearse leaves nodes of Auto Mode to EKS, and would exit with 1"
+    assert rehearsed in titles(with_nodes(auto, a_node("own", group="blue", version=NEW)))
+
+
 def phases_of_looks(*nodes: Any) -> list[Phase]:
     """Where the step stands that looks at what blocks the replacement of nodes."""
     looks = ("Check that nothing blocks the replacement", "Look again before nodes")

@@ -385,7 +385,7 @@ def _rehearsed(facts: CheckFacts, target: str) -> Iterator[UpgradeStep]:
         done_when="Git, or a backup that was restored once for a trial, has what the cluster has",
         source=_PREPARING_ROLLBACK,
     )
-    if facts.cluster.nodes:
+    if any(node.owner not in (NodeOwner.AUTO_MODE, NodeOwner.FARGATE) for node in facts.cluster.nodes):
         yield UpgradeStep(
             Phase.PREPARE,
             "Rehearse the replacement of the nodes",

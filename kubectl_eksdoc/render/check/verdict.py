@@ -180,7 +180,9 @@ def verdict(plan: CheckPlan) -> Verdict:
         rest = f"; the replacement of nodes deletes data or pods for good: {counted(len(gone), 'finding')} (-o wide)."
         return Verdict("Nothing blocks a step", rest, False)
     left = any(each.phase.value not in _OF_ANY for each in plan.checklist)
-    return Verdict("Nothing blocks a step" if left else "Nothing to do", ": all that was checked is as it should be.", False)
+    return Verdict(
+        "Nothing blocks a step" if left else "Nothing to do", ": all that was checked is as it should be.", False
+    )
 
 
 _OF_ANY = ("prepare", "end")

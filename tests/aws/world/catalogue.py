@@ -43,7 +43,7 @@ class Catalogue:
     later: timedelta = timedelta()
 
     def as_of(self, then: date) -> None:
-        self.today, self.later = then, date.today() - then
+        self.today, self.later = then, datetime.now(timezone.utc).date() - then
 
     def of(self, addon: str) -> list[Offer]:
         return [offer for offer in self.offers if offer.addon == addon]

@@ -213,6 +213,12 @@ class World:
         datum = {"MetricName": "ResourceCount", "Value": used, "Dimensions": named}
         cloudwatch_backends[ACCOUNT][region].put_metric_data("AWS/Usage", [datum])
 
+    def put_endpoint(self, cluster: str, url: str) -> None:
+        """Where the API server of a cluster is: moto gives all of them one address."""
+        from moto.eks.models import eks_backends
+
+        eks_backends[ACCOUNT][REGION].clusters[cluster].endpoint = url
+
     # What goes wrong
 
     def throttle(self, operation: str, times: int | None = None) -> None:

@@ -4,10 +4,10 @@
 add-ons of EKS, AWS Load Balancer Controller and external-dns with roles, and an application of the team. `CURRENT`: the
 same with what many clusters run, all of it current, and Karpenter with a Spot node. `AUTO`: EKS Auto Mode.
 
-What comes from a chart has the replicas and budgets of its defaults: cert-manager, external-dns and Argo CD one replica,
-the Load Balancer Controller two and no budget. It is told its region and VPC, which it must be on Amazon Linux 2023.
-CoreDNS has a lameduck of 20 s, by the add-on's configuration values, and not the add-on's own 5 s: the EKS best practices
-ask for more, and coredns-lameduck proposes that.
+What comes from a chart has the replicas and budgets of its defaults: cert-manager, external-dns and Argo CD one
+replica, the Load Balancer Controller two and no budget. It is told its region and VPC, which it must be on Amazon Linux
+2023. CoreDNS has a lameduck of 20 s, by the add-on's configuration values, and not the add-on's own 5 s: the EKS best
+practices ask for more, and coredns-lameduck proposes that.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Doc = dict[str, Any]
 
 @dataclass(frozen=True)
 class App:
-    """A workload. `role`: its pods get one by their service account; `addon`: of EKS, whose manifest says the rest;
-    `hook`: the webhook configuration that it serves, with what it is asked about."""
+    """A workload. `budget`: its maxUnavailable; `role`: its pods get one by their service account; `addon`: of EKS,
+    whose manifest says the rest; `hook`: the webhook configuration that it serves, with what it is asked about."""
 
     namespace: str
     name: str
     image: str = ""
     kind: str = "Deployment"
     replicas: int = 1
-    budget: bool = False
+    budget: int | None = None
     role: bool = False
     addon: str = ""
     args: tuple[str, ...] = ()
@@ -53,13 +53,13 @@ class App:
 
 @dataclass(frozen=True)
 class KeptCluster:
-    """`nodes`: what makes each, ``group``, ``karpenter``, ``spot`` or ``auto``; `lameduck` of CoreDNS; `hops`: the limit of the instances; `more`: objects besides."""
+    """`nodes`: what makes each, ``group``, ``karpenter``, ``spot`` or ``auto``; `lameduck`: of CoreDNS; `hops`: the
+    limit of the instances."""
 
     apps: tuple[App, ...]
     nodes: tuple[str, ...] = ("group",) * 3
     lameduck: str = "20s"
     hops: int = 1
-    more: tuple[Doc, ...] = ()
 
     @property
     def auto_mode(self) -> bool:
@@ -80,12 +80,12 @@ ADDONS = {
 }
 """Managed by EKS, each at the version that it installs by default."""
 _EXTERNAL_DNS = App("external-dns", "external-dns", "external-dns/external-dns:v0.20.0", role=True)
-_OWN = App("shop", "web", f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/web:2026.2", replicas=3, budget=True)
+_OWN = App("shop", "web", f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/web:2026.2", replicas=3, budget=1)
 MANAGED = KeptCluster(
     (
         App("kube-system", "aws-node", kind="DaemonSet", role=True, addon="vpc-cni"),
         App("kube-system", "kube-proxy", kind="DaemonSet", addon="kube-proxy"),
-        App("kube-system", "coredns", replicas=2, budget=True, addon="coredns"),
+        App("kube-system", "coredns", replicas=2, budget=1, addon="coredns"),
         App(
             "kube-system",
             "aws-load-balancer-controller",
@@ -104,7 +104,7 @@ _KARPENTER = App(
     "karpenter",
     "karpenter/controller:1.8.2",
     replicas=2,
-    budget=True,
+    budget=1,
     role=True,
     env=(("CLUSTER_NAME", "prod"), ("INTERRUPTION_QUEUE", "prod")),
 )
@@ -129,6 +129,7 @@ CURRENT = KeptCluster(
     nodes=("group", "group", "group", "karpenter", "spot"),
 )
 AUTO = KeptCluster((_EXTERNAL_DNS, _OWN), nodes=("auto",) * 3)
+KEPT = {"managed node groups": MANAGED, "with what many run": CURRENT, "EKS Auto Mode": AUTO}
 
 _EMPTY = {
     "apps/v1": ("StatefulSet", "DaemonSet", "ReplicaSet", "Deployment", "ControllerRevision"),
@@ -187,7 +188,6 @@ def objects(of: KeptCluster, instances: Sequence[str]) -> Iterable[Doc]:
         yield from _of_addon(app, of) if app.addon else _of_app(app, len(of.nodes))
     if of.auto_mode or of.with_karpenter:
         yield from _of_karpenter(of.auto_mode)
-    yield from of.more
 
 
 def _of_app(app: App, nodes: int) -> Iterable[Doc]:
@@ -334,7 +334,16 @@ def _workload(app: App, template: Doc, nodes: int, labels: Doc) -> Iterable[Doc]
     whole = {**made, "spec": spec, "status": {**status, "observedGeneration": 1}}
     yield whole
     kind = app.kind
-    if app.kind == "Deployment":
+    if kind != "Deployment":
+        held = {"spec": {"template": {**template, "$patch": "replace"}}}
+        of = {"labels": {**labels, "controller-revision-hash": _REVISION}}
+        of["ownerReferences"] = [_owner(kind, app.name, app.namespace)]
+        yield {
+            **_made("ControllerRevision", f"{app.name}-{_REVISION}", app.namespace, **of),
+            "revision": 1,
+            "data": held,
+        }
+    else:
         kind, owner = "ReplicaSet", _owner("Deployment", app.name, app.namespace)
         hashed = {**labels, **_HASH}
         owned = _made("ReplicaSet", app.by, app.namespace, generation=1, labels=hashed, ownerReferences=[owner])
@@ -343,10 +352,11 @@ def _workload(app: App, template: Doc, nodes: int, labels: Doc) -> Iterable[Doc]
         yield {**whole, **owned, "spec": {**spec, **of_hash}}
     for at in range(count):
         yield _pod(app, template, kind, at)
-    if app.budget:
+    if app.budget is not None:
         budget = _made("PodDisruptionBudget", app.name, app.namespace, generation=1)
-        wanted = {"disruptionsAllowed": 1, "currentHealthy": count, "desiredHealthy": count - 1, "expectedPods": count}
-        rule = {"maxUnavailable": 1, "selector": {"matchLabels": labels}}
+        wanted = {"disruptionsAllowed": app.budget, "desiredHealthy": count - app.budget}
+        wanted |= {"currentHealthy": count, "expectedPods": count}
+        rule = {"maxUnavailable": app.budget, "selector": {"matchLabels": labels}}
         yield {**budget, "spec": rule, "status": {**wanted, "observedGeneration": 1}}
 
 
@@ -356,7 +366,11 @@ def _pod(app: App, template: Doc, kind: str, at: int) -> Doc:
     given = (("AWS_ROLE_ARN", role_of(app)), ("AWS_WEB_IDENTITY_TOKEN_FILE", _TOKEN), ("AWS_REGION", REGION))
     for container in spec["containers"] if app.role else ():
         container.setdefault("env", []).extend({"name": name, "value": value} for name, value in given)
-    hashed = _HASH if kind == "ReplicaSet" else {"controller-revision-hash": f"{app.name}-{_REVISION}" if kind == "StatefulSet" else _REVISION}
+    hashed = (
+        _HASH
+        if kind == "ReplicaSet"
+        else {"controller-revision-hash": f"{app.name}-{_REVISION}" if kind == "StatefulSet" else _REVISION}
+    )
     labels = {**template["metadata"]["labels"], **hashed}
     made = _made("Pod", f"{app.by}-{at}", app.namespace, labels=labels)
     made["metadata"]["ownerReferences"] = [_owner(kind, app.by, app.namespace)]

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.session.sources import SourceChoice
+from kubectl_eksdoc.wiring.stages import Serving, served
+from tests.aws.test_live import access
 from tests.aws.world.catalogue import Offer
-from tests.cli.check.clusters import ACCOUNT, ADDONS, REGION, App, KeptCluster, corefile, role_of
+from tests.cli.check.clusters import ACCOUNT, ADDONS, REGION, App, KeptCluster, a_dump, corefile, role_of
+from tests.cli.check.test_served import Somebody
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -32,11 +39,23 @@ _EVENTS = (
 )
 
 
+@contextmanager
+def somebody_at(of: KeptCluster, aws: World, folder: Path) -> Iterator[Somebody]:
+    """With a kubeconfig of that cluster and the keys of its account."""
+    dump = folder / "dump"
+    dump.mkdir()
+    a_dump(dump, of, an_account(aws, of))
+    choice = SourceChoice(snapshot=str(dump))
+    told = Serving(1.0, str(folder / "config"), lambda path, url: None, lambda text: None)
+    with served(choice, Connection(), None, told) as (path, url):
+        aws.put_endpoint("prod", url)
+        yield Somebody(path, aws, access(aws))
+
+
 def an_account(aws: World, of: KeptCluster) -> Sequence[str]:
     """The ids of the instances behind the nodes."""
     subnets = _network(aws)
     service = aws.client("eks")
-    more: dict[str, Any] = {"computeConfig": {"enabled": True, "nodePools": ["general-purpose"]}} if of.auto_mode else {}
     service.create_cluster(
         name="prod",
         version="1.33",
@@ -44,7 +63,7 @@ def an_account(aws: World, of: KeptCluster) -> Sequence[str]:
         resourcesVpcConfig={"subnetIds": subnets},
         upgradePolicy={"supportType": "STANDARD"},
         accessConfig={"authenticationMode": "API"},
-        **more,
+        **({"computeConfig": {"enabled": True, "nodePools": ["general-purpose"]}} if of.auto_mode else {}),
     )
     catalogue = aws.eks().catalogue
     catalogue.as_of(TODAY)
@@ -72,9 +91,9 @@ def an_account(aws: World, of: KeptCluster) -> Sequence[str]:
         aws.publish_parameter(path.format("1.34"), "1.34.2-20260224")
     if of.with_karpenter:
         _interruption(aws, of)
-    for name, status in (("Deprecated APIs removed in Kubernetes v1.34", "PASSING"), ("Kubelet version skew", "PASSING")):
+    for name in ("Deprecated APIs removed in Kubernetes v1.34", "Kubelet version skew"):
         insight = {"name": name, "category": "UPGRADE_READINESS", "kubernetesVersion": "1.34"}
-        aws.eks().found("prod", {**insight, "insightStatus": {"status": status, "reason": "No issues detected."}})
+        aws.eks().found("prod", {**insight, "insightStatus": {"status": "PASSING", "reason": "No issues detected."}})
     aws.forget_calls()
     return instances
 

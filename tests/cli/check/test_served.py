@@ -50,9 +50,9 @@ class Somebody:
     aws: World
     access: AwsAccess
 
-    def run(self, *argv: str) -> Ran:
+    def run(self, *argv: str, **environ: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = CommandContext(out, err, {}, open_session=with_aws(self._believed))
+        around = CommandContext(out, err, environ, open_session=with_aws(self._believed))
         code = run(["check", *argv, "--kubeconfig", self.config], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())
 

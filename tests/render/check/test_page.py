@@ -165,9 +165,8 @@ def test_what_is_too_slight_to_count_is_not_said_to_be_well() -> None:
 
 def test_all_well_is_said_plainly() -> None:
     note = replace(SLIGHT, status=Status.UNKNOWN)
-    assert "Nothing blocks a step: all that was checked is as it should be." in view([check(Area.SUPPORT, None, note)]).render(
-        "table", LOOK
-    )
+    short = view([check(Area.SUPPORT, None, note)]).render("table", LOOK)
+    assert "Nothing blocks a step: all that was checked is as it should be." in short
 
 
 def test_what_the_steps_themselves_do_is_no_finding_before_them() -> None:
