@@ -241,7 +241,7 @@ def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
         ),
         without_count=len(without),
         of=of,
-        needed=why,
+        needed=why or "none of which replacements need",
         command=command if example.selector.valid and example.selector.requirements else "",
     )
 
