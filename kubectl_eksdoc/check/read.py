@@ -50,7 +50,7 @@ from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, NodeOwner
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
 
@@ -282,17 +282,9 @@ def _or_why_not(make: Callable[[], Made]) -> Made | Unknown:
 
 
 def replacement(cluster: Cluster, way: UpgradePath) -> DrainPlan | None:
-    """Of all nodes that are older than the target; None where there are none. EKS Auto Mode evicts as Karpenter does,
-    so its nodes are judged as Karpenter's, which a drain of ours would leave alone."""
-    nodes = tuple(_judged_as(node) for node in cluster.nodes)
-    targets = tuple(node for node in nodes if _to_be_replaced(node, way))
-    return make_plan(replace(cluster, nodes=nodes), targets, AS_A_GROUP_UPDATES) if targets else None
-
-
-def _judged_as(node: Node) -> Node:
-    if node.owner is not NodeOwner.AUTO_MODE:
-        return node
-    return replace(node, labels={key: value for key, value in node.labels.items() if key != COMPUTE_TYPE})
+    """Of all nodes that are older than the target, those of EKS Auto Mode too; None where there are none."""
+    targets = tuple(node for node in cluster.nodes if _to_be_replaced(node, way))
+    return make_plan(cluster, targets, AS_A_GROUP_UPDATES, by_eks=True) if targets else None
 
 
 def _holding_up(planned: DrainPlan | Unknown | None) -> Sum:

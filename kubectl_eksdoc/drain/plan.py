@@ -22,13 +22,18 @@ from kubectl_eksdoc.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.drain.verdicts.judging import JudgedPod, Judgement, judge_pods
 from kubectl_eksdoc.drain.verdicts.said import merged
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.findings import Finding, Status, Subject, in_order
+from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, in_order
 from kubectl_eksdoc.model.nodes import Node
 
 
-def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> DrainPlan:
-    """What draining `targets` does: every verdict, the order of evictions, every finding."""
-    world, _, chosen = settled(survey(cluster, tuple(targets), policy))
+def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy, by_eks: bool = False) -> DrainPlan:
+    """What draining `targets` does: every verdict, the order of evictions, every finding. `by_eks`: EKS drains them,
+    and what it keeps for itself, nodes of Auto Mode, is judged as any other."""
+    asked = survey(cluster, tuple(targets), policy)
+    if by_eks:
+        own = Code.of("node-auto-mode")
+        asked = replace(asked, refused={name: each for name, each in asked.refused.items() if each.code is not own})
+    world, _, chosen = settled(asked)
     return put_together(world, chosen)
 
 

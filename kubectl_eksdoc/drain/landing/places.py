@@ -34,7 +34,7 @@ class NodeProvisioning(str, Enum):
 
 def growth(world: DrainContext, node: Node) -> NodeProvisioning:
     """How more nodes like this one come."""
-    if node.owner is NodeOwner.KARPENTER:
+    if node.owner in (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE):
         if world.cluster.unread(kinds.NODE_POOLS):
             return NodeProvisioning.UNKNOWN
         known = any(pool.name in node.groups for pool in world.cluster.node_pools)

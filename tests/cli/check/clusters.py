@@ -30,7 +30,8 @@ Doc = dict[str, Any]
 @dataclass(frozen=True)
 class App:
     """A workload. `budget`: its maxUnavailable; `role`: its pods get one by their service account; `addon`: of EKS,
-    whose manifest says the rest; `hook`: the webhook configuration that it serves, with what it is asked about."""
+    whose manifest says the rest; `hook`: the webhook configuration that it serves, with what it is asked about;
+    `selects`: labels of its nodes."""
 
     namespace: str
     name: str
@@ -44,6 +45,7 @@ class App:
     env: tuple[tuple[str, str], ...] = ()
     empty_dir: bool = False
     hook: str = ""
+    selects: tuple[tuple[str, str], ...] = ()
 
     @property
     def by(self) -> str:
@@ -128,7 +130,8 @@ CURRENT = KeptCluster(
     ),
     nodes=("group", "group", "group", "karpenter", "spot"),
 )
-AUTO = KeptCluster((_EXTERNAL_DNS, _OWN), nodes=("auto",) * 3)
+_ON_AUTO = replace(_OWN, selects=(("eks.amazonaws.com/compute-type", "auto"),))
+AUTO = KeptCluster((_EXTERNAL_DNS, _ON_AUTO), nodes=("auto",) * 3)
 KEPT = {"managed node groups": MANAGED, "with what many run": CURRENT, "EKS Auto Mode": AUTO}
 
 _EMPTY = {
@@ -297,6 +300,8 @@ def _pod_spec(app: App, labels: Doc) -> Doc:
     spec: Doc = {"serviceAccountName": app.name, "containers": [_container(app)]}
     if app.kind == "DaemonSet":
         spec["tolerations"] = [{"operator": "Exists"}]
+    if app.selects:
+        spec["nodeSelector"] = dict(app.selects)
     if app.empty_dir:
         spec["volumes"] = [{"name": "data", "emptyDir": {}}]
     if app.replicas > 1:
