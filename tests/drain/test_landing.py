@@ -53,10 +53,9 @@ def test_with_too_little_room_one_node_is_emptied_and_the_other_is_not_touched()
     assert missing.message == "1 new node is needed for 1 of the targets' pods: 1 such as new-0"
 
 
-def test_karpenter_can_make_room() -> None:
-    spot = replace(
-        a_room("spot-0", 1, labels={"karpenter.sh/nodepool": "general"}), labels={"karpenter.sh/nodepool": "general"}
-    )
+@pytest.mark.parametrize("more", [{}, {"eks.amazonaws.com/compute-type": "auto"}], ids=["its own", "of Auto Mode"])
+def test_karpenter_can_make_room(more: dict[str, str]) -> None:
+    spot = replace(a_room("spot-0", 1), labels={"karpenter.sh/nodepool": "general", **more})
     full = asking("full", 1, "spot-0", owner="ReplicaSet/other")
     cluster = short_of_room(more_nodes=[spot], node_pools=[NodePool("general", (("cpu", "1000"),))])
     cluster = replace(cluster, pods=(*cluster.pods, full))
