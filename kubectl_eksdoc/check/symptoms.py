@@ -14,7 +14,7 @@ from kubectl_eksdoc.check.undoing import UNDO, way_back
 from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS
 
@@ -141,8 +141,8 @@ def concerns(symptom: Symptom, finding: Finding) -> bool:
 
 
 def _suspect(cause: _Cause, found: Finding, cluster: Cluster, reach: CommandTarget) -> Suspect:
-    """The first remedy that has a command, or the first."""
-    remedy = next((each for each in found.remedy if each.command), next(iter(found.remedy), None))
+    """What can be done now comes first, with a command before what has none."""
+    remedy = min(found.remedy, key=lambda each: (not each.command, each.when is When.LATER), default=None)
     if cause.look:
         text = "Nothing shows that this hurts now: see what is missing before you change it."
         remedy = Remedy(text, reach.of(cause.look))
