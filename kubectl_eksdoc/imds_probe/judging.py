@@ -216,7 +216,7 @@ def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
         which = ("--nodegroup", alike.name) if alike.name else tuple(f"node/{name}" for name in alike.nodes)
         words = (*which, *(("--hops", str(hops)) if hops != POD else ()), "--apply", "--fix", "instance-options")
         yield Remedy(
-            "Raise the hop limit of the instances as they run: nothing is replaced or restarted, and new nodes do not get it.",
+            "Raise the hop limit of the running instances: nothing is replaced or restarted. New nodes do not get it.",
             shell("kubectl", "eksdoc", "imds-probe", *words),
             When.NOW,
         )

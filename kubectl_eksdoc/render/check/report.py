@@ -131,8 +131,8 @@ class CheckReport(CommandReport):
         return page(CheckPage(self.plan, self.options, self.tool_version), self.since, look)
 
     def suites(self) -> Iterator[tuple[str, Sequence[Case]]]:
-        """Of each area. A code that several checks find is one case, or one for each manifest that was read. What is not
-        known has one, too, where it may hide what was asked for."""
+        """Of each area. A code that several checks find is one case, or one for each manifest that was read. What is
+        not known has one, too, where it may hide what was asked for."""
         plan = self.plan
         for area in Area:
             judged = plan.in_area(area)
