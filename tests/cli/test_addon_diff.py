@@ -287,8 +287,7 @@ def test_a_page_that_explains_other_fields_still_says_that_the_update_fails() ->
 def test_an_update_that_the_server_refuses_fails_in_its_first_line(tmp_path: Path) -> None:
     """By a manifest of other objects, too: what the next one lacks is not asked for once more."""
     path = tmp_path / "manifest.yaml"
-    other = "spec:\n  selector: {matchLabels: {k8s-app: metrics-server}}\n  template:"
-    path.write_text(_RENDERED.replace("spec:\n  template:", other, 1), encoding="utf-8")
+    path.write_text(_RENDERED.replace("app.kubernetes.io/name: metrics", "app: metrics"), encoding="utf-8")
     ran = run_cli("addon-diff", "metrics-server", "--demo", "--manifest", str(path), "--resolve-conflicts", "OVERWRITE")
     text = " ".join(ran.out.split())
     assert "with OVERWRITE: it fails, as the API server refuses what would result As it fails, nothing" in text
@@ -331,6 +330,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: metrics-server, labels: {k8s-app: metrics-server}}
 spec:
+  selector: {matchLabels: {app.kubernetes.io/name: metrics-server}}
   template:
     spec:
       containers:
@@ -364,6 +364,17 @@ def test_a_manifest_says_what_is_applied(tmp_path: Path) -> None:
     messages = [each["message"] for each in found["findings"]]
     assert any("Grant.rbac.example.com metrics-server cannot be judged" in each for each in messages)
     assert any("lack ServiceAccount metrics-server, which EKS applies" in each for each in messages) and ran.code == 5
+
+
+def test_a_part_of_an_object_is_refused(tmp_path: Path) -> None:
+    """The update was said to fail, and a field that OVERWRITE takes to be kept."""
+    part = tmp_path / "part.yaml"
+    pod = "spec: {template: {spec: {containers: [{name: aws-node, image: x}]}}}"
+    part.write_text(
+        f"apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: aws-node, namespace: kube-system}}\n{pod}"
+    )
+    ran = run_cli("addon-diff", "vpc-cni", "--demo", "--manifest", str(part), "--resolve-conflicts", "OVERWRITE")
+    assert ran.code == 2 and "holds a part of DaemonSet.apps aws-node alone: it has no spec.selector" in ran.err
 
 
 def test_the_manifest_of_another_add_on_is_refused(tmp_path: Path) -> None:
