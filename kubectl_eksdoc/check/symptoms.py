@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from kubectl_eksdoc.check.undoing import UNDO, way_back
-from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -112,7 +111,7 @@ def diagnosed(
     for number, sign in enumerate(_signs(symptom, cluster, reach)):
         suspects.append(((0, sign.severity.rank, -1, number), sign))
     unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
-    found_elsewhere = ((each, led(each.command, reach)) for each in _OF[symptom].elsewhere)
+    found_elsewhere = ((each, reach.of(each.command)) for each in _OF[symptom].elsewhere)
     elsewhere = tuple(Remedy(each.text, command) for each, command in found_elsewhere if command or not each.command)
     ordered = [each for _, each in sorted(suspects, key=lambda pair: pair[0])]
     return SymptomDiagnosis(symptom, tuple(_by_origin(ordered, origins)), unknown, elsewhere)
