@@ -145,7 +145,7 @@ def _values(service: str, verb: str, rest: Words, printed: bool) -> Iterator[str
     for flag, member in members.items() if whole else ():
         if member in shape.required_members and flag not in given:
             yield f"{flag} is required"
-    for at, word in enumerate(rest):
+    for at, word in enumerate(rest if printed else ()):
         flag, equals, joined = (word or "").partition("=")
         follows = rest[at + 1] if at + 1 < len(rest) else ""
         value = joined if equals else follows
