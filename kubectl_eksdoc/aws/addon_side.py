@@ -113,7 +113,7 @@ def installed(of: VerifiedCluster, name: str, told: object) -> Addon:
     if isinstance(told, Absent):
         raise AwsMissing(
             f"{name} is no EKS add-on of cluster {of.cluster.name}",
-            "Is it self-managed (installed by Helm or a manifest)? kubectl eksdoc addon-diff --all: those of EKS.",
+            "Is it self-managed (installed by Helm or a manifest)? --all in place of its name is for those of EKS.",
         )
     if isinstance(told, Unknown):
         raise AwsDenied(told.why, "", told.missing)

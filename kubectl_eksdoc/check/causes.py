@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from kubectl_eksdoc.check.checking import Gate
-from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, in_order
 
@@ -114,7 +113,7 @@ def _do(first: Finding, words: Sequence[str], reach: CommandTarget) -> Remedy:
 
 
 def _check(words: Sequence[str], reach: CommandTarget) -> str:
-    return led(shell("kubectl", "eksdoc", "check", *words), reach)
+    return reach.of(shell("kubectl", "eksdoc", "check", *words))
 
 
 def _origin(found: Finding) -> Subject:

@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import ReadState, Resource
-from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.missing_rights import allow, learned
 
 
 class Area(str, Enum):
@@ -121,7 +121,7 @@ def cluster_of(facts: CheckFacts) -> Subject:
 
 def unknown(code: CodeName, subject: Subject, what: str, why: Unknown, severity: Severity = Severity.MEDIUM) -> Finding:
     """`what` is not known, a clause as ``which add-ons there are``. `severity`: how bad it may be."""
-    remedy = (allow(why.missing),) if why.missing else ()
+    remedy = (learned(why),)
     message = f"{what} is not known: {why}"
     missing = why.missing or what.rstrip(",")
     return Finding(Code.of(code), severity, Status.UNKNOWN, subject, message, (), remedy, missing, lacks=(why,))
@@ -138,7 +138,7 @@ def unread(
     why = "; ".join(map(str, lacks))
     rights = [f"list {read.resource.full_name}" for read in missing if read.state is ReadState.FORBIDDEN]
     lacking = ", ".join(rights) or ", ".join(read.resource.full_name for read in missing)
-    remedy = (allow(lacking),) if rights else ()
+    remedy = (allow(lacking) if rights else learned(lacks[0]),)
     message = f"{what} is not known: {why}"
     where = cluster_of(facts)
     yield Finding(Code.of(code), severity, Status.UNKNOWN, where, message, remedy=remedy, missing=lacking, lacks=lacks)

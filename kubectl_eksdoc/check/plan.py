@@ -15,10 +15,10 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
 from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
 from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck, asked_of, is_told
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import led, number
+from kubectl_eksdoc.check.wording import number
 from kubectl_eksdoc.model.asked import NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression, in_order
+from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression, in_order, reached
 from kubectl_eksdoc.model.knowledge import file
 from kubectl_eksdoc.model.missing_rights import as_read
 
@@ -304,13 +304,8 @@ def _found(
         from kubectl_eksdoc.check.symptoms import concerns
 
         asked = (each for each in tuple(asked) if concerns(wish.symptom, each))
-    told = (_led(each, reach) for each in in_order(asked))
+    told = (reached(each, reach) for each in in_order(asked))
     return as_read(told, facts.cluster.source)
-
-
-def _led(found: Finding, reach: CommandTarget) -> Finding:
-    remedy = tuple(replace(each, command=led(each.command, reach)) for each in found.remedy)
-    return replace(found, remedy=remedy)
 
 
 # The tables by which an upgrade is judged: what they are of, how many rows they have, and when those were read.

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from kubectl_eksdoc.check.undoing import UNDO, way_back
-from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
 from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS
 
@@ -112,7 +111,7 @@ def diagnosed(
     for number, sign in enumerate(_signs(symptom, cluster, reach)):
         suspects.append(((0, sign.severity.rank, -1, number), sign))
     unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
-    found_elsewhere = ((each, led(each.command, reach)) for each in _OF[symptom].elsewhere)
+    found_elsewhere = ((each, reach.of(each.command)) for each in _OF[symptom].elsewhere)
     elsewhere = tuple(Remedy(each.text, command) for each, command in found_elsewhere if command or not each.command)
     ordered = [each for _, each in sorted(suspects, key=lambda pair: pair[0])]
     return SymptomDiagnosis(symptom, tuple(_by_origin(ordered, origins)), unknown, elsewhere)
@@ -141,8 +140,8 @@ def concerns(symptom: Symptom, finding: Finding) -> bool:
 
 
 def _suspect(cause: _Cause, found: Finding, cluster: Cluster, reach: CommandTarget) -> Suspect:
-    """The first remedy that has a command, or the first."""
-    remedy = next((each for each in found.remedy if each.command), next(iter(found.remedy), None))
+    """What can be done now comes first, with a command before what has none."""
+    remedy = min(found.remedy, key=lambda each: (not each.command, each.when is When.LATER), default=None)
     if cause.look:
         text = "Nothing shows that this hurts now: see what is missing before you change it."
         remedy = Remedy(text, reach.of(cause.look))

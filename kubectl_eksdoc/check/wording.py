@@ -8,15 +8,8 @@ from datetime import datetime, timedelta
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.connection import CommandTarget, shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
-
-_DRAINS = "kubectl eksdoc drain run"
-
-
-def led(command: str, reach: CommandTarget) -> str:
-    """ "" stays "". What drains takes no dump and no demo: of these it is told as it is done live."""
-    return (CommandTarget(reach.kubectl) if command.startswith(_DRAINS) else reach).of(command)
 
 
 def sourced(text: str, source: KnowledgeSource) -> str:

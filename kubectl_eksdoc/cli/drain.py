@@ -276,8 +276,6 @@ def _idle(options: GlobalOptions, source: SourceChoice) -> list[str]:
     notes = []
     if options.namespace:
         notes.append("-n changes nothing: the pods of a node are of all namespaces")
-    if options.profile:
-        notes.append("--profile changes nothing: this command does not call AWS")
     if options.connection != Connection() and not source.live:
         flag = "--demo" if source.demo else "--snapshot"
         notes.append(f"flags for reaching a cluster change nothing with {flag}")
@@ -308,7 +306,8 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: CommandCont
     comparison = compare(baseline, cluster, plan, request.given) if baseline else None
     if comparison and comparison.doubt:
         tell((f"it is unknown whether the baseline is of this cluster: {comparison.doubt}",), around)
-    report = DrainReport(plan, cluster, request.given, reached_by=reached_by, comparison=comparison)
+    aws = options.with_profile
+    report = DrainReport(plan, cluster, request.given, reached_by=reached_by, aws=aws, comparison=comparison)
     return opening.answer(report, options, around, exit_code(plan))
 
 

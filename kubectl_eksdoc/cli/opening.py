@@ -102,7 +102,9 @@ def reach(request: ClusterOptions, world: WasRead | ClusterSession) -> CommandTa
     if not source.live:
         return CommandTarget(plain)
     ours = reached_by(request, world)
-    return CommandTarget(ours, plain, ours, ("--profile", options.profile) if options.profile else ())
+    of_kubeconfig = getattr(world, "profile", "")
+    aws = options.with_profile or (("--profile", of_kubeconfig) if of_kubeconfig else ())
+    return CommandTarget(ours, plain, ours, aws)
 
 
 def for_kubectl(request: ClusterOptions, world: WasRead | ClusterSession) -> tuple[str, ...]:

@@ -54,6 +54,13 @@ class GlobalOptions:
 
         return Identity(cluster=self.cluster_name, region=self.region)
 
+    @property
+    def with_profile(self) -> tuple[str, ...]:
+        """The words that awscli takes of them; in one where the name alone would be taken for a flag."""
+        if self.profile.startswith("-"):
+            return (f"--profile={self.profile}",)
+        return ("--profile", self.profile) if self.profile else ()
+
     @staticmethod
     def add_to(parser: argparse.ArgumentParser, level: int, own: Sequence[str] = ()) -> None:
         """Add the global flags; `level` is how many commands stand before them. `own`: flags of kubectl that this

@@ -94,7 +94,9 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Command
     opening.identify(cluster, options, around)
     tell((*said, *drain.idle(rehearsal.plan)), around)
     asked = request.given | fault_options.as_given(faults)
-    text = opening.answered(RehearsalReport(rehearsal, cluster, asked), options, around)
+    to_cluster = opening.words(request.source, options, cluster.identity.context)
+    report = RehearsalReport(rehearsal, cluster, asked, to_cluster=to_cluster, aws=options.with_profile)
+    text = opening.answered(report, options, around)
     return CommandAnswer(text, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
 
 

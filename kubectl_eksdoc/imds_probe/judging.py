@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
-from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.missing_rights import allow, learned
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.pods import Pod, pod_count
 from kubectl_eksdoc.probes import owner_of
@@ -68,7 +68,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
         yield Finding.of(
             "imds-roles-unknown",
             _cluster(facts),
-            remedy=(allow(identities.missing) if identities.missing else Remedy(_AGAIN),),
+            remedy=(learned(identities),),
             identities_why=identities,
             lacking=identities.missing or "the Pod Identity associations",
         )
@@ -79,6 +79,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             "imds-pods-unread/lists",
             _cluster(facts),
             (read.detail,),
+            remedy=(learned(read.lack),),
             plural=read.resource.plural,
             full_name=read.resource.full_name,
         )
@@ -96,7 +97,6 @@ _LOOK = (
     "Check what creates the next one (launch template, auto scaling group, EC2NodeClass), or "
     "test the first new node: running nodes do not show it."
 )
-_AGAIN = "Ask again; --debug shows what AWS was asked."
 
 
 def _unread(facts: MetadataFacts) -> Iterator[Finding]:
@@ -216,7 +216,7 @@ def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
         which = ("--nodegroup", alike.name) if alike.name else tuple(f"node/{name}" for name in alike.nodes)
         words = (*which, *(("--hops", str(hops)) if hops != POD else ()), "--apply", "--fix", "instance-options")
         yield Remedy(
-            "Until then raise the hop limit of the instances as they run: nothing is replaced or restarted.",
+            "Raise the hop limit of the running instances: nothing is replaced or restarted. New nodes do not get it.",
             shell("kubectl", "eksdoc", "imds-probe", *words),
             When.NOW,
         )

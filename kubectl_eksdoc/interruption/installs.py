@@ -19,7 +19,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import EVENTS, AwsPlace, KarpenterInstall, Setting, SpotEvent
-from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.pods import Pod, RoleBy
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -69,12 +69,8 @@ class Link:
 
 def unknown(link: Link, why: Unknown, fact: str) -> Link:
     """`link` of which it is not known; `fact`: what would tell, where no right does."""
-    remedy = allow(why.missing) if why.missing else Remedy(AGAIN)
     missing = why.missing or fact
-    return replace(link, status=Status.UNKNOWN, what=why.why, missing=missing, remedy=(remedy,), lacks=(why,))
-
-
-AGAIN = "Ask again; --debug shows what AWS was asked."
+    return replace(link, status=Status.UNKNOWN, what=why.why, missing=missing, remedy=(learned(why),), lacks=(why,))
 
 
 def handled(links: Iterable[Link]) -> bool | None:

@@ -20,6 +20,7 @@ from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import EVENTS
+from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.nodes import NodeOwner
 
 _MEDIUM = "confidence: medium"
@@ -114,6 +115,7 @@ def judged(facts: InterruptionFacts, outage: InterruptionOutage, again: Sequence
         yield Finding.of(
             "interruption-outage/budgets-unread",
             facts.subject,
+            remedy=(learned(read.lack),),
             full_name=read.resource.full_name,
         )
 
@@ -141,7 +143,7 @@ def _now(facts: InterruptionFacts, outage: InterruptionOutage) -> Iterator[Findi
             "interruption-now/unknown",
             facts.subject,
             (f"nor from Events of the cluster: {facts.events.why}",) if isinstance(facts.events, Unknown) else (),
-            right=notices.missing,
+            remedy=(learned(notices),),
             notices_why=notices,
             lacking=notices.missing or "the state of the Spot requests",
         )

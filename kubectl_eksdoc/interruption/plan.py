@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_turn, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
-from kubectl_eksdoc.model.missing_rights import allow, as_read
+from kubectl_eksdoc.model.missing_rights import as_read, learned
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.permissions import how_to
 
@@ -108,6 +108,7 @@ def _unread(facts: InterruptionFacts) -> Iterator[Finding]:
             "interruption-outage/lists-unread",
             Subject("Cluster", facts.cluster.identity.name),
             (read.detail,),
+            remedy=(learned(read.lack),),
             plural=read.resource.plural,
             full_name=read.resource.full_name,
         )
@@ -267,14 +268,13 @@ def _severity(several: Sequence[Link], spot: bool) -> Severity:
 
 def _of_install(facts: InterruptionFacts, foreseen: InterruptionOutage) -> Iterator[Finding]:
     if isinstance(facts.install, Unknown):
-        missing_right = facts.install.missing
         yield Finding.of(
             "interruption-karpenter/unknown",
             facts.subject,
             severity=Severity.HIGH if foreseen.nodes else Severity.MEDIUM,
-            remedy=(allow(missing_right),) if missing_right else (),
+            remedy=(learned(facts.install),),
             install_why=facts.install,
-            lacking=missing_right or "the Deployment of Karpenter",
+            lacking=facts.install.missing or "the Deployment of Karpenter",
         )
     if isinstance(facts.install, Absent):
         nodes = [node.name for node in facts.cluster.nodes if node.owner is NodeOwner.KARPENTER]

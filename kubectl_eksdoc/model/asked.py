@@ -23,6 +23,9 @@ class NoAws(Unknown):
     """Nothing of AWS is known, for that one reason."""
 
 
+LEFT_OUT = NoAws("AWS is left out (--no-aws)")
+
+
 @dataclass(frozen=True, slots=True)
 class NotHeld(Unknown):
     """A snapshot was read, which does not hold it."""

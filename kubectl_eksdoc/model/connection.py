@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 IN_CLUSTER = "in-cluster"
 """What stands for a context in a pod, where there is no kubeconfig: no flag leads there from anywhere else."""
@@ -113,9 +114,9 @@ def resource_word(kind: str, group: str = "") -> str:
 @dataclass(frozen=True, slots=True)
 class CommandTarget:
     """The words that lead to the same cluster: for ``kubectl eksdoc``, for any other kubectl command, and for one of
-    ours that is of the live cluster alone (``--apply``, ``--active``). `aws`: for awscli, which asks the account of its
-    default profile otherwise; their place is before its service. `checks`: flags, each with its value, by which
-    ``check`` judges the same again."""
+    ours that is of the live cluster alone (``--apply``, ``--active``). `aws`: for awscli and eksctl, which ask the
+    account of their default profile otherwise; the place of awscli's is before its service. `checks`: flags, each with
+    its value, by which ``check`` judges the same again."""
 
     ours: tuple[str, ...] = ()
     kubectl: tuple[str, ...] = ()
@@ -125,10 +126,13 @@ class CommandTarget:
 
     def of(self, command: str) -> str:
         """`command` with the words that it needs, unless it has them: each part of several that are run one after the
-        other, or are piped. What is none of these stays as it is; "" for one that the demo cannot be asked."""
-        if self.ours[:1] == ("--demo",) and _MEASURES.search(command):
-            return ""
-        if self.aws and self.aws[0] not in command:
+        other, or are piped. What is none of these stays as it is; "" for one that the demo cannot be asked. Of the demo
+        a drain is rehearsed."""
+        if self.ours[:1] == ("--demo",):
+            if _MEASURES.search(command):
+                return ""
+            command = command.replace(_DRAINS, _REHEARSES)
+        if self.aws and "--profile" not in command:
             command = _AWS.sub(lambda found: f"{found.group()}{shell(*self.aws)} ", command)
         return "".join(each if each in _BETWEEN else self._one(each) for each in _parts(command))
 
@@ -138,13 +142,30 @@ class CommandTarget:
                 has = {*command.split(), *(("-f",) if _NO_FILES.search(command) else ())}
                 command = " ".join((command, *(shell(*each) for each in self.checks if each[0] not in has)))
             words = self.applying if _OF_LIVE.search(command) else self.ours
+            words = self.kubectl if command.startswith(_DRAINS) else words
         else:
-            words = self.kubectl if command.startswith("kubectl ") else ()
+            words = self._of(command)
         if not words or shell(*words) in command:
             return command
-        return f"{command} {shell(*words)}"
+        flags, end, rest = command.partition(" -- ")
+        return f"{flags} {shell(*words)}{end}{rest}"
+
+    def _of(self, command: str) -> tuple[str, ...]:
+        """Of a program of others; what helm template prints is of no cluster."""
+        if command.startswith("helm ") and not command.startswith("helm template "):
+            found = ((_HELM[flag], value) for flag, value in pairwise(self.kubectl) if flag in _HELM)
+            return tuple(word for each in found for word in each)
+        return {"kubectl": self.kubectl, "eksctl": self.aws}.get(command.partition(" ")[0], ())
 
 
+_DRAINS, _REHEARSES = "kubectl eksdoc drain run", "kubectl eksdoc rehearse"
+"""The one asks nothing of AWS, and takes no snapshot: of one it is told as it is done live."""
+_HELM = {
+    "--context": "--kube-context",
+    "--kubeconfig": "--kubeconfig",
+    "--tls-server-name": "--kube-tls-server-name",
+}
+"""What it calls them (helm/helm pkg/cli/environment.go)."""
 _AWS = re.compile(r"(?:^|(?<= && )|(?<=\$\())aws ")
 """Where awscli begins, also in the midst of a line."""
 _OF_LIVE = re.compile(r" --(?:apply|active|measure)(?=[ =]|\Z)")

@@ -136,6 +136,11 @@ class Remedy:
     command: str = ""
     when: When = When.NOW
 
+    def led(self, reach: CommandTarget) -> Remedy:
+        """With commands that lead to the cluster that was read, that of a rollback in the text, too."""
+        text, begin, back = self.text.partition(ROLLBACK)
+        return replace(self, text=f"{text}{begin}{reach.of(back)}", command=reach.of(self.command))
+
     @property
     def said(self) -> str:
         """With when it is done, where that is not now."""
@@ -238,7 +243,11 @@ def _texts() -> Mapping[str, Any]:
 
 def reached(finding: Finding, reach: CommandTarget) -> Finding:
     """With commands that lead to the cluster that was read."""
-    return replace(finding, remedy=tuple(replace(each, command=reach.of(each.command)) for each in finding.remedy))
+    return replace(finding, remedy=tuple(each.led(reach) for each in finding.remedy))
+
+
+ROLLBACK = "Rollback: "
+"""What a text ends with: behind it is the command."""
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

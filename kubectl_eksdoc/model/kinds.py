@@ -264,4 +264,6 @@ class KindRead:
         """Why its objects are not known completely: of what it was, unless the reason says that itself."""
         why = self.detail or self.state.value
         told = why if self.resource.plural in why else f"{self.resource.plural}: {why}"
+        if self.state is ReadState.FORBIDDEN:
+            return Unknown(told, f"list {self.resource.full_name}")
         return (NotHeld if self.state is ReadState.NOT_HELD else Unknown)(told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from kubectl_eksdoc.model.asked import LEFT_OUT, NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Finding, Remedy
 from kubectl_eksdoc.model.permissions import how_to
@@ -12,6 +13,27 @@ from kubectl_eksdoc.model.permissions import how_to
 
 def allow(right: str) -> Remedy:
     return _with_opt_in(f"Allow {right}, or ask a person who has it.", right)
+
+
+def learned(why: Unknown) -> Remedy:
+    """What is done about something that is not known, so that it is."""
+    if why.missing:
+        return allow(why.missing)
+    if why == LEFT_OUT:
+        return Remedy("Run it without --no-aws.")
+    if isinstance(why, NotHeld):
+        return Remedy("Ask the live cluster, or a snapshot that kubectl eksdoc snapshot takes now.")
+    return Remedy(_ASK_AWS if isinstance(why, NoAws) else _ASK_AGAIN)
+
+
+_ASK_AWS = (
+    "Ask the live cluster, with --region, --cluster-name and --profile where AWS could not be asked; --debug shows "
+    "what was asked."
+)
+_ASK_AGAIN = (
+    "Ask again; --debug shows what was asked. What stays unknown, find out by other means, and accept it with "
+    "--accept-unknown."
+)
 
 
 def as_read(findings: Iterable[Finding], source: Source) -> tuple[Finding, ...]:

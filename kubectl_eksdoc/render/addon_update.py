@@ -24,6 +24,7 @@ from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon.update import BLANK, as_json, named, sections, update_addon, update_command, way_out
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -71,15 +72,15 @@ _FILE = "values-of-before.json"
 
 
 def way_back_text(
-    back: AddonRollback | Unknown, cluster: str, region: str, file: str, reached_by: Sequence[str]
+    back: AddonRollback | Unknown, cluster: str, region: str, file: str, reach: CommandTarget
 ) -> WayBackText | str:
     """`file`: where the values are written once something is sent, "" where nothing will be: then the command writes
-    them first. `reached_by`: the words that lead to the same cluster."""
+    them first."""
     if isinstance(back, Unknown):
         return back.why
     ours = ["kubectl", "eksdoc", "addon-diff", back.addon, "--to", back.version]
-    ours += ["--configuration-values", file or _FILE, "--apply", *reached_by]
-    theirs = update_command(cluster, region, back.addon, back.version, "NONE", back.values)
+    ours += ["--configuration-values", file or _FILE, "--apply", *reach.ours]
+    theirs = reach.of(update_command(cluster, region, back.addon, back.version, "NONE", back.values))
     commands = [shlex.join(ours), theirs]
     if not file and printed(back.values) == back.values:
         commands[0] = f"printf %s {shlex.quote(as_json(back.values))} > {_FILE} && {commands[0]}"
@@ -88,11 +89,12 @@ def way_back_text(
     return WayBackText(tuple(commands), back.caveats, tuple(map(calls, back.by_hand)))
 
 
-def look_again(addon: str, run: str, update: str, cluster: str, region: str, reached_by: Sequence[str]) -> list[str]:
+def look_again(addon: str, run: str, update: str, cluster: str, region: str, reach: CommandTarget) -> list[str]:
     """How somebody who was interrupted sees what becomes of it."""
-    ours = ["kubectl", "eksdoc", "addon-diff", addon, "--apply", "--resume", run, *reached_by]
-    theirs = ["aws", "eks", "describe-update", "--name", cluster, "--addon-name", addon]
-    return [shlex.join(ours), shlex.join([*theirs, "--update-id", update, *(["--region", region] if region else [])])]
+    ours = ["kubectl", "eksdoc", "addon-diff", addon, "--apply", "--resume", run, *reach.ours]
+    theirs = ["aws", "eks", "describe-update", "--name", cluster, "--addon-name", addon, "--update-id", update]
+    theirs += ["--region", region] if region else []
+    return [shlex.join(ours), reach.of(shlex.join(theirs))]
 
 
 # What an update of an add-on has done, as ``-o json`` and ``-o yaml`` print it.

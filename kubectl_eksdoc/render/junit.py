@@ -1,6 +1,7 @@
-"""``-o junit``: for CI servers: in suites, a case for each finding code that was looked for.
+"""``-o junit``: for CI servers: in suites, a case for each finding code that was looked for, and for each manifest.
 
-What fails is a failure; what is not known is skipped, with what is missing as its message; so is what is suppressed.
+What fails is a failure; what is not known is an error, with what is missing as its message; what is accepted or
+suppressed is skipped. So a server that reads the file alone sees what the exit code says.
 Source of the shape: the schema that Jenkins publishes (junit-10.xsd), which Ant's, GitLab's and Azure's readers accept.
 """
 
@@ -20,17 +21,19 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Case(NamedTuple):
-    """Of one code: `fails` and `unknown` count, `slight` do not, or pass; `suppressed` with what does so."""
+    """Of one code, or of one file: `fails` and `unknown` count, `slight` do not, or pass; `accepted` are not known and
+    may be so; `suppressed` with what does so."""
 
-    code: str
+    name: str
     fails: Sequence[Finding] = ()
     unknown: Sequence[Finding] = ()
+    accepted: Sequence[Finding] = ()
     slight: Sequence[Finding] = ()
     suppressed: Sequence[tuple[Finding, Suppression]] = ()
 
     @property
     def skipped(self) -> bool:
-        return not self.fails and bool(self.unknown or self.suppressed)
+        return not self.fails and not self.unknown and bool(self.accepted or self.suppressed)
 
 
 class JUnit:
@@ -55,7 +58,7 @@ class JUnit:
         yield f'  <testsuite {_attributes(name, cases)} id="{number}" timestamp="{moment}" hostname={host}>'
         of = _quoted(f"eksdoc.check.{name.replace(' ', '-')}")
         for case in cases:
-            tag = f'    <testcase classname={of} name={_quoted(case.code)} time="0"'
+            tag = f'    <testcase classname={of} name={_quoted(case.name)} time="0"'
             inside = [*_outcome(case), *_output(case)]
             yield from (
                 (f"{tag}>", *(f"      {line}" for line in inside), "    </testcase>") if inside else (f"{tag}/>",)
@@ -65,8 +68,9 @@ class JUnit:
 
 def _attributes(name: str, cases: Sequence[Case], of_suite: bool = True) -> str:
     failed, skipped = sum(bool(case.fails) for case in cases), sum(case.skipped for case in cases)
+    errors = sum(bool(case.unknown) and not case.fails for case in cases)
     counted = f' skipped="{skipped}"' if of_suite else ""  # Jenkins' schema has it of a suite alone
-    return f'name={_quoted(name)} tests="{len(cases)}" failures="{failed}" errors="0"{counted} time="0"'
+    return f'name={_quoted(name)} tests="{len(cases)}" failures="{failed}" errors="{errors}"{counted} time="0"'
 
 
 def _outcome(case: Case) -> Iterator[str]:
@@ -77,17 +81,22 @@ def _outcome(case: Case) -> Iterator[str]:
         body = "\n".join(_text(each) for each in (*case.fails, *case.unknown))
         yield f"<failure message={_quoted(message)} type={_quoted(worst.severity.value)}>{_body(body)}</failure>"
     elif case.unknown:
-        first = case.unknown[0]
-        why = f" (missing: {first.missing})" if first.missing else ""
-        yield f"<skipped message={_quoted(f'unknown: {first.message}{why}')}/>"
+        yield f'<error message={_quoted(_unknown(case.unknown[0]))} type="unknown"/>'
+    elif case.accepted:
+        yield f"<skipped message={_quoted(f'accepted: {_unknown(case.accepted[0])}')}/>"
     elif case.suppressed:
         _, by = case.suppressed[0]
         yield f"<skipped message={_quoted(f'suppressed until {by.until.isoformat()}: {by.reason}')}/>"
 
 
+def _unknown(found: Finding) -> str:
+    return f"unknown: {found.message}{f' (missing: {found.missing})' if found.missing else ''}"
+
+
 def _output(case: Case) -> Iterator[str]:
     """What is told besides: what else is unknown, what is suppressed, what does not count."""
     told = [_text(each) for each in case.unknown] if not case.fails else []
+    told += [f"accepted: {_text(each)}" for each in case.accepted]
     told += [f"suppressed until {by.until.isoformat()}: {_text(each)}" for each, by in case.suppressed]
     told += [f"does not count: {_text(each)}" for each in case.slight]
     if told:

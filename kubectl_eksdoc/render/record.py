@@ -74,6 +74,7 @@ class StillWaiting(NamedTuple):
 @dataclass(frozen=True)
 class RecordView:
     """What came of a drain, the facts that its plan was made from, and the options as given (JSON values by name).
+    `to_cluster` and `aws` are as `DrainView.reached_by` and its `aws`.
 
     Without slots, because the rows are made once, when first asked for.
     """
@@ -83,6 +84,8 @@ class RecordView:
     options: Mapping[str, object] = field(default_factory=dict)
     tool_version: str = __version__
     soak: Soak | None = None
+    to_cluster: tuple[str, ...] | None = None
+    aws: tuple[str, ...] = ()
 
     @property
     def late_s(self) -> float | None:
@@ -106,7 +109,8 @@ class RecordView:
     @cached_property
     def planned(self) -> DrainView:
         """The plan as it is shown by itself."""
-        return DrainView(self.plan, self.cluster, self.options, self.tool_version, soak=self.soak)
+        of = self.plan, self.cluster, self.options, self.tool_version
+        return DrainView(*of, reached_by=self.to_cluster, aws=self.aws, soak=self.soak)
 
     @cached_property
     def moments(self) -> tuple[RunMoment, ...]:

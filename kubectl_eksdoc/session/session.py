@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
-from kubectl_eksdoc.model.asked import Absent, NoAws, Unknown, missing_rights
+from kubectl_eksdoc.model.asked import LEFT_OUT, Absent, NoAws, Unknown, missing_rights
 from kubectl_eksdoc.session.aws import believe_live, recorded
 from kubectl_eksdoc.session.kept import DemoSnapshot, SnapshotScene, kept
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
@@ -76,9 +76,6 @@ class SessionRequest:
     needs: ClusterNeeds
     progress: Progress | None = None
     believe: Callable[[Connection, AwsRequest], VerifiedCluster] = believe_live
-
-
-LEFT_OUT = NoAws("AWS is left out (--no-aws)")
 
 
 class ClusterSession:

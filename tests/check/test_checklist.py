@@ -422,9 +422,11 @@ def test_commands_lead_to_the_cluster_that_was_read() -> None:
 
 def test_what_drains_is_told_as_it_is_done_on_a_live_cluster() -> None:
     facts = with_nodes(a_node("a", version="v1.32.1-eks-1", os_image=AL2), target="1.34")
-    commands = [each for step in checklist(facts, CommandTarget(("--demo",))) for each in step.commands]
-    assert "kubectl eksdoc drain plan --nodegroup blue --demo" in commands
+    commands = [each for step in checklist(facts, CommandTarget(("--snapshot", "x"))) for each in step.commands]
+    assert "kubectl eksdoc drain plan --nodegroup blue --snapshot x" in commands
     assert "kubectl eksdoc drain run --nodegroup blue" in commands
+    of_the_demo = [each for step in checklist(facts, CommandTarget(("--demo",))) for each in step.commands]
+    assert "kubectl eksdoc rehearse --nodegroup blue --demo" in of_the_demo
 
 
 def test_the_control_plane_runs_for_some_days_before_anything_follows_it() -> None:

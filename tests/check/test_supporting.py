@@ -81,6 +81,13 @@ def test_without_the_policy_what_eks_does_is_not_known() -> None:
     assert statuses(told(-10, 40, "EXTENDED_SUPPORT", ""), Code.of("support-over")) == ["unknown"]
 
 
+def test_a_day_that_is_over_is_not_in_some_days() -> None:
+    """EKS lists a version with the old status for a while."""
+    (one,) = found(told(-121, 400), Code.of("support-ends"))
+    assert "121 days ago" in one.message and "in -" not in one.message
+    assert one.severity is Severity.HIGH
+
+
 def test_a_table_with_a_date_stands_in() -> None:
     """1.33 has been in extended support since 2026-07-29 by the user guide's calendar."""
     (one,) = found(with_aws(healthy(), versions=DENIED), Code.of("support-extended"))

@@ -13,11 +13,12 @@ from kubectl_eksdoc.check.symptoms import Symptom, codes_of, diagnosed
 from kubectl_eksdoc.check.undoing import LOOKS, way_back
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
 from tests.builders import a_budget, a_cluster, a_node, a_workload
 from tests.check.healthy import healthy
 
 BUDGET = Subject("PodDisruptionBudget", "web", "shop")
+BLOCKS = Code.of("budget-never-allows")
 
 
 def a_finding(code: Code, severity: Severity = Severity.HIGH, status: Status = Status.FAIL, **more: Any) -> Finding:
@@ -64,6 +65,14 @@ def test_what_comes_from_one_root_cause_is_one_suspect() -> None:
     first, second = diagnosed(Symptom.DNS, (notices, queue, alone), a_cluster()).suspects
     assert (first.code, first.evidence) == ("dns-notices-unheard", ("Queue prod: it is bad",))
     assert second.code == "dns-on-spot"
+
+
+def test_what_can_be_done_now_is_proposed_and_not_what_its_owners_change_later() -> None:
+    later, now = Remedy("Edit it.", "kubectl edit pdb web", When.LATER), Remedy("Scale it.", "kubectl scale deploy/web")
+    (suspect,) = diagnosed(Symptom.DRAIN_STUCK, [a_finding(BLOCKS, remedy=(later, now))], a_cluster()).suspects
+    assert suspect.do == now
+    (suspect,) = diagnosed(Symptom.DRAIN_STUCK, [a_finding(BLOCKS, remedy=(later,))], a_cluster()).suspects
+    assert suspect.do == later
 
 
 def test_what_is_not_known_is_no_suspect_and_is_told() -> None:

@@ -139,6 +139,12 @@ def test_what_selectors_are_held_against(resource: kinds.Resource) -> None:
     assert (finding.status, finding.missing) == (Status.UNKNOWN, f"list {resource.full_name}")
 
 
+def test_what_is_called_at_an_address_outside_has_no_backend_that_starts_again() -> None:
+    finding = only(Code.of("webhook-catches-all"), world(a_webhook(url="https://gate.example.com/validate")))
+    assert "while nothing answers at its address, such requests are refused" in finding.message
+    assert "start again" in only(Code.of("webhook-catches-all"), world(a_webhook())).message
+
+
 def test_a_single_backend_is_worse() -> None:
     one = EndpointSlice("sys", "gate", (Endpoint("1", "gate-0"),))
     assert only(Code.of("webhook-catches-all"), world(a_webhook(), slices=(one,))).severity is Severity.HIGH

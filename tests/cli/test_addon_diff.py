@@ -221,7 +221,9 @@ def test_a_conflict_that_is_none_now_is_unknown() -> None:
     text = f"{_MESSAGE}\nConfigMap amazon-vpc-cni - .data.enable-windows-ipam\nRole x - .rules"
     ran = run_cli("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", text)
     assert ran.code == 5 and "FIELDS AT RISK" not in ran.out
-    assert "EKS names ConfigMap amazon-vpc-cni - .data.enable-windows-ipam as in conflict" in " ".join(ran.out.split())
+    assert "the message names ConfigMap amazon-vpc-cni - .data.enable-windows-ipam as in conflict" in " ".join(
+        ran.out.split()
+    )
     assert "Role x - .rules as in conflict, and the object was not read" in " ".join(ran.out.split())
 
 
@@ -235,6 +237,26 @@ def test_a_conflict_over_an_object_of_another_addon_leads_to_that_addon() -> Non
     again = document(*shlex.split(command)[2:], "--to", "v1.20.4-eksbuild.2")
     assert [each["name"] for each in again["addons"]] == ["vpc-cni"]
     assert any(each["code"] == "addon-field-conflict" for each in again["findings"])
+
+
+_KUBECTL = """error: Apply failed with 2 conflicts: conflicts with "kubectl-patch" using apps/v1:
+- {}
+conflict with "helm" with subresource "scale" using apps/v1: .spec.paused
+Please review the fields above--they currently have other managers. Here
+are the ways you can resolve this warning:
+"""
+
+
+def test_a_conflict_as_kubectl_words_it_is_of_the_objects_that_have_the_field() -> None:
+    text = _KUBECTL.format(_DEMUX.format(q='"').partition(" - ")[2])
+    found = document("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", text)
+    ((field,),) = [addon["fields"] for addon in found["addons"]]
+    assert (field["owners"], field["modes"]["NONE"]["fate"]) == (["kubectl-patch"], "conflict")
+    (unknown,) = (each for each in found["findings"] if each["code"] == "addon-field-unknown")
+    assert unknown["subject"] == {"kind": "Addon", "name": "vpc-cni"}
+    assert "names .spec.paused as in conflict" in unknown["message"]
+    ran = run_cli("addon-diff", "--demo", "--explain-conflict", text)
+    assert ran.code == 2 and "name" in ran.err.lower(), "the message does not tell the add-on"
 
 
 @pytest.mark.parametrize(
@@ -265,8 +287,7 @@ def test_a_page_that_explains_other_fields_still_says_that_the_update_fails() ->
 def test_an_update_that_the_server_refuses_fails_in_its_first_line(tmp_path: Path) -> None:
     """By a manifest of other objects, too: what the next one lacks is not asked for once more."""
     path = tmp_path / "manifest.yaml"
-    other = "spec:\n  selector: {matchLabels: {k8s-app: metrics-server}}\n  template:"
-    path.write_text(_RENDERED.replace("spec:\n  template:", other, 1), encoding="utf-8")
+    path.write_text(_RENDERED.replace("app.kubernetes.io/name: metrics", "app: metrics"), encoding="utf-8")
     ran = run_cli("addon-diff", "metrics-server", "--demo", "--manifest", str(path), "--resolve-conflicts", "OVERWRITE")
     text = " ".join(ran.out.split())
     assert "with OVERWRITE: it fails, as the API server refuses what would result As it fails, nothing" in text
@@ -309,6 +330,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: metrics-server, labels: {k8s-app: metrics-server}}
 spec:
+  selector: {matchLabels: {app.kubernetes.io/name: metrics-server}}
   template:
     spec:
       containers:
@@ -342,6 +364,17 @@ def test_a_manifest_says_what_is_applied(tmp_path: Path) -> None:
     messages = [each["message"] for each in found["findings"]]
     assert any("Grant.rbac.example.com metrics-server cannot be judged" in each for each in messages)
     assert any("lack ServiceAccount metrics-server, which EKS applies" in each for each in messages) and ran.code == 5
+
+
+def test_a_part_of_an_object_is_refused(tmp_path: Path) -> None:
+    """The update was said to fail, and a field that OVERWRITE takes to be kept."""
+    part = tmp_path / "part.yaml"
+    pod = "spec: {template: {spec: {containers: [{name: aws-node, image: x}]}}}"
+    part.write_text(
+        f"apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: aws-node, namespace: kube-system}}\n{pod}"
+    )
+    ran = run_cli("addon-diff", "vpc-cni", "--demo", "--manifest", str(part), "--resolve-conflicts", "OVERWRITE")
+    assert ran.code == 2 and "holds a part of DaemonSet.apps aws-node alone: it has no spec.selector" in ran.err
 
 
 def test_the_manifest_of_another_add_on_is_refused(tmp_path: Path) -> None:

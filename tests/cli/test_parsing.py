@@ -226,7 +226,6 @@ def test_what_is_refused(line: str, said: str) -> None:
         ("x --timeout 5m", "a plan waits for no pod"),
         ("x --delete-local-data", "old name of --delete-emptydir-data"),
         ("x -n web", "of all namespaces"),
-        ("x --profile p", "does not call AWS"),
         ("x --demo --context prod", "change nothing with --demo"),
         ("x --snapshot s --token t", "change nothing with --snapshot"),
     ],

@@ -15,6 +15,7 @@ import botocore.session
 import pytest
 from botocore import xform_name
 from botocore.exceptions import UnknownServiceError
+from botocore.validate import ParamValidator
 
 from kubectl_eksdoc.cli.commands import tree as command_tree
 from kubectl_eksdoc.cli.parser import Parser
@@ -41,11 +42,11 @@ OWN = {"eks update-kubeconfig", "eks get-token", "sso login"}
 """Commands of awscli that are no operation of the API (awscli customizations/eks, sso)."""
 
 
-def faults(words: Words) -> Iterator[str]:
-    """What is not so of a command, a clause for each."""
+def faults(words: Words, printed: bool = False) -> Iterator[str]:
+    """What is not so of a command, a clause for each. `printed`: it is all there, and can be run."""
     program, rest = words[0], words[1:]
     if program == "aws":
-        yield from _of_aws(rest)
+        yield from _of_aws(rest, printed)
     elif program == "kubectl" and rest and rest[0] == "eksdoc":
         yield from _of_ours(rest[1:])
     elif program in LISTED and rest and rest[0] is not None:
@@ -104,7 +105,7 @@ def _operations(service: str) -> Mapping[str, frozenset[str]]:
     }
 
 
-def _of_aws(words: Words) -> Iterator[str]:
+def _of_aws(words: Words, printed: bool) -> Iterator[str]:
     if len(words) < 2 or words[0] is None or words[1] is None:
         return
     service, verb, *rest = words
@@ -128,6 +129,49 @@ def _of_aws(words: Words) -> Iterator[str]:
         return
     renamed = {RENAMED} if f"{service} {verb}" in OF_VERSIONS else set()
     yield from _strange(rest, {*operations[verb], *AWS_GLOBALS, *renamed})
+    yield from _values(service, verb, rest, printed)
+
+
+def _values(service: str, verb: str, rest: Words, printed: bool) -> Iterator[str]:
+    """What the API's model asks of the parameters: those that are required, and of each value its type."""
+    model = _session().get_service_model(service)
+    (operation,) = (each for each in model.operation_names if xform_name(each, "-") == verb)
+    shape = model.operation_model(operation).input_shape
+    members = {f"--{xform_name(each, '-')}": each for each in (shape.members if shape else ())}
+    if f"{service} {verb}" in OF_VERSIONS:
+        members[RENAMED] = members.pop("--version", "version")
+    given = {(word or "").partition("=")[0] for word in rest}
+    whole = printed and not given & {"--cli-input-json", "--cli-input-yaml"}
+    for flag, member in members.items() if whole else ():
+        if member in shape.required_members and flag not in given:
+            yield f"{flag} is required"
+    for at, word in enumerate(rest if printed else ()):
+        flag, equals, joined = (word or "").partition("=")
+        follows = rest[at + 1] if at + 1 < len(rest) else ""
+        value = joined if equals else follows
+        if flag in members and value is not None:
+            yield from _unfit(flag, value, shape.members[members[flag]])
+
+
+_NAMED_BY_A_USER = re.compile(r"[A-Z][A-Z-]+\Z|\{")
+"""A placeholder, what a template fills in."""
+
+
+def _unfit(flag: str, value: str, shape: Any) -> Iterator[str]:
+    """Shorthand (``key=value``) is awscli's own; JSON is what the API takes."""
+    if value[:1] in "{[" and shape.type_name in ("structure", "list", "map") and not value.startswith("{x}"):
+        try:
+            told = json.loads(value)
+        except ValueError:
+            yield f"{flag}: {value} is no JSON"
+            return
+        report = ParamValidator().validate(told, shape)
+        if report.has_errors():
+            yield f"{flag}: {report.generate_report()}"
+    elif shape.type_name == "string" and shape.enum and value not in shape.enum and not value.startswith("{"):
+        yield f"{flag}: {value} is none of {', '.join(shape.enum)}"
+    elif shape.type_name in ("integer", "long") and not value.isdigit() and not _NAMED_BY_A_USER.match(value):
+        yield f"{flag}: {value} is no number"
 
 
 # Where the package writes them.
@@ -264,11 +308,14 @@ def test_each_command_that_is_printed_exists(words: tuple[str, ...]) -> None:
     steps = [line for each in told["checklist"] for line in (*each["commands"], each["verify"] or "")]
     commands = [part for line in (*remedies, *steps) if line for part in _parts(line)]
     assert len(commands) > 40
-    assert [f"{' '.join(each)}: {fault}" for each in commands for fault in faults(each)] == []
+    assert [f"{' '.join(each)}: {fault}" for each in commands for fault in faults(each, True)] == []
 
 
 def _parts(line: str) -> Iterator[list[str]]:
-    """Of several that are run one after the other, or within each other."""
+    """Of several that are run one after the other, or within each other: what one of these prints is a value."""
+    while inner := re.search(r"\$\(\(?([^()]*)\)?\)", line):
+        yield from _parts(inner[1])
+        line = f"{line[: inner.start()]}{{x}}{line[inner.end() :]}"
     lexer = shlex.shlex(line, posix=True, punctuation_chars="();<>|&")
     lexer.whitespace_split = True
     part: list[str] = []
@@ -289,6 +336,22 @@ def _parts(line: str) -> Iterator[list[str]]:
         (("kubectl", "eksdoc", "check", "--aim", "1.34"), "there is no flag --aim"),
         (("aws", "eks", "describe-clusters"), "aws eks has no describe-clusters"),
         (("aws", "eks", "describe-cluster", "--cluster-name", "x"), "there is no flag --cluster-name"),
+        (("aws", "eks", "describe-nodegroup", "--cluster-name", "x"), "--nodegroup-name is required"),
+        (
+            ("aws", "eks", "update-addon", "--cluster-name=x", "--addon-name=y", "--resolve-conflicts", "FORCE"),
+            "--resolve-conflicts: FORCE is none of OVERWRITE, NONE, PRESERVE",
+        ),
+        (
+            ("aws", "ec2", "modify-instance-metadata-options", "--instance-id=i", "--http-put-response-hop-limit=two"),
+            "--http-put-response-hop-limit: two is no number",
+        ),
+        (
+            (
+                *("aws", "eks", "update-nodegroup-config", "--cluster-name=x", "--nodegroup-name=y"),
+                "--scaling-config={",
+            ),
+            "--scaling-config: { is no JSON",
+        ),
         (("aws", "eks", "wait", "cluster-ready"), "aws eks cannot wait for cluster-ready"),
         (("aws", "ekz", "describe-cluster"), "aws has no ekz"),
         (("eksctl", "drain", "nodegroup"), "eksctl has no drain nodegroup"),
@@ -297,4 +360,4 @@ def _parts(line: str) -> Iterator[list[str]]:
     ],
 )
 def test_what_does_not_exist_is_a_fault(words: tuple[str, ...], why: str) -> None:
-    assert list(faults(words)) == [why]
+    assert why in list(faults(words, True))

@@ -27,6 +27,7 @@ from kubectl_eksdoc.model.api_objects import ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model.missing_rights import learned
 
 _TOLD = 6
 """So many fields are named in one sentence."""
@@ -55,7 +56,9 @@ def _of_update(found: UpdateReview) -> Iterator[Finding]:
     addon = Subject("Addon", name)
     if isinstance(update, Unknown):
         lacking = update.missing or update.why
-        yield Finding.of("addon-update-untold/unknown", addon, (update.why,), addon=name, lacking=lacking)
+        yield Finding.of(
+            "addon-update-untold/unknown", addon, (update.why,), remedy=(learned(update),), addon=name, lacking=lacking
+        )
         return
     if isinstance(update, Absent):
         yield Finding.of("addon-update-untold/none", addon, (update.said,), addon=name)
@@ -157,9 +160,7 @@ def _of_lost(found: UpdateReview, change: ChangedField) -> Iterator[Finding]:
     )
     if at_risk:
         milder = max(severity, Severity.MEDIUM, key=lambda each: each.rank)
-        yield Finding.of(
-            "addon-loss-repeats", subject, evidence, severity=milder, took=took, now=now, keep=keep, by_hand=by_hand
-        )
+        yield Finding.of("addon-loss-repeats", subject, evidence, severity=milder, took=took, now=now, keep=keep)
     else:
         yield Finding.of("addon-field-lost/back", subject, evidence, took=took, now=now)
 
@@ -225,7 +226,14 @@ def _of_pods(rule: Recreating) -> Iterator[Finding]:
         evidence = source if rule.pods.why in source else (*source, rule.pods.why)
         lacking = rule.pods.missing or rule.pods.why
         field = calls(rule.field)
-        yield Finding.of("addon-pods-to-recreate/unknown", subject, evidence, field=field, lacking=lacking)
+        yield Finding.of(
+            "addon-pods-to-recreate/unknown",
+            subject,
+            evidence,
+            remedy=(learned(rule.pods),),
+            field=field,
+            lacking=lacking,
+        )
     elif rule.pods:
         some = ", ".join(rule.pods[:_TOLD]) + (f" and {len(rule.pods) - _TOLD} more" if len(rule.pods) > _TOLD else "")
         yield Finding.of(

@@ -13,12 +13,12 @@ from kubectl_eksdoc.check.checks.insighted import FORCE, follows
 from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import maker
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
-from kubectl_eksdoc.check.wording import aws, in_region, led, listed, name_of, number
+from kubectl_eksdoc.check.wording import aws, in_region, listed, name_of, number
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.clusters import ERROR
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
-from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.findings import ROLLBACK, Finding
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version
@@ -84,8 +84,11 @@ def numbered(steps: Iterable[UpgradeStep], reach: CommandTarget) -> tuple[Upgrad
 
 
 def _numbered(number: int, step: UpgradeStep, reach: CommandTarget) -> UpgradeStep:
-    commands = tuple(led(command, reach) for command in step.commands)
-    return replace(step, number=number, commands=commands, verify=led(step.verify, reach))
+    commands = tuple(map(reach.of, step.commands))
+    text, begin, back = step.why.partition(ROLLBACK)
+    why, verify = f"{text}{begin}{reach.of(back)}", reach.of(step.verify)
+    forms = tuple(replace(each, commands=tuple(map(reach.of, each.commands))) for each in step.forms)
+    return replace(step, number=number, why=why, commands=commands, verify=verify, forms=forms)
 
 
 # The words that the commands of the checklist share: which cluster, which version, where it is.
@@ -244,8 +247,8 @@ def soak(facts: CheckFacts, before: Version, step: Version) -> UpgradeStep:
         (
             f"for {days} days EKS takes the control plane back to {in_words(before)}, as long as no node is newer and "
             "no pod is on Fargate; downgrade add-ons that were upgraded first, and objects stay as they are. "
-            "After the next version no rollback to it is possible. Rollback: "
-            f"{back}"
+            "After the next version no rollback to it is possible. "
+            f"{ROLLBACK}{back}"
         ),
         done_when="errors of the API server, of controllers and of applications are as before",
         verify=shell("kubectl", "get", "--raw", "/readyz?verbose"),

@@ -167,7 +167,7 @@ def judge_files(facts: CheckFacts) -> Iterator[Finding]:
     """What goes on the way, and what could not be read."""
     for each in facts.api.manifests:
         mistyped = tuple(_mistyped(facts, each))
-        yield from _unread(facts, "api-in-manifest", _file(each), replace(each, unread=(*each.unread, *mistyped)))
+        yield from _unread(facts, "api-in-manifest", file_of(each), replace(each, unread=(*each.unread, *mistyped)))
         for row, documents in _uses(each, _going(facts)).items():
             message = f"{_objects(row, documents)}, {not_served(row)}"
             yield _in_file(facts, each, row, documents, severity(row, Severity.HIGH), message)
@@ -189,7 +189,7 @@ def judge_files_today(facts: CheckFacts) -> Iterator[Finding]:
             # The upgrade of a cluster changes nothing about it; of manifests alone it is all that is asked.
             bad = Severity.HIGH if facts.cluster.source is Source.FILE else Severity.MEDIUM
             yield _in_file(facts, each, row, documents, bad, message)
-        yield from _beside(facts, "api-in-manifest", _file(each), each)
+        yield from _beside(facts, "api-in-manifest", file_of(each), each)
 
 
 def _beside(facts: CheckFacts, code: CodeName, subject: Subject, manifest: ManifestText) -> Iterator[Finding]:
@@ -267,7 +267,7 @@ def _in_file(
     remedies = tuple(rewritten(row, facts.way, file))
     told, api = (*evidence, *sources(row)), of_api(row)
     return Finding(
-        Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, told, remedies, root_cause=api
+        Code.of("api-in-manifest"), how_bad, Status.FAIL, file_of(each), message, told, remedies, root_cause=api
     )
 
 
@@ -328,7 +328,7 @@ def _release(each: HelmRelease) -> Subject:
     return Subject("HelmRelease", each.name, each.namespace)
 
 
-def _file(each: ManifestText) -> Subject:
+def file_of(each: ManifestText) -> Subject:
     return Subject("File", "standard input" if each.path == _STDIN else each.path)
 
 

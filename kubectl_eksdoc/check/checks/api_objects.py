@@ -140,7 +140,7 @@ def _unknown(facts: CheckFacts, resource: Resource, what: str, why: Unknown) -> 
         return found
     dump = shell("kubectl", "get", resource.full_name, "-A", "-o", "json", "--show-managed-fields")
     dumped = Remedy("Add them to the dump:", f"{dump} > {resource.plural}.json")
-    return replace(found, remedy=(*found.remedy, dumped))
+    return replace(found, remedy=(dumped,))
 
 
 def _told(facts: CheckFacts, resource: Resource) -> KindUsage:
@@ -265,7 +265,7 @@ def _not_listed(facts: CheckFacts, missing: list[tuple[Resource, Unknown]]) -> F
     names = ", ".join(resource.full_name for resource, _ in missing)
     rights = ", ".join(dict.fromkeys(why.missing for _, why in missing if why.missing))
     what = f"in which version the objects of {len(missing)} resources were applied last"
-    found = unknown("api-refused-today", cluster_of(facts), what, Unknown(missing[0][1].why, rights), Severity.LOW)
+    found = unknown("api-refused-today", cluster_of(facts), what, replace(missing[0][1], missing=rights), Severity.LOW)
     return replace(found, evidence=(names,), missing=rights or names)
 
 

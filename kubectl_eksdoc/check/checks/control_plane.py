@@ -249,14 +249,16 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
     else:
         billed = f", about ${EXTRA_A_MONTH:.0f} a month more" if ending.what is SupportEnd.EXTENDED_BILLING else ""
         then, evidence = f"; then {ending.what.value}{billed}", _evidence(found, ending)
+    ends = _on(found.standard_ends)
     yield Finding.of(
         "support-ends",
         cluster_of(facts),
         evidence,
         severity=Severity.HIGH if days <= CLOSE_DAYS else Severity.MEDIUM,
         now=_now(facts),
-        ends=_on(found.standard_ends),
-        days=days,
+        when=f"ends on {ends}, in {number(days, 'day')}"
+        if days >= 0
+        else f"ended on {ends}, {number(-days, 'day')} ago, and EKS does not yet report it as extended",
         then=then,
     )
 

@@ -147,7 +147,6 @@ def _proxy_skews(facts: CheckFacts, later: bool) -> Iterator[Finding]:
                 when="now" if now else f"once the control plane has {in_words(step.version)}",
                 why=step.verdict.why,
                 later=later,
-                at_once=not later,
                 now=in_words(facts.way.now),
             )
 

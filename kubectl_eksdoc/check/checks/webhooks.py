@@ -226,6 +226,9 @@ def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: _Backends) 
         (*(f"{each}: {harm}" for each, harm in caught.items()), *map(_named, hooks), *_conditional(hooks), who),
         severity=Severity.HIGH if wide or (first.service and not behind.blind and answering < 2) else Severity.MEDIUM,
         caught=" and ".join(caught),
+        then="without a backend, what serves it may not start again"
+        if first.service
+        else "while nothing answers at its address, such requests are refused",
         command=kubectl("get", first.configuration_kind.lower(), first.configuration, "", "-o", "yaml"),
     )
 

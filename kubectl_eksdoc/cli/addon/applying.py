@@ -31,6 +31,7 @@ from kubectl_eksdoc.cli.confirming import (
 from kubectl_eksdoc.cli.surroundings import CommandAnswer, CommandContext, read_values
 from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
+from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render.addon_update import Sent, UpdateReport, look_again, way_back_text
 from kubectl_eksdoc.session.session import ClusterSession
@@ -98,8 +99,8 @@ class _Asking:
     apply: Apply
     around: CommandContext
 
-    def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
-        return applying_to(self.request, session)
+    def reach(self, session: ClusterSession) -> CommandTarget:
+        return replace(opening.reach(self.request, session), ours=applying_to(self.request, session))
 
 
 def applying(request: AddonDiffRequest, apply: Apply, around: CommandContext) -> CommandAnswer:
@@ -199,7 +200,7 @@ def _report(
         len(changing(ready.plan)),
         ready.guards,
         tuple(still(to_acknowledge(ready.plan), apply.accepted)),
-        way_back_text(ready.back, eks.name, eks.region, file, asking.reached_by(session)),
+        way_back_text(ready.back, eks.name, eks.region, file, asking.reach(session)),
         options=asking.request.given | {name: value for name, value in flags.items() if value},
         run="" if apply.dry else written.id,
         recognised=session.recognised,
@@ -257,8 +258,8 @@ def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ende
     around, eks = asking.around, session.believed.cluster
     if not ended.stage.ended or ended.left:
         around.note("look again:")
-        words = asking.reached_by(session)
-        for line in look_again(asking.request.addon, report.run, ended.id, eks.name, eks.region, words):
+        reach = asking.reach(session)
+        for line in look_again(asking.request.addon, report.run, ended.id, eks.name, eks.region, reach):
             around.note(f"  {line}")
     done = replace(report, ended=ended)
     return opening.answer(done, asking.request.options, around, shared.code(ended))

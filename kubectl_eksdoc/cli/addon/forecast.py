@@ -150,7 +150,16 @@ def _asked(request: AddonDiffRequest) -> AddonUpdateRequest:
             f"{flag} {path} holds no object of {request.addon}",
             f"Give the one that has {known[0]}.",
         )
+    for each in manifest.names:
+        if each.kind in _SELECTING and not any(path[:2] == _SELECTOR for path in manifest.of(each)):
+            why = f"{flag} {path} holds a part of {each} alone: it has no spec.selector"
+            raise UsageError(why, "What the rest of it changes is not known. Give all that helm template prints.")
     return AddonUpdateRequest(Mode(request.mode), values, manifest)
+
+
+_SELECTING = frozenset({"DaemonSet", "Deployment", "StatefulSet"})
+"""No API server takes these without a selector."""
+_SELECTOR = ("f:spec", "f:selector")
 
 
 def code(plans: Sequence[AddonPlan], accepted: Sequence[str], left_out: bool = False) -> int:

@@ -98,14 +98,14 @@ class AddonDiffRequest:
 
 
 def _conflict(given: str) -> tuple[str, ...]:
-    """The fields that EKS's message names: the text itself, a file of it, or ``-`` for standard input."""
+    """The fields that the message names: the text itself, a file of it, or ``-`` for standard input."""
     from kubectl_eksdoc.addon_diff.explaining import fields_in
 
     found = fields_in(given) or fields_in(read_message(given))
     if not found:
         raise UsageError(
             "--explain-conflict: no field is named there",
-            "Give what EKS said: aws eks describe-update prints it (errors[].errorMessage).",
+            "Give what kubectl said, or EKS: aws eks describe-update prints it (errors[].errorMessage).",
         )
     return found
 

@@ -277,8 +277,6 @@ def answered(
         )
     reach = opening.reach(request, session)
     reach = replace(reach, checks=request.again)
-    if session.profile:  # a command of awscli that is proposed leads to the account that was asked
-        reach = replace(reach, aws=("--profile", session.profile))
     beside = CheckInput(request.files, measured_on(around), permissions.PROXY.name not in request.without)
     wish = replace(wish, since=since)
     return session, look(session, request.target, checks, wish, reach, beside)

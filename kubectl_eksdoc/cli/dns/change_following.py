@@ -36,7 +36,7 @@ from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Conflicting, Doc, text_at
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE, SavedChange
-from kubectl_eksdoc.model.connection import CommandTarget, shell
+from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Status, reached
 from kubectl_eksdoc.model.pods import Pod
@@ -89,7 +89,7 @@ def _updated(
     update, around, eks = ready.update, asking.around, session.believed.cluster
     assert update is not None, "it is the add-on's"
     plan, version, file = update.plan, ready.change.version, str(following.values_file(written))
-    back = way_back_text(update.back, eks.name, eks.region, file, asking.reached_by(session))
+    back = way_back_text(update.back, eks.name, eks.region, file, asking.reach(session))
     said = Sent(ADDON, version, version, report.mode, report.values), len(changing(plan)), back
     call, expected = following.call_of(update, written), expected_of(plan, update.sending.keeps)
     what, ports = following.edges(asking.request, session, expected, around)
@@ -145,7 +145,7 @@ def tried(asking: DnsChangeInvocation, apply: DnsApply, ready: Ready) -> tuple[b
 def _answer(
     asking: DnsChangeInvocation, apply: DnsApply, session: ClusterSession, report: DnsChangeReport, done: DnsDone
 ) -> CommandAnswer:
-    reach = CommandTarget(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
+    reach = asking.reach(session)
     found = tuple(reached(each, reach) for each in done.findings)
     report = replace(report, ended=done.ended, verified=done.verified, after=found)
     if done.left:

@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.parser import add_flag, add_switch, add_text
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import coredns
+from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -211,6 +212,10 @@ class DnsChangeInvocation:
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
         """The words that lead to the same cluster, of ours."""
         return applying_to(self.request, session)
+
+    def reach(self, session: ClusterSession) -> CommandTarget:
+        words = self.reached_by(session)
+        return replace(opening.reach(self.request, session), ours=words, kubectl=self.kubectl(session), applying=words)
 
     def kubectl(self, session: ClusterSession) -> tuple[str, ...]:
         return opening.words(self.request.source, self.request.options, session.cluster.identity.context)

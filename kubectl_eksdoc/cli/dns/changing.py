@@ -30,7 +30,6 @@ from kubectl_eksdoc.coredns_lameduck.read import KINDS, dns_facts
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE
-from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import reached
 from kubectl_eksdoc.render.addon.update import update_command
 from kubectl_eksdoc.render.dns_change import commands
@@ -124,13 +123,12 @@ def _view(asking: DnsChangeInvocation, session: ClusterSession, ready: Ready) ->
     values = plan.asked.values if plan is not None else None
     mode = plan.asked.mode.value if plan is not None else ""
     command, back = "", ()  # type: tuple[str, tuple[str, ...]]
-    reach = CommandTarget(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
+    reach = asking.reach(session)
     change = replace(change, findings=tuple(reached(each, reach) for each in change.findings))
     if ready.update is not None and values is not None:
         eks = session.believed.cluster
-        command = update_command(eks.name, eks.region, "coredns", change.version, mode, values)
-        words = asking.reached_by(session)
-        back = commands.back_of_update(ready.update.back, session.believed.cluster, "", words)
+        command = reach.of(update_command(eks.name, eks.region, "coredns", change.version, mode, values))
+        back = commands.back_of_update(ready.update.back, session.believed.cluster, "", reach)
     elif ready.config is not None:
         command = commands.apply_config(ready.config, apply.force, asking.kubectl(session))
         before = config_map(change.corefile.before if change.corefile is not None else "")

@@ -147,8 +147,15 @@ class _Typed:
         return found
 
     def _check_name(self, words: Sequence[str]) -> None:
-        if self._parser.usage == _NAMELESS:
+        """A flag without its dashes changes what is needed, and is no name."""
+        usage, flag = self._parser.usage or "", f"--{words[0]}"
+        if usage == _NAMELESS:
             _longest(words)
+        if self._parser.flag(flag) is not None or ("/NAME" in usage and "/" not in words[0]):
+            close = maybe(flag, self._parser.long_flags())
+            raise UsageError(
+                f"{words[0]!r} is no name that {self._base!r} takes{close}", f"See kubectl eksdoc {self._base} --help."
+            )
 
     def invocation(self, words: Sequence[str]) -> Invocation:
         """Raises UsageError: a flag or its value is not understood."""

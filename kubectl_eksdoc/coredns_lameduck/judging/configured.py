@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal, Import
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject, When
-from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.missing_rights import learned
 from kubectl_eksdoc.model.quantities import Version, go_duration, parse
 
 # On what the findings are, and the remedies that several of them share.
@@ -53,17 +53,10 @@ def has_what_came_by_1_11(addon: AddonSide | Absent | Unknown) -> bool:
     return version is not None and not version.older_than(_BY)
 
 
-_LOOK_AGAIN = (
-    "Ask the live cluster, with --region, --cluster-name and --profile where AWS could not be asked; --debug shows "
-    "what was asked."
-)
-
-
 def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Finding:
     """`what` is missing, so what follows from it is unknown."""
     told = Unknown(told.said) if isinstance(told, Absent) else told
-    remedy = allow(told.missing) if told.missing else Remedy(_LOOK_AGAIN)
-    return Finding.of("dns-unread/fact", of, remedy=(remedy,), what=what, why=told, lacking=told.missing or what)
+    return Finding.of("dns-unread/fact", of, remedy=(learned(told),), what=what, why=told, lacking=told.missing or what)
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:

@@ -272,7 +272,7 @@ def _first_aid(facts: DnsFacts, bad: Sequence[Pod], ready: int, wanted: int) -> 
             )
         )
     elif starts(facts) and any((node := facts.node_of(pod)) and node.capacity_type == "spot" for pod in placed):
-        found.append(Remedy("Then away from Spot.", place_elsewhere(facts.self_managed)))
+        found.append(Remedy("Place them away from Spot.", place_elsewhere(facts.self_managed)))
     if placed:
         found.append(_log_of(facts, placed[0]))
     return tuple(found)

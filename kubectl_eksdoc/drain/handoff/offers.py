@@ -12,6 +12,7 @@ from enum import Enum
 from kubectl_eksdoc.amazon.upgrades.amis import AmiFamily, family_of_os, without_ami
 from kubectl_eksdoc.drain.outcome import DrainTarget, Eviction, NotEvictedPod, SlowNode, TargetVerdict
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.nodes import LAUNCH_TEMPLATE, Node, NodeOwner
 
 
@@ -81,6 +82,14 @@ class HandOff:
         """``managed node group blue``, ``NodePool general``, ``hybrid nodes``."""
         named, unnamed = _ABOUT[self.owner]
         return f"{named} {self.group}" if self.group else unnamed
+
+    def led(self, reach: CommandTarget) -> HandOff:
+        """With commands that lead to the cluster that was read."""
+        arrive, leave = (
+            tuple(replace(step, commands=tuple(map(reach.of, step.commands))) for step in steps)
+            for steps in (self.arrive, self.leave)
+        )
+        return replace(self, arrive=arrive, leave=leave)
 
     @property
     def once_drained(self) -> HandOff:

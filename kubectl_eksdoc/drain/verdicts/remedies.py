@@ -16,7 +16,7 @@ from kubectl_eksdoc.kubernetes.budgets import full_health_allowed
 from kubectl_eksdoc.kubernetes.replacement import Scales
 from kubectl_eksdoc.model import connection
 from kubectl_eksdoc.model.budgets import Amount, Budget
-from kubectl_eksdoc.model.findings import Code, Remedy, When
+from kubectl_eksdoc.model.findings import ROLLBACK, Code, Remedy, When
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.workloads import Workload
 
@@ -76,7 +76,7 @@ def _never_allows(survey: DrainContext, budget: Budget, counted: Sequence[Pod]) 
         yield Remedy(
             (
                 "No other rule allows the eviction of its pods: have its owners remove the budget for the "
-                f"drain. Rollback: {connection.shell('kubectl', 'apply', '-f', connection.file_of(budget.name))}."
+                f"drain. {ROLLBACK}{connection.shell('kubectl', 'apply', '-f', connection.file_of(budget.name))}"
             ),
             connection.in_turn(
                 connection.saved("pdb", budget.name, budget.namespace),
@@ -155,7 +155,7 @@ def _change(budget: Budget, to: Budget) -> str:
 
 
 def _way_back(budget: Budget) -> str:
-    return f"Rollback: {_change(budget, budget)}"
+    return f"{ROLLBACK}{_change(budget, budget)}"
 
 
 def _rule(budget: Budget) -> str:

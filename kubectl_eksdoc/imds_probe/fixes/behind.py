@@ -27,8 +27,8 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.connection import patch, shell
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.connection import CommandTarget, patch, shell
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.metadata import OnClass, OnInstances, OnTemplate, SetOptions
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner
@@ -71,6 +71,11 @@ class GroupNodes:
     nodes: tuple[Node, ...]
     members: tuple[Node, ...]
     pods: Mapping[str, int]
+
+    def drained(self, *named: str) -> str:
+        """The command; of the demo it is rehearsed."""
+        demo = ("--demo",) if self.whole.source is Source.DEMO else ()
+        return CommandTarget(demo, self.where.in_context).of(shell("kubectl", "eksdoc", "drain", "run", *named))
 
     @property
     def instances(self) -> tuple[tuple[Node, Instance, MetadataOptions], ...]:

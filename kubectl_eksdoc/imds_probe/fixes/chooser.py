@@ -66,7 +66,7 @@ def replaced(of: GroupNodes) -> Fix:
         REPLACE_NODES,
         When.LATER,
         f"Replace these nodes: the next one is in order already, as {of.alike.next.by} says",
-        (shell("kubectl", "eksdoc", "drain", "run", *named, *of.where.in_context),),
+        (of.drained(*named),),
         (),
         BlastRadius(len(of.nodes), of.pods_on(of.nodes), how="each is drained and ended, at your pace"),
         "it holds for every node to come",
@@ -95,7 +95,7 @@ def new_group(of: GroupNodes, group: NodeGroup) -> Fix:
             f"{describe} | {shell('jq', jq)} > {shell(file)}",
             shell("aws", "eks", "create-nodegroup", *which, name, *create, *region),
             shell("aws", "eks", "wait", "nodegroup-active", *which, name, *region),
-            shell("kubectl", "eksdoc", "drain", "run", "--nodegroup", group.name, *of.where.in_context),
+            of.drained("--nodegroup", group.name),
             shell("aws", "eks", "delete-nodegroup", *which, group.name, *region),
         ),
         (
@@ -133,7 +133,7 @@ def new_group_by_eksctl(of: GroupNodes, name: str) -> Fix | None:
         f"{name}: eksctl changes no template of a group that is there",
         (
             shell("eksctl", "create", "nodegroup", "--config-file", "cluster.yaml", f"--include={new}"),
-            shell("kubectl", "eksdoc", "drain", "run", "--nodegroup", name, *of.where.in_context),
+            of.drained("--nodegroup", name),
             shell("eksctl", "delete", "nodegroup", *cluster, "--name", name, *region),
         ),
         (shell("eksctl", "delete", "nodegroup", *cluster, "--name", new, *region),),

@@ -10,9 +10,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.check.checking import Area, Gate
+from kubectl_eksdoc.check.checks.api_manifests import file_of
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings, TableOutline
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.findings import Code, Finding, Status, Suppression
+from kubectl_eksdoc.model.findings import Code, Finding, Status, Subject, Suppression
 from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.diagnosis import diagnosis
 from kubectl_eksdoc.render.check.verdict import areas, blind, deciding, in_line, later, others
@@ -130,31 +131,45 @@ class CheckReport(CommandReport):
         return page(CheckPage(self.plan, self.options, self.tool_version), self.since, look)
 
     def suites(self) -> Iterator[tuple[str, Sequence[Case]]]:
-        """Of each area. A code that several checks find is one case. What is not known has one, too, where it may hide
-        what was asked for."""
+        """Of each area. A code that several checks find is one case, or one for each manifest that was read. What is
+        not known has one, too, where it may hide what was asked for."""
         plan = self.plan
         for area in Area:
             judged = plan.in_area(area)
             told = {finding.code for each in judged for finding in each.findings}
             codes = (c for each in judged for c in each.check.codes if c in told or plan.wish.asks(each.check, c))
-            if cases := [self._case(code, judged) for code in dict.fromkeys(codes)]:
+            if cases := [case for code in dict.fromkeys(codes) for case in self._cases(code, judged)]:
                 yield area.value, cases
 
-    def _case(self, code: Code, judged: Sequence[JudgedFindings]) -> Case:
+    def _cases(self, code: Code, judged: Sequence[JudgedFindings]) -> Iterator[Case]:
+        files = dict.fromkeys(map(file_of, self.plan.facts.api.manifests))
+        if code.name != "api-in-manifest" or not files:
+            yield self._case(code, judged)
+            return
+        for file in files:
+            yield self._case(code, judged, file)
+
+    def _case(self, code: Code, judged: Sequence[JudgedFindings], file: Subject | None = None) -> Case:
         """Where a command that is summed up could not be had, that it is unknown is told with each of its codes: none
-        of them was judged."""
-        counts = self.plan.counts
-        found = [each for one in judged for each in one.findings if each.code == code]
+        of them was judged. So what is about no `file` is told with each of them."""
+        counts, may_be = self.plan.counts, self.plan.wish.accepted
+
+        def fits(each: Finding) -> bool:
+            return each.code == code and (file in (None, each.subject) or each.subject.kind != "File")
+
+        found = [each for one in judged for each in one.findings if fits(each)]
         counting = [each for each in found if counts(each)]
         # Of a check of several codes the first stands for the whole.
         wholes = (one for one in judged if code in one.check.codes[1:])
         unjudged = [e for one in wholes for e in one.findings if e.code == one.check.codes[0] and counts(e)]
+        unknown = [each for each in (*counting, *unjudged) if each.status is Status.UNKNOWN]
         return Case(
-            code.name,
+            code.name if file is None else f"{code.name} {file.name}",
             [each for each in counting if each.status is Status.FAIL],
-            [each for each in (*counting, *unjudged) if each.status is Status.UNKNOWN],
+            [each for each in unknown if each.code.name not in may_be],
+            [each for each in unknown if each.code.name in may_be],
             [each for each in found if each.status is Status.PASS or not counts(each)],
-            [(each, by) for each, by in self.suppressed if each.code == code],
+            [(each, by) for each, by in self.suppressed if fits(each)],
         )
 
     def details(self) -> SarifDetails:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import EksCluster
-from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.coredns import Corefile
 from kubectl_eksdoc.render.addon_update import WayBackText, way_back_text
 from kubectl_eksdoc.render.encode import Json, to_yaml
@@ -56,10 +56,8 @@ def apply_config(config: Doc, force: bool, kubectl: Sequence[str]) -> str:
     return shell(*apply) if secret else f"{shell('printf', '%s', text)} | {shell(*apply)}"
 
 
-def back_of_update(
-    back: AddonRollback | Unknown, eks: EksCluster, file: str, reached_by: Sequence[str]
-) -> tuple[str, ...]:
-    found = way_back_text(back, eks.name, eks.region, file, reached_by)
+def back_of_update(back: AddonRollback | Unknown, eks: EksCluster, file: str, reach: CommandTarget) -> tuple[str, ...]:
+    found = way_back_text(back, eks.name, eks.region, file, reach)
     return found.commands if isinstance(found, WayBackText) else (f"# {found}",)
 
 

@@ -21,13 +21,15 @@ from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.model.findings import Finding, Status, in_order
+from kubectl_eksdoc.model.connection import CommandTarget
+from kubectl_eksdoc.model.findings import Finding, Status, in_order, reached
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.options import usual
 from kubectl_eksdoc.model.pods import ControllerOwner, Pod
 
 SYNC_FAILED = "SyncFailed"
+_JOURNAL = "--journal-namespace"
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,9 @@ class DrainView:
     """A plan, the facts it was made from, and the options as given (JSON values by name).
 
     `reached_by` are the words of the command line that lead to the same cluster or dump again, without
-    secrets; None where they are not known. `comparison` is with a plan saved earlier, None where none was
-    asked for. `soak` is what a run adds to the estimate. Without slots, because the sorted rows and the indexes
-    are made once, when first asked for.
+    secrets; None where they are not known. `aws`: the profile that was given. `comparison` is with a plan saved
+    earlier, None where none was asked for. `soak` is what a run adds to the estimate. Without slots, because the sorted
+    rows and the indexes are made once, when first asked for.
     """
 
     plan: DrainPlan
@@ -45,6 +47,7 @@ class DrainView:
     options: Mapping[str, object] = field(default_factory=dict)
     tool_version: str = __version__
     reached_by: tuple[str, ...] | None = None
+    aws: tuple[str, ...] = ()
     comparison: Comparison | None = None
     soak: Soak | None = None
 
@@ -80,11 +83,26 @@ class DrainView:
 
     @cached_property
     def handoffs(self) -> tuple[HandOff, ...]:
-        return tuple(sorted(self.plan.handoffs, key=lambda h: (list(NodeOwner).index(h.owner), h.group)))
+        led = (each.led(self.target) for each in self.plan.handoffs)
+        return tuple(sorted(led, key=lambda h: (list(NodeOwner).index(h.owner), h.group)))
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        return in_order(self.plan.findings)
+        return in_order(reached(each, self.target) for each in self.plan.findings)
+
+    @cached_property
+    def target(self) -> CommandTarget:
+        """By which words commands lead to the cluster that was read; of a dump and the demo kubectl has none."""
+        ours = (*_source(self), *self.aws)
+        return CommandTarget(ours, self.kubectl or (), ours, self.aws)
+
+    @property
+    def kubectl(self) -> tuple[str, ...] | None:
+        """The words by which kubectl reaches a live cluster; where runs have their journal it does not take."""
+        if self.cluster.source is not Source.LIVE or self.reached_by is None:
+            return None
+        at = self.reached_by.index(_JOURNAL) if _JOURNAL in self.reached_by else len(self.reached_by)
+        return (*self.reached_by[:at], *self.reached_by[at + 2 :])
 
     @cached_property
     def blockers(self) -> tuple[Finding, ...]:
@@ -246,9 +264,8 @@ def kubectl(view: DrainView, *words: str) -> str:
     For a plan of a dump or the demo it names their context, or `CONTEXT` where that is not known: so it cannot change
     whatever cluster is the current one.
     """
-    live = view.cluster.source is Source.LIVE and view.reached_by is not None
     named = ("--context", view.cluster.identity.context or CONTEXT)
-    return shlex.join(["kubectl", *words, *(view.reached_by or () if live else named)])
+    return shlex.join(["kubectl", *words, *(named if view.kubectl is None else view.kubectl)])
 
 
 def dump_folder(view: DrainView) -> str:

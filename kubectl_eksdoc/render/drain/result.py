@@ -207,7 +207,8 @@ class _Skipped(Printed):
 
 def _skipped(target: outcome.DrainTarget, view: DrainView) -> _Skipped:
     pods = (row.pod.key for row in view.blocking(target))
-    return _Skipped.filled(target, target.node, node=target.node.name, pods=pods)
+    freed_by = (each.led(view.target) for each in target.freed_by)
+    return _Skipped.filled(target, target.node, node=target.node.name, pods=pods, freed_by=freed_by)
 
 
 class _Numbers(Printed):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -184,6 +185,20 @@ def test_a_suite_of_manifests_has_no_unknown_host(tmp_path: Path) -> None:
     (tmp_path / "it.yaml").write_text(OLD)
     ran = run_cli("check", "-f", str(tmp_path), *WAY, "-o", "junit")
     assert ' hostname="manifests">' in ran.out and "unknown" not in ran.out
+
+
+def test_junit_has_a_case_for_each_manifest(tmp_path: Path) -> None:
+    files = {"old.yaml": OLD, "new.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n", "torn.yaml": "a: [\n"}
+    for file, said in files.items():
+        (tmp_path / file).write_text(said)
+    ran = run_cli("check", "-f", str(tmp_path), *WAY, "-o", "junit")
+    root = ElementTree.fromstring(ran.out)
+    told = {each.get("name"): [one.tag for one in each if one.tag != "system-out"] for each in root.iter("testcase")}
+    of = f"api-in-manifest {tmp_path}"
+    assert told == {f"{of}/old.yaml": ["failure"], f"{of}/new.yaml": [], f"{of}/torn.yaml": ["error"]}
+    assert (root.get("failures"), root.get("errors"), ran.code) == ("1", "1", 1)
+    beyond = run_cli("check", "-f", str(tmp_path / "new.yaml"), "--from", "1.33", "--target", "1.99", "-o", "junit")
+    assert beyond.code == 5 and ' errors="1"' in beyond.out
 
 
 def test_a_file_of_suppressions_of_the_cluster_fits_its_manifests_too(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -111,3 +112,39 @@ def test_the_cluster_has_one_name() -> None:
     """Of this dump nothing tells it."""
     found = document("--snapshot", RICH, "--target", "1.34")["findings"]
     assert {each["subject"]["name"] for each in found if each["subject"]["kind"] == "Cluster"} == {"unnamed"}
+
+
+def test_one_old_api_is_one_cause_of_the_demo_wherever_it_is_used() -> None:
+    """In releases of Helm, objects, requests and an insight."""
+    told = document("--demo", "--target", "1.34")
+    of_apis = [each for each in told["causes"] if each["subject"]["kind"] == "API"]
+    subjects = [json.dumps(each["subject"]) for each in of_apis]
+    assert len(subjects) == len(set(subjects)) > 0
+    counted = {each["subject"]["name"]: len(each["findings"]) for each in of_apis}
+    assert counted["admissionregistration.k8s.io/v1beta1"] > 4
+
+
+def test_an_add_on_that_fits_the_target_is_no_high_finding_for_being_old() -> None:
+    """vpc-cni of the demo is three minors behind."""
+    for target in ("1.33", "1.34"):
+        found = document("--demo", "--target", target)["findings"]
+        high = [each["subject"]["name"] for each in found if "unfit" in each["code"] and each["severity"] == "high"]
+        assert high == (["coredns"] if target == "1.34" else []), target
+
+
+def test_a_group_that_is_made_is_waited_for_before_it_is_used() -> None:
+    steps = document("--demo", "--target", "1.34")["checklist"]
+    makes = [each["commands"] for each in steps if any("create-nodegroup" in one for one in each["commands"])]
+    assert makes
+    for each in makes:
+        verbs = [one.split()[2] if one.startswith("aws ") else one.split()[1] for one in each]
+        assert verbs[verbs.index("create-nodegroup") + 1] == "wait"
+
+
+def test_a_dump_without_times_is_not_of_1970(tmp_path: Path) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "labels": {}}, "spec": {}}
+    node["status"] = {"nodeInfo": {"kubeletVersion": "v1.33.0"}}
+    (tmp_path / "nodes.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node]}))
+    ran = check("--snapshot", str(tmp_path), "--target", "1.34", "--cluster-name", "prod")
+    assert "1970" not in ran.out + ran.err
+    assert "unknown" not in ran.err.partition("\n")[0], "the cluster has a name"

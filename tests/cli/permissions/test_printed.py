@@ -308,6 +308,8 @@ def test_commands_are_words(words: str, commands: tuple[str, ...]) -> None:
         ("check --only nonsense", "'nonsense' is no finding code of check"),
         ("check --with helm", "'helm' is no opt-in (did you mean helm-releases"),
         ("check --without delete-pods", "'delete-pods' is no opt-in"),
+        ("imds-probe aplly", "'aplly' is no name that 'imds-probe' takes (did you mean --apply"),
+        ("addon-diff apply", "'apply' is no name that 'addon-diff' takes (did you mean --apply"),
         ("--apply", "stands before any"),
         ("check --nodegroup blue", "--nodegroup is no flag of 'kubectl eksdoc check'"),
         ("drain plan --iam", "asks AWS nothing that must be allowed"),

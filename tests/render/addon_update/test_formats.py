@@ -20,6 +20,7 @@ from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, AddonUpdateResu
 from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
+from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.render.addon_update import Sent, UpdateReport, look_again, way_back_text
 from kubectl_eksdoc.render.text import Look
 from tests.addon.stand_in import hands
@@ -45,7 +46,7 @@ def view(case: Case) -> UpdateReport:
         len(changing(ready.plan)),
         ready.guards,
         to_acknowledge(ready.plan),
-        way_back_text(ready.back, "shop", "eu-west-1", "/home/ann/back.json", ("--context", "shop")),
+        way_back_text(ready.back, "shop", "eu-west-1", "/home/ann/back.json", CommandTarget(("--context", "shop"))),
         options={"addon": "vpc-cni", "apply": True},
         run="20261120-093000-4f2a",
         recognised="by its endpoint",
@@ -122,7 +123,7 @@ def views() -> list[UpdateReport]:
         unread=((done.checks[0].field.of, "denied"),),
         unwatched="which target groups are affected is not known",
     )
-    back = way_back_text(Unknown("the values of today are not known"), "shop", "", "f", ())
+    back = way_back_text(Unknown("the values of today are not known"), "shop", "", "f", CommandTarget())
     guarded = replace(before(), guards=(Guard("it would fail", "Do something else.\nOr nothing."),), back=back)
     return [before(), after(), failed(), replace(after(), ended=never), guarded, replace(guarded, plan=None)]
 
@@ -149,7 +150,7 @@ def test_its_schema_refuses_what_is_broken() -> None:
 
 
 def test_who_was_interrupted_is_told_how_to_look_again() -> None:
-    ours, theirs = look_again("vpc-cni", "run-1", "8d1a", "shop", "eu-west-1", ("--context", "shop"))
+    ours, theirs = look_again("vpc-cni", "run-1", "8d1a", "shop", "eu-west-1", CommandTarget(("--context", "shop")))
     assert ours == "kubectl eksdoc addon-diff vpc-cni --apply --resume run-1 --context shop"
     words = "aws eks describe-update --name shop --addon-name vpc-cni --update-id 8d1a --region eu-west-1"
     assert theirs == words
@@ -157,7 +158,7 @@ def test_who_was_interrupted_is_told_how_to_look_again() -> None:
 
 def test_a_rollback_before_anything_is_sent_writes_its_values_first(tmp_path: Path) -> None:
     values = {"env": {"A": "it's $HOME"}, "corefile": "a\n  b\n"}
-    back = way_back_text(AddonRollback("coredns", "v1.11.4-eksbuild.2", values), "shop", "", "", ())
+    back = way_back_text(AddonRollback("coredns", "v1.11.4-eksbuild.2", values), "shop", "", "", CommandTarget())
     assert not isinstance(back, str)
     writes, _, ours = back.commands[0].partition(" && ")
     subprocess.run(["sh", "-c", writes], cwd=tmp_path, check=True)
@@ -166,6 +167,6 @@ def test_a_rollback_before_anything_is_sent_writes_its_values_first(tmp_path: Pa
 
 
 def test_a_rollback_prints_no_secret_and_says_when_its_values_are_written() -> None:
-    back = way_back_text(AddonRollback("x", "v1", {"env": {"DB_PASSWORD": "hunter2"}}), "shop", "", "", ())
+    back = way_back_text(AddonRollback("x", "v1", {"env": {"DB_PASSWORD": "hunter2"}}), "shop", "", "", CommandTarget())
     assert not isinstance(back, str) and "hunter2" not in " ".join(back.commands)
     assert back.commands[0].startswith("# values-of-before.json is written by --apply")

@@ -79,19 +79,29 @@ def test_what_fails_is_a_failure_with_all_that_is_known_of_it() -> None:
     assert "kubectl get nodes" in failure.text
 
 
-def test_the_unknown_is_skipped_and_never_a_pass() -> None:
-    skipped = the_case(view(), "check-addon-unfit").find("skipped")
+def test_the_unknown_is_an_error_which_no_server_takes_for_a_pass() -> None:
+    """As the exit code is not 0: servers that read the file alone count failures and errors."""
+    error = the_case(view(), "check-addon-unfit").find("error")
+    assert error is not None
+    assert error.get("message") == "unknown: whether it fits is not known (missing: eks:DescribeAddonVersions)"
+    assert error.get("type") == "unknown"
+
+
+def test_what_may_be_unknown_is_skipped() -> None:
+    of = view(wish=CheckWish(accepted=frozenset({"check-addon-unfit"})))
+    skipped = the_case(of, "check-addon-unfit").find("skipped")
     assert skipped is not None
-    assert skipped.get("message") == ("unknown: whether it fits is not known (missing: eks:DescribeAddonVersions)")
+    assert skipped.get("message", "").startswith("accepted: unknown: whether it fits is not known")
+    assert parsed(of).get("errors") == "0"
 
 
 def test_of_a_command_that_could_not_be_had_no_code_passes() -> None:
     checks = [
         check(Area.DISRUPTION, Gate.BEFORE_NODES, GONE, of=(Code.of("check-drain"), Code.of("budget-never-allows")))
     ]
-    skipped = the_case(view(checks), "budget-never-allows").find("skipped")
-    assert skipped is not None
-    assert "it could not be had" in skipped.get("message", "")
+    error = the_case(view(checks), "budget-never-allows").find("error")
+    assert error is not None
+    assert "it could not be had" in error.get("message", "")
 
 
 def test_what_is_suppressed_is_skipped_with_its_reason() -> None:

@@ -1,0 +1,131 @@
+"""Every finding says what to do: the texts of every code that fails or is not known have a remedy, whatever the values
+that fill them, or the rule that gives the code gives one; and so have the answers of every command."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.model.asked import LEFT_OUT, NoAws, NotHeld, Unknown
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.missing_rights import allow, learned
+from tests.cli.check.asked import RICH
+from tests.cli.running import run_cli
+from tests.contracts.source import PACKAGE, files, name, text
+from tools.same_answers import EVERYWHERE, OF_THE_DEMO
+
+
+@cache
+def texts() -> Mapping[str, Mapping[str, Any]]:
+    """As `Finding.of` names them."""
+    areas = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))["areas"]
+    return {
+        f"{record['code']}/{case}".rstrip("/"): told
+        for records in areas.values()
+        for record in records
+        for case, told in record.get("texts", {}).items()
+    }
+
+
+def always(told: Mapping[str, Any]) -> bool:
+    """Whether one of its remedies is given, whatever its values are."""
+    remedies = told.get("remedies", [])
+    with_value, without = ({each[how] for each in remedies if how in each} for how in ("if", "unless"))
+    return bool(with_value & without) or any("if" not in each and "unless" not in each for each in remedies)
+
+
+def given() -> Iterator[tuple[str, str, bool]]:
+    """Where, which text, and whether the rule itself gives a remedy."""
+    for path in files(PACKAGE):
+        if "Finding.of(" not in text(path):
+            continue
+        for node in ast.walk(ast.parse(text(path))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Finding.of":
+                own = any(each.arg == "remedy" for each in node.keywords)
+                for each in ast.walk(node.args[0]):
+                    if isinstance(each, ast.Constant) and each.value in texts():
+                        yield f"{name(path)} line {node.lineno}", str(each.value), own
+
+
+def test_each_text_that_fails_or_is_unknown_has_a_remedy() -> None:
+    every = list(given())
+    judged = {each for each, told in texts().items() if told["status"] != Status.PASS.value}
+    assert judged <= {each for _, each, _ in every}
+    assert [(at, each) for at, each, own in every if each in judged and not own and not always(texts()[each])] == []
+
+
+def test_each_finding_that_is_made_without_a_text_is_given_remedies() -> None:
+    """Of its fields they are the seventh."""
+    calls = [
+        (f"{name(path)} line {node.lineno}", node)
+        for path in files(PACKAGE)
+        if "Finding(" in text(path)
+        for node in ast.walk(ast.parse(text(path)))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Finding"
+    ]
+    assert len(calls) > 10
+    assert [
+        at
+        for at, call in calls
+        if len(call.args) < 7
+        and not any(isinstance(each, ast.Starred) for each in call.args)
+        and not any(each.arg == "remedy" for each in call.keywords)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("remedies", "so"),
+    [
+        ([], False),
+        ([{"text": "x", "if": "a"}], False),
+        ([{"text": "x", "if": "a"}, {"text": "y", "unless": "b"}], False),
+        ([{"text": "x", "if": "a"}, {"text": "y", "unless": "a"}], True),
+        ([{"text": "x", "if": "a"}, {"text": "y"}], True),
+    ],
+)
+def test_a_remedy_of_one_case_is_none_of_the_other(remedies: list[Mapping[str, str]], so: bool) -> None:
+    assert always({"remedies": remedies}) is so
+
+
+@pytest.mark.parametrize(
+    ("why", "remedy"),
+    [
+        (Unknown("refused", "eks:ListInsights"), allow("eks:ListInsights").text),
+        (LEFT_OUT, "Run it without --no-aws."),
+        (NotHeld("the snapshot holds no Secrets"), "Ask the live cluster, or a snapshot"),
+        (NoAws("there are no credentials"), "--profile where AWS could not be asked"),
+        (Unknown("it timed out"), "Ask again; --debug"),
+    ],
+)
+def test_what_makes_it_known_goes_by_why_it_is_not(why: Unknown, remedy: str) -> None:
+    assert remedy in learned(why).text
+
+
+OF_CHECK = ("check --no-aws --target 1.34", "check --area workloads")
+READING = tuple(each for each in OF_THE_DEMO if each.split() and "--print" not in each)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("words", (*READING, *OF_CHECK))
+def test_each_finding_of_the_demo_has_a_remedy(words: str) -> None:
+    _all_have_one(f"{words} --demo")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("words", (*EVERYWHERE, *OF_CHECK))
+def test_each_finding_of_a_dump_has_a_remedy(words: str) -> None:
+    """Of AWS it holds nothing, and of the cluster not all."""
+    _all_have_one(f"{words.format(next='1.34')} --snapshot {RICH}")
+
+
+def _all_have_one(words: str) -> None:
+    ran = run_cli(*shlex.split(words), "-o", "json")
+    told = json.loads(ran.out) if ran.out.startswith("{") else {}
+    found = [each for each in told.get("findings", ()) if each["status"] != "pass"]
+    assert [(each["code"], each["message"]) for each in found if not each["remedy"]] == []
