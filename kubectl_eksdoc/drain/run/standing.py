@@ -294,6 +294,8 @@ def _of_budget(
     budget = engine.seen.budgets.get(key)
     if budget is None:
         return Reason(of, f"budget {key} has no room", for_s)
+    if why := held_by_name(engine.seen, key, now_s):
+        return Reason(of, why, for_s)
     status = budget.status
     why = f"budget {key} allows no eviction: {status.current} healthy, {status.desired} needed"
     unready = [
