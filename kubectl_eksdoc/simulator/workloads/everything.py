@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.simulator.controllers import Controller
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.workloads.daemon_sets import DaemonSets
@@ -30,6 +31,7 @@ def every_controller(registry: Registry, index: Index | None = None) -> tuple[Co
     index = Index(registry.store) if index is None else index
     return (
         ReplicaSets(registry, index),
+        ReplicaSets(registry, index, kinds.REPLICATION_CONTROLLERS),
         Deployments(registry, index),
         StatefulSets(registry, index),
         DaemonSets(registry, index),

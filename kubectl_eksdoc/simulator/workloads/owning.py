@@ -251,7 +251,10 @@ class Owners:
         self._selectors = Selectors()
 
     def matcher(self, owner: StoredItem) -> Matcher:
-        return self._selectors.of(owner.doc["spec"].get("selector"))
+        selector = owner.doc["spec"].get("selector")
+        if self._kind == kinds.REPLICATION_CONTROLLERS:  # whose selector is a set of labels
+            return Matcher(selector) if selector else NONE
+        return self._selectors.of(selector)
 
     def of(self, change: StoreChange) -> Iterable[Key]:
         """Those of the changed object, and those that would adopt it."""

@@ -16,6 +16,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.budgets import amount_of
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoredItem, moment
 from kubectl_eksdoc.simulator.workloads import templates
@@ -107,24 +108,25 @@ BURST = 500
 
 
 class ReplicaSets:
-    """A `Controller`; keys are those of ReplicaSets."""
+    """A `Controller`; keys are those of ReplicaSets, or of ReplicationControllers, which one controller serves as well
+    (pkg/controller/replication/replication_controller.go)."""
 
-    resources = (REPLICA_SETS, templates.PODS)
-
-    def __init__(self, registry: Registry, index: Index) -> None:
+    def __init__(self, registry: Registry, index: Index, kind: Resource = kinds.REPLICA_SETS) -> None:
+        self.resources = (kind.full_name, templates.PODS)
+        self._kind = kind
         self._registry = registry
         self._index = index
-        self._owners = Owners(registry, index, kinds.REPLICA_SETS)
+        self._owners = Owners(registry, index, kind)
         self._templates = PodTemplates(registry.store)
         self._writing = False
 
     def touched(self, change: StoreChange) -> Iterable[Key]:
-        if change.item.resource == REPLICA_SETS:
+        if change.item.resource == self._kind.full_name:
             return () if self._writing else (change.item.key,)
         return self._owners.of(change)
 
     def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(REPLICA_SETS, key)
+        item = self._registry.store.get(self._kind.full_name, key)
         if item is None:
             return None
         own = self._owners.claimed(item, templates.PODS)
@@ -143,7 +145,7 @@ class ReplicaSets:
 
     def _write(self, key: Key, status: Doc) -> None:
         """It need not look again at what it wrote itself."""
-        current = self._registry.store.get(REPLICA_SETS, key)
+        current = self._registry.store.get(self._kind.full_name, key)
         if current is None or status == current.doc.get("status"):
             return
         self._writing = True
@@ -157,7 +159,7 @@ class ReplicaSets:
         missing = wanted(item.doc) - len(active)
         try:
             if missing > 0:
-                pod = self._templates.pod(item.doc["spec"].get("template") or {}, item, kinds.REPLICA_SETS)
+                pod = self._templates.pod(item.doc["spec"].get("template") or {}, item, self._kind)
                 for _ in range(min(missing, BURST)):
                     self._registry.create(templates.PODS, pod, item.key[0])
             elif missing < 0:
@@ -171,7 +173,7 @@ class ReplicaSets:
     def _related(self, item: StoredItem) -> Iterable[StoredItem]:
         """Pods of all replica sets that have the same controller."""
         owner = controller_of(item.doc)
-        sets = [item] if owner is None else self._index.controlled(owner["uid"], REPLICA_SETS)
+        sets = [item] if owner is None else self._index.controlled(owner["uid"], self._kind.full_name)
         return (pod for each in sets for pod in self._index.controlled(each.uid, templates.PODS))
 
     def _status(
