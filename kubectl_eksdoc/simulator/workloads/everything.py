@@ -17,7 +17,7 @@ from kubectl_eksdoc.simulator.workloads.garbage import (
 )
 from kubectl_eksdoc.simulator.workloads.jobs import EndedJobs, Jobs
 from kubectl_eksdoc.simulator.workloads.owning import Index
-from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
+from kubectl_eksdoc.simulator.workloads.replica_sets import OtherControllers, ReplicaSets
 from kubectl_eksdoc.simulator.workloads.stateful_sets import StatefulSets
 from kubectl_eksdoc.simulator.workloads.taints import NodeTaints, TaintEvictions
 
@@ -36,6 +36,7 @@ def every_controller(registry: Registry, index: Index | None = None) -> tuple[Co
         StatefulSets(registry, index),
         DaemonSets(registry, index),
         Jobs(registry, index),
+        OtherControllers(registry, index),
         EndedJobs(registry),
         EndpointSlices(registry, index),
         NodeTaints(registry),

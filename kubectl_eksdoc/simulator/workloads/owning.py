@@ -187,6 +187,17 @@ def controller_of(doc: Doc) -> Doc | None:
     return None
 
 
+def is_missing(registry: Registry, index: Index, owner: Doc, namespace: str) -> bool:
+    """Whether the owner is certainly not there."""
+    held = index.of_uid(owner["uid"])
+    if held is not None:
+        return held.key[0] not in ("", namespace) or held.key[1] != owner["name"]
+    named = (group_of(owner), owner["kind"])
+    traits = registry.traits.items()
+    resource = next((name for name, each in traits if (each.named.group, each.named.kind) == named), "")
+    return bool(resource) and index.held(resource)
+
+
 def reference_to(item: StoredItem, resource: Resource) -> Doc:
     """An owner reference to `item` as the one that controls."""
     return {

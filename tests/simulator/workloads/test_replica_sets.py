@@ -91,6 +91,31 @@ def test_a_replication_controller_replaces_its_pods_alike() -> None:
     assert world.get(kind.full_name, "web").doc["status"]["replicas"] == 2
 
 
+@pytest.mark.parametrize(
+    ("owner", "comes_back"),
+    [
+        ({"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster"}, True),
+        ({"apiVersion": "apps.kruise.io/v1beta1", "kind": "StatefulSet"}, True),
+        ({"apiVersion": "v1", "kind": "Node"}, False),
+        (None, False),
+    ],
+)
+def test_pods_of_a_controller_that_is_not_simulated_come_back(owner: Doc | None, comes_back: bool) -> None:
+    world = World(every_controller)
+    refs = [] if owner is None else [{**owner, "name": "pg", "uid": "u", "controller": True}]
+    world.create("pods", with_value(a_pod("pg-1"), ("metadata", "ownerReferences"), refs))
+    world.settle()
+    world.delete(world.pods()[0], grace_s=30)
+    world.run()
+    made = [each for each in world.active() if each.key[1] != "pg-1"]
+    assert [each.doc["metadata"]["ownerReferences"] for each in made] == ([refs] if comes_back else [])
+    assert all("nodeName" not in each.doc["spec"] for each in made)
+    for each in world.pods():
+        world.delete(each, grace_s=0)
+    world.run()
+    assert len(world.active()) == comes_back, "once for each pod that goes"
+
+
 def test_a_pod_that_is_deleted_is_replaced_at_once_and_counted_as_terminating() -> None:
     world = running(3)
     gone = world.pods()[0]
