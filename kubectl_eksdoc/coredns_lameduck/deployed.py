@@ -28,6 +28,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, re
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, EKS, owners_of, text_of
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged, lameduck_s
+from kubectl_eksdoc.kubernetes.evictions import pre_stop_s
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
@@ -173,15 +174,9 @@ def _container(pod: Doc) -> Doc:
 
 
 def _pre_stop(hook: Any) -> int | Unknown:
-    if not isinstance(hook, dict) or not hook:
-        return 0
-    seconds = at(hook, "sleep", "seconds")
-    if isinstance(seconds, int):
+    seconds = pre_stop_s(hook)
+    if seconds is not None:
         return seconds
-    command = at(hook, "exec", "command")
-    words = " ".join(map(str, command)).split() if isinstance(command, list) else []
-    if len(words) >= 2 and words[-2].rpartition("/")[2] == "sleep" and words[-1].isdigit():
-        return int(words[-1])
     return Unknown(f"how long the preStop hook takes is not told by its spec ({', '.join(sorted(hook))})")
 
 

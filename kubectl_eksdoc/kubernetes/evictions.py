@@ -16,9 +16,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 from kubectl_eksdoc.kubernetes.budgets import SYNC_FAILED, with_allowed
+from kubectl_eksdoc.model.api_objects import at
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
@@ -443,3 +444,24 @@ def rejected(pod: Pod, node: Node, there: Iterable[Pod]) -> Rejected | None:
 def _of(resource: str, asked: int, used: int, room: int) -> Rejected:
     text = f"Node didn't have enough resource: {resource}, requested: {asked}, used: {used}, capacity: {room}"
     return Rejected(f"OutOf{resource}", f"Pod was rejected: {text}")
+
+
+# How long a container is kept from its end by its preStop hook, as far as its spec tells.
+#
+# Source: pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer: the hook first, then SIGTERM, both within the
+# grace period), pkg/kubelet/lifecycle/handlers.go (runSleepHandler).
+
+
+def pre_stop_s(hook: Any) -> int | None:
+    """Seconds of a hook that only sleeps, by the action or a command; 0 without a hook; None where the spec does not
+    tell."""
+    if not isinstance(hook, dict) or not hook:
+        return 0
+    seconds = at(hook, "sleep", "seconds")
+    if isinstance(seconds, int):
+        return seconds
+    command = at(hook, "exec", "command")
+    words = " ".join(map(str, command)).split() if isinstance(command, list) else []
+    if len(words) >= 2 and words[-2].rpartition("/")[2] == "sleep" and words[-1].isdigit():
+        return int(words[-1])
+    return None

@@ -232,7 +232,8 @@ class Pod:
     transitions of those conditions to True (None while they are not); `restarted`: one of its containers ran
     more than once. `preempts`: where it fits nowhere the scheduler may delete pods of lower `priority` for it
     (preemptionPolicy, which admission sets from its PriorityClass). `branch` is there where it has security groups of
-    its own; `calls`: with what it calls AWS; `noted`: which of `NOTED_FIELDS` it has.
+    its own; `calls`: with what it calls AWS; `noted`: which of `NOTED_FIELDS` it has. `pre_stop_s`: its preStop hooks
+    sleep so long before its containers are asked to stop.
     """
 
     namespace: str
@@ -261,6 +262,7 @@ class Pod:
     branch: Branch | None = None
     calls: Calls = Calls()
     noted: tuple[str, ...] = ()
+    pre_stop_s: int = 0
 
     @property
     def key(self) -> str:

@@ -185,6 +185,7 @@ def pod(given: PodObject, share: SharedTexts) -> tuple[pods.Pod, datetime | None
         _branch(meta, spec, status) if asks_for_branch(placement.requests) else None,
         share.calls(spec.host_network, spec.service_account_name, spec.containers or ()),
         _noted(spec),
+        max([share.pre_stop(each.lifecycle) for each in spec.containers or ()], default=0),
     )
     return fact, newest
 

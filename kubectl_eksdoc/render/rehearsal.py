@@ -38,6 +38,7 @@ from kubectl_eksdoc.render.text import Look, counted, duration, joined, listing
 NOT_SHOWN = (
     "what is neither in the facts it was made from nor asked for by --fault: images that are slow to pull, webhooks, "
     "other people and programs that change the cluster meanwhile",
+    "operators: pods of a custom resource are taken to be created again at once",
     "Jobs that end: they do only where it is known when",
     "preemption: no pod pushes out another of lower priority",
 )

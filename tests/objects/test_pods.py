@@ -98,6 +98,25 @@ def test_a_whole_pod() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("hooks", "seconds"),
+    [
+        ([None], 0),
+        ([{"preStop": {"sleep": {"seconds": 15}}}], 15),
+        (
+            [{"preStop": {"exec": {"command": ["/bin/sh", "-c", "sleep 20"]}}}, {"preStop": {"sleep": {"seconds": 5}}}],
+            20,
+        ),
+        ([{"preStop": {"exec": {"command": ["/app", "drain"]}}}], 0),
+        ([{"postStart": {"sleep": {"seconds": 5}}}, {}], 0),
+    ],
+)
+def test_how_long_its_pre_stop_hooks_sleep(hooks: list[Any], seconds: int) -> None:
+    """They run side by side; a hook that does anything else takes nobody knows how long."""
+    containers = [{"name": f"c{i}"} | ({} if hook is None else {"lifecycle": hook}) for i, hook in enumerate(hooks)]
+    assert a_pod_of(spec={"containers": containers}).pre_stop_s == seconds
+
+
 @pytest.mark.parametrize("given", [{}, {"preemptionPolicy": None}, {"preemptionPolicy": "PreemptLowerPriority"}])
 def test_a_pod_preempts_unless_its_policy_says_never(given: dict[str, Any]) -> None:
     assert a_pod_of(spec=given).preempts

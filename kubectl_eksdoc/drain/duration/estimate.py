@@ -304,8 +304,9 @@ def _stops(measured: int, count: int) -> str:
         return "pods stop as fast as they did in earlier runs"
     of = "" if not measured else f" of {count - measured} of {count} workloads"
     return (
-        f"how long pods{of} stop is not known, no journal of an earlier run says it: from {SHORTEST_STOP_S:g} s to "
-        "their grace period, all of a workload alike; so p50 and p95 are far apart until a run measures it"
+        f"how long pods{of} stop is not known, no journal of an earlier run says it: from {SHORTEST_STOP_S:g} s (after "
+        "a preStop hook that sleeps) to their grace period, all of a workload alike; so p50 and p95 are far apart "
+        "until a run measures it"
     )
 
 

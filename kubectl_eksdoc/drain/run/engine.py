@@ -20,7 +20,7 @@ from kubectl_eksdoc.drain.run.asking import EvictionRequests
 from kubectl_eksdoc.drain.run.balancers import Excluding
 from kubectl_eksdoc.drain.run.board import THE_RUN, DrainedNode, DrainRunState, NodePhase
 from kubectl_eksdoc.drain.run.guards import RunGuards, RunHolds
-from kubectl_eksdoc.drain.run.limits import SETTLES_S, RunLimits
+from kubectl_eksdoc.drain.run.limits import ILL_S, SETTLES_S, RunLimits
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.patience import Stopping
 from kubectl_eksdoc.drain.run.pursuits import ObservedState, PodPursuit, PodStep
@@ -214,7 +214,10 @@ class Engine:
     def next_s(self, now_s: float) -> float:
         """When there is something to do though nothing is told; infinity where there is not."""
         parts = self._board.timers.next_s, self._asking.next_s, self._waves.next_s(), self._protecting.next_s()
-        ready_s = inf if self._drained_s is None or self._settled else self._drained_s + self._ready_s
+        ready_s = inf
+        if self._drained_s is not None and not self._settled:
+            ill_s, last_s = self._waits_s(self._drained_s)
+            ready_s = ill_s if now_s < ill_s < last_s else last_s
         return min(*parts, ready_s, self._brakes.next_s(now_s))
 
     # How it stands
@@ -278,8 +281,13 @@ class Engine:
             return
         if self._drained_s is None:
             self._drained_s = now_s
-        # The same sum as in `next_s`: a difference may be rounded to less, and that time would come again and again.
-        self._settled = now_s >= self._drained_s + self._ready_s or not self.unready
+        ill_s, last_s = self._waits_s(self._drained_s)
+        ill = now_s >= ill_s and not self._brakes.awaits_ready
+        self._settled = now_s >= last_s or ill or not self.unready
+
+    def _waits_s(self, drained_s: float) -> tuple[float, float]:
+        """Until when it waits for replacements of pods that were not Ready, and of any."""
+        return drained_s + ILL_S, drained_s + self._ready_s
 
     def _is_at_its_end(self, now_s: float) -> bool:
         """But for the nodes that are to be released."""

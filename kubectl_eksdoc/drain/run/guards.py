@@ -5,6 +5,7 @@ Each has a default and a flag. What holds a run is over when its cause is; what 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from kubectl_eksdoc.drain.outcome import Eviction
@@ -125,6 +126,12 @@ class RunGuards:
         pods = (pod for pod in self._seen.pods() if pod.uid in self._earlier or pod in self.replacements)
         return tuple(pod for pod in pods if not (pod.ready or pod.deleting or pod.finished))
 
+    @property
+    def awaits_ready(self) -> bool:
+        """Whether more of them are not Ready than of the pods that they replace: what was ill before stays so."""
+        now = Counter(pod.owner.uid for pod in self.unready if pod.owner is not None)
+        return not now <= self.replacements.were_unready
+
     def _see(self, pod: Pod, now_s: float) -> None:
         ours = self.replacements.see(pod, now_s) or pod.uid in self._earlier
         if pod.node or pod.deleting or pod.finished:
@@ -236,6 +243,11 @@ class RunHolds:
     def unready(self) -> tuple[Pod, ...]:
         """Those that are not Ready now."""
         return self._guards.unready
+
+    @property
+    def awaits_ready(self) -> bool:
+        """Whether one of them may still become so."""
+        return self._guards.awaits_ready
 
     @property
     def arrivals(self) -> Mapping[str, ReplacementTimes]:

@@ -12,6 +12,9 @@ SETTLES_S = 120.0
 READY_S = 600.0
 """As long as a Deployment's progressDeadlineSeconds by default."""
 
+ILL_S = 60.0
+"""So long a run waits for the replacement of a pod that was not Ready: it may be what was wrong with its node."""
+
 GUARDS = "Guards"
 THE_END = "The end"
 BETWEEN_WAVES = "Between waves (waves: --max-unavailable, --pin)"

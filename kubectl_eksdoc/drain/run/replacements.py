@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from math import inf
@@ -40,6 +41,7 @@ class Replacements:
         self.arrivals: dict[str, ReplacementTimes] = {}
         self._owners: set[str] = set()  # whose pods are replaced
         self._restarted: set[tuple[str, str]] = set()  # namespace and name of what makes new ReplicaSets
+        self.were_unready: Counter[str] = Counter()  # of each owner's pods that go
         self._known = {pod.uid for pod in seen.pods()}
         self.expect(evictions)
 
@@ -48,6 +50,7 @@ class Replacements:
         for each in evictions:
             if each.pod.owner is not None:
                 self._owners.add(each.pod.owner.uid)
+                self.were_unready[each.pod.owner.uid] += not each.pod.ready
             if each.manner.restarts is not None:
                 self._restarted.add((each.pod.namespace, each.manner.restarts.name))
 

@@ -72,7 +72,7 @@ class Observations:
             self._board.leave_alone(node, now_s, self._stopping.why_abandoned(node))
         elif node.phase is NodePhase.GOING and node.empty:
             self._board.end(node, NodePhase.LOST, now_s)
-        elif node.phase is NodePhase.ACTIVE and node.kept and not self._partial:
+        elif node.phase is NodePhase.ACTIVE and node.kept and (node.empty or not self._partial):
             self._board.leave_alone(node, now_s, _why_kept(node))
         elif node.phase is NodePhase.ACTIVE and node.empty:
             node.to(NodePhase.EMPTY, now_s)

@@ -15,7 +15,7 @@ from kubectl_eksdoc.simulator.disruptions import disrupted
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index, group_of
+from kubectl_eksdoc.simulator.workloads.owning import Index, is_missing
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
@@ -76,7 +76,7 @@ class Garbage:
         owners: list[Doc] = item.doc["metadata"].get("ownerReferences") or []
         if not owners or (item.leaving and not _waits(item)):
             return
-        missing = {owner["uid"] for owner in owners if self._missing(owner, item.key[0])}
+        missing = {owner["uid"] for owner in owners if is_missing(self._registry, self._index, owner, item.key[0])}
         waiting = {owner["uid"] for owner in owners if self._waiting(owner)}
         if any(owner["uid"] not in missing | waiting for owner in owners):
             if missing | waiting:
@@ -86,16 +86,6 @@ class Garbage:
             self._delete(item, "Foreground")
         elif not item.leaving:
             self._delete(item, _asked(item))
-
-    def _missing(self, owner: Doc, namespace: str) -> bool:
-        """Whether the owner is certainly not there."""
-        held = self._index.of_uid(owner["uid"])
-        if held is not None:
-            return held.key[0] not in ("", namespace) or held.key[1] != owner["name"]
-        named = (group_of(owner), owner["kind"])
-        traits = self._registry.traits.items()
-        resource = next((name for name, each in traits if (each.named.group, each.named.kind) == named), "")
-        return bool(resource) and self._index.held(resource)
 
     def _waiting(self, owner: Doc) -> bool:
         held = self._index.of_uid(owner["uid"])

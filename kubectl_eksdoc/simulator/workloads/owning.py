@@ -187,6 +187,17 @@ def controller_of(doc: Doc) -> Doc | None:
     return None
 
 
+def is_missing(registry: Registry, index: Index, owner: Doc, namespace: str) -> bool:
+    """Whether the owner is certainly not there."""
+    held = index.of_uid(owner["uid"])
+    if held is not None:
+        return held.key[0] not in ("", namespace) or held.key[1] != owner["name"]
+    named = (group_of(owner), owner["kind"])
+    traits = registry.traits.items()
+    resource = next((name for name, each in traits if (each.named.group, each.named.kind) == named), "")
+    return bool(resource) and index.held(resource)
+
+
 def reference_to(item: StoredItem, resource: Resource) -> Doc:
     """An owner reference to `item` as the one that controls."""
     return {
@@ -251,7 +262,10 @@ class Owners:
         self._selectors = Selectors()
 
     def matcher(self, owner: StoredItem) -> Matcher:
-        return self._selectors.of(owner.doc["spec"].get("selector"))
+        selector = owner.doc["spec"].get("selector")
+        if self._kind == kinds.REPLICATION_CONTROLLERS:  # whose selector is a set of labels
+            return Matcher(selector) if selector else NONE
+        return self._selectors.of(selector)
 
     def of(self, change: StoreChange) -> Iterable[Key]:
         """Those of the changed object, and those that would adopt it."""
