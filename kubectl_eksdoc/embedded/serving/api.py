@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, Build, Catalogue
-from kubectl_eksdoc.embedded.serving import access, bodies, objects, pod_logs, validation
+from kubectl_eksdoc.embedded.serving import access, bodies, objects, pod_logs
 from kubectl_eksdoc.embedded.serving.access import Action, ServedUser, TokenUsers, check
 from kubectl_eksdoc.embedded.serving.handler import ManualTime, TimeDriver
 from kubectl_eksdoc.embedded.serving.objects import ObjectEndpoints, Ports, nobody_listens
@@ -30,7 +30,6 @@ from kubectl_eksdoc.embedded.serving.targets import (
     target_of,
     verb_of,
 )
-from kubectl_eksdoc.embedded.serving.validation import Holds, Policies
 from kubectl_eksdoc.embedded.serving.watching import ServedWatch, Streaming, asked
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, expired
@@ -92,16 +91,13 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Setup:
     """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used before.
-    `watch_cache`: as servers have it that are not told otherwise (--watch-cache). `holds` evaluates the expressions of
-    admission policies; `logs`: what containers print; `ports`: what they say on their
-    ports. `note` is told why nothing is answered any more."""
+    `logs`: what containers print; `ports`: what they say on their ports. `note` is told why nothing is answered any
+    more."""
 
     access: TokenUsers = field(default_factory=TokenUsers)
     build: Build = field(default_factory=Build)
     address: str = "127.0.0.1:6443"
     deprecated: tuple[DeprecatedUse, ...] = ()
-    watch_cache: bool = True
-    holds: Holds = validation.holds
     logs: PodLogs = field(default_factory=PodLogs)
     ports: Ports = nobody_listens
     note: Callable[[str], object] = str
@@ -121,9 +117,7 @@ class Api:
         self._setup = setup
         self._clockwork = clockwork or ManualTime()
         self._changed = threading.Condition(threading.Lock())
-        self._objects = ObjectEndpoints(
-            plane, Policies(plane.store, setup.holds), setup.watch_cache, setup.logs, setup.ports
-        )
+        self._objects = ObjectEndpoints(plane, setup.logs, setup.ports)
         self._streaming = Streaming(plane.agenda, self._clockwork, self._changed, self._advance, monotonic)
         self._catalogue: tuple[int, Catalogue] | None = None
         self._stirred = False
@@ -257,7 +251,7 @@ class Api:
 
     def _watch(self, request: ServedRequest, target: ServedTarget) -> Reply:
         what = asked(request, target)
-        watch = ServedWatch(self._plane.store, what, self._setup.watch_cache)
+        watch = ServedWatch(self._plane.store, what)
         return Reply(200, stream=self._streaming.lines(watch, what, self._objects.told(request, target)))
 
     def _advance(self) -> None:

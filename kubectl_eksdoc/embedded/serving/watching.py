@@ -98,15 +98,12 @@ class Bookmarks:
 
 
 class ServedWatch:
-    """One client's watch. Mutable: `news` gives what has happened since it was asked last.
+    """One client's watch, from wherever changes are kept. Mutable: `news` gives what has happened since it was asked
+    last."""
 
-    With a watch cache it goes on from wherever changes are kept, without one from where etcd is not compacted.
-    """
-
-    def __init__(self, store: Store, what: _Asked, watch_cache: bool = True) -> None:
+    def __init__(self, store: Store, what: _Asked) -> None:
         self._store = store
         self._asked = what
-        self._watch_cache = watch_cache
         self._namespace = what.target.namespace if what.target.served.namespaced else ""
         self._begun = False
         self._version = store.version if what.version is None else what.version
@@ -116,9 +113,6 @@ class ServedWatch:
         """What happened; an error ends it."""
         if not self._begun:
             self._begun = True
-            if not self._watch_cache and self._version < self._store.compacted:
-                yield self._too_old("The resourceVersion for the provided watch is too old.")
-                return
             yield from self._first()
         yield from self._changes()
 
