@@ -195,8 +195,8 @@ class PlanScreen(LearningScreen):
         self.app.copy_to_clipboard(command)
         self.notify(f"copied: {command}", timeout=10, markup=False)
 
-    def do_page(self, page: ScreenPage) -> None:
-        self._go(page)
+    def do_page(self, page: str) -> None:
+        self._go(ScreenPage(page))
 
     def do_visited(self, by: int) -> None:
         if not self.visit(by):
