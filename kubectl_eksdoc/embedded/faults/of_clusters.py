@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
 from typing import Any
 
 from kubectl_eksdoc.embedded.serving.faults import Fault
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.chance import Chance, of_text
@@ -56,7 +56,7 @@ class ShareOf(Enum):
         return self is ShareOf.MINUTES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FaultParameters:
     """What a user gave: `number` or `text` behind ``=`` or their defaults, `share` from 0 to 1, `at_s` of a mishap that
     comes once. Chance follows from `seed` alone."""
@@ -71,7 +71,7 @@ class FaultParameters:
 MakeFault = Callable[[FaultParameters], "Fault | TimedMishap"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FaultName:
     """A record of `knowledge/faults.json`: `default` is a number or a text."""
 
@@ -100,7 +100,7 @@ class FaultName:
         return self.of is ShareOf.REQUESTS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FaultRequest:
     """A fault as it was asked for; `text` is how it was written."""
 
