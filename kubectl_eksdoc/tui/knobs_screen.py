@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -34,13 +32,13 @@ class KnobsScreen(ModalScreen[None]):
     `keymap` say why they do nothing."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "turn(-1)", "back", show=False),
-        Binding("right,l", "turn(1)", "on", show=False),
-        Binding("z", "do('undo')", "undo", show=False),
-        Binding("Z", "do('redo')", "redo", show=False),
-        Binding("C", "do('command')", "copy", show=False),
-        Binding("escape,o,q", "dismiss", "close", show=False),
+    BINDINGS = [
+        ("left,h", "turn(-1)"),
+        ("right,l", "turn(1)"),
+        ("z", "do('undo')"),
+        ("Z", "do('redo')"),
+        ("C", "do('command')"),
+        ("escape,o,q", "dismiss"),
     ]
 
     def __init__(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
@@ -34,11 +32,11 @@ class PodPanel(ModalScreen[None]):
     comes first."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "dismiss", "close", show=False),
-        Binding("d", "first(False)", "describe", show=False),
-        Binding("l", "first(True)", "logs", show=False),
-        Binding("ctrl+r", "read", "read again", show=False),
+    BINDINGS = [
+        ("escape,q,enter", "dismiss"),
+        ("d", "first(False)"),
+        ("l", "first(True)"),
+        ("ctrl+r", "read"),
     ]
 
     def __init__(self, pod: str, read: Callable[[str], PodReport], now: Callable[[], datetime]) -> None:

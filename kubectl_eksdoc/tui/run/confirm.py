@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
@@ -43,12 +41,12 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
     reads the cluster."""
 
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "back", show=False),
-        Binding("down", "scroll_by(1)", "down", show=False),  # the cursor is in the line that is typed
-        Binding("up", "scroll_by(-1)", "up", show=False),
-        Binding("pagedown", "scroll_by(8)", "page down", show=False),
-        Binding("pageup", "scroll_by(-8)", "page up", show=False),
+    BINDINGS = [
+        ("escape", "dismiss"),
+        ("down", "scroll_by(1)"),  # the cursor is in the line that is typed
+        ("up", "scroll_by(-1)"),
+        ("pagedown", "scroll_by(8)"),
+        ("pageup", "scroll_by(-8)"),
     ]
 
     def __init__(self, kind: RunKind, prepare: Callable[[], PreparedRun]) -> None:
@@ -231,7 +229,7 @@ _PROVES = (
 class TrialScreen(ModalScreen[None]):
     """`attempt` is called in a thread of its own: it asks the server."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "close", show=False)]
+    BINDINGS = [("escape,q", "dismiss")]
 
     def __init__(self, attempt: Callable[[], DryRunResult]) -> None:
         super().__init__()
@@ -268,7 +266,7 @@ def trial_lines(tried: DryRunResult) -> list[Line]:
 
 
 class EntryScreen(ModalScreen[None]):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss", "close", show=False)]
+    BINDINGS = [("escape,q,enter", "dismiss")]
 
     def __init__(self, state: RunState, at: int) -> None:
         """`at`: its place in the chronicle's moments, as they are now."""

@@ -6,11 +6,9 @@ import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from enum import Enum
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 
@@ -44,11 +42,11 @@ _ABOUT: list[Line] = [
 class RunsScreen(ModalScreen[Chosen | None]):
     """Mutable: what was found. It gives what is to be done, and with which run."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "choose('GO_ON')", "go on", show=False),
-        Binding("R", "choose('GIVE_BACK')", "give back", show=False),
-        Binding("C", "command", "copy the command that watches it", show=False),
-        Binding("escape,q", "dismiss", "close", show=False),
+    BINDINGS = [
+        ("o", "choose('GO_ON')"),
+        ("R", "choose('GIVE_BACK')"),
+        ("C", "command"),
+        ("escape,q", "dismiss"),
     ]
 
     def __init__(self, desk: ScreenRunController, now: datetime, reached_by: Sequence[str]) -> None:
@@ -137,14 +135,14 @@ _TITLES = {
 
 
 class StopScreen(ModalScreen[StopChoice | None]):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "choose('PAUSE')", "pause, or go on", show=False),
-        Binding("w", "choose('FINISH_WAVE')", "finish the wave, then stop", show=False),
-        Binding("s", "choose('STOP')", "stop", show=False),
-        Binding("y", "choose('LEAVE_ALONE')", "leave the node alone", show=False),
-        Binding("R", "choose('GIVE_BACK')", "stop, and give back", show=False),
-        Binding("X", "choose('LEAVE')", "leave at once", show=False),
-        Binding("escape,q", "dismiss", "close", show=False),
+    BINDINGS = [
+        ("space", "choose('PAUSE')"),
+        ("w", "choose('FINISH_WAVE')"),
+        ("s", "choose('STOP')"),
+        ("y", "choose('LEAVE_ALONE')"),
+        ("R", "choose('GIVE_BACK')"),
+        ("X", "choose('LEAVE')"),
+        ("escape,q", "dismiss"),
     ]
 
     def __init__(self, state: RunState, node: str = "") -> None:

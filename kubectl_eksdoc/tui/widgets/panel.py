@@ -6,13 +6,12 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.message import Message
@@ -55,11 +54,11 @@ class Prose(ScrollView, Titled, can_focus=True):
     """Lines of text, as many as there are; long ones are wrapped. Drawn line by line, as tables are: of a long text
     only what is seen. Mutable."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "scroll_down", show=False),
-        Binding("up,k", "scroll_up", show=False),
-        Binding("pagedown,ctrl+f", "page_down", show=False),
-        Binding("pageup,ctrl+b", "page_up", show=False),
+    BINDINGS = [
+        ("down,j", "scroll_down"),
+        ("up,k", "scroll_up"),
+        ("pagedown,ctrl+f", "page_down"),
+        ("pageup,ctrl+b", "page_up"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -157,7 +156,7 @@ def hanging(line: str, room: int) -> list[str]:
 class AskLine(Horizontal):
     """`sign` is the key that opens it, and stands before what is typed."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "leave", show=False)]
+    BINDINGS = [("escape", "leave")]
 
     @dataclass
     class Of(Message):
