@@ -74,6 +74,24 @@ class StoredItem:
         """Whether it is being deleted."""
         return "deletionTimestamp" in self.doc["metadata"]
 
+    @property
+    def owners(self) -> list[Doc]:
+        """Its owner references."""
+        return self.doc["metadata"].get("ownerReferences") or []
+
+    @property
+    def finalizers(self) -> list[str]:
+        return self.doc["metadata"].get("finalizers") or []
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return self.doc["metadata"].get("labels") or {}
+
+    @property
+    def created(self) -> str:
+        """When, as it is written; "" where that is not."""
+        return str(self.doc["metadata"].get("creationTimestamp") or "")
+
 
 class StoreChange(NamedTuple):
     """`before` is None for what was added. A deletion's `item` is what there was last, at a version of its own."""
