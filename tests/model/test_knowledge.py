@@ -95,7 +95,14 @@ def _faults(of: type[Any], told: Doc, beside: Doc) -> Iterator[str]:
 
 
 def test_every_file_is_read_by_somebody() -> None:
-    assert {path.stem for path in (PACKAGE / "knowledge").glob("*.json")} == {*SUBJECTS, "completion", "faults", "findings", "keys", "rights"}
+    assert {path.stem for path in (PACKAGE / "knowledge").glob("*.json")} == {
+        *SUBJECTS,
+        "completion",
+        "faults",
+        "findings",
+        "keys",
+        "rights",
+    }
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-
 from kubectl_eksdoc.frozen import frozen
 
 # One resource of the API as discovery describes it, and a group version that is announced without resources.
@@ -13,10 +10,6 @@ from kubectl_eksdoc.frozen import frozen
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 READ_AND_WRITE = ("get", "patch", "update")
 """The verbs of most subresources."""
-
-
-_STORED_OTHERWISE = ("autoscaling", "events.k8s.io", "resource.k8s.io")
-"""Groups with several versions, or whose objects are another group's."""
 
 
 @frozen
@@ -63,17 +56,6 @@ class Served:
     def root(self) -> str:
         """The path of its group version: ``/api/v1``, ``/apis/apps/v1``."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-
-    @property
-    def storage_hash(self) -> str:
-        """Of the version in which the objects are stored (apiserver pkg/endpoints/discovery/storageversionhash.go).
-
-        It is told of what is stored as it is served, "" of anything else: clients must not rely on it.
-        """
-        if self.custom or "watch" not in self.verbs or self.group in _STORED_OTHERWISE:
-            return ""
-        digest = hashlib.sha256(f"{self.group}/{self.version}/{self.kind}".encode()).digest()
-        return base64.b64encode(digest[:8]).decode()
 
     def subresource(self, name: str) -> Subresource | None:
         return next((s for s in self.subresources if s.name == name), None)

@@ -361,8 +361,6 @@ def _entries(served: Served) -> Iterator[Doc]:
         entry["shortNames"] = list(served.short_names)
     if served.categories:
         entry["categories"] = list(served.categories)
-    if served.storage_hash:
-        entry["storageVersionHash"] = served.storage_hash
     yield entry
     for subresource in served.subresources:
         yield _subresource_entry(served, subresource)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from collections.abc import Callable
+from dataclasses import field
 from typing import TypeVar
 
 from kubectl_eksdoc.embedded.api import catalogue
@@ -34,50 +34,10 @@ from kubectl_eksdoc.embedded.serving.watching import ServedWatch, Streaming, ask
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, expired
-from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.store import StoreChange
-
-# What is served still and should not be asked for any more: answers carry a warning, and ``/metrics`` tells of them.
-#
-# Source: apiserver pkg/endpoints/deprecation/deprecation.go (WarningMessage), pkg/endpoints/installer.go;
-# k8s.io/api core/v1 zz_generated.prerelease-lifecycle.go, v1.36. Of what a 1.36 server serves these two are all.
-
-
-@frozen
-class _Deprecation:
-    """Since minor version `since`; nothing says in which it is `removed`."""
-
-    since: int
-    instead: str = ""
-    removed: str = ""
-
-
-_ALL: Mapping[str, _Deprecation] = {
-    "endpoints": _Deprecation(33, "discovery.k8s.io/v1 EndpointSlice"),
-    "componentstatuses": _Deprecation(19),
-}
-
-
-def of(target: ServedTarget, minor: int) -> _Deprecation | None:
-    """Of a server of that minor version; None where there is none."""
-    found = _ALL.get(target.resource)
-    return found if found is not None and minor >= found.since else None
-
-
-def use_of(target: ServedTarget, found: _Deprecation) -> DeprecatedUse:
-    served = target.served
-    return DeprecatedUse(served.group, served.version, served.plural, found.removed, target.subresource)
-
-
-def warned(reply: Reply, target: ServedTarget, found: _Deprecation) -> Reply:
-    """The reply with a warning, which clients print."""
-    instead = f"; use {found.instead}" if found.instead else ""
-    text = f"{target.served.api_version} {target.served.kind} is deprecated in v1.{found.since}+{instead}"
-    return replace(reply, headers={**reply.headers, "Warning": f'299 - "{text}"'})
-
 
 _TEXT = "text/plain; charset=utf-8"
 _HEALTH = ("/healthz", "/livez", "/readyz")
@@ -91,7 +51,7 @@ T = TypeVar("T")
 
 @frozen
 class Setup:
-    """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used before.
+    """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used.
     `logs`: what containers print; `ports`: what they say on their ports. `note` is told why nothing is answered any
     more."""
 
@@ -122,9 +82,6 @@ class Api:
         self._streaming = Streaming(plane.agenda, self._clockwork, self._changed, self._advance, monotonic)
         self._catalogue: tuple[int, Catalogue] | None = None
         self._stirred = False
-        self._deprecated = set(setup.deprecated)
-        version = quantities.parse(setup.build.git_version)
-        self._minor = version.minor if version is not None else 0
         self.faults: deque[Exception] = deque(maxlen=_FAULTS)
         self._restless = ""
         plane.store.listen(self._note)
@@ -179,12 +136,7 @@ class Api:
         if target is None:
             return self._without_resource(request, user, served)
         check(user, action_of(request, target))
-        reply = self._of_resource(request, target, user)
-        deprecation = of(target, self._minor)
-        if deprecation is None:
-            return reply
-        self._deprecated.add(use_of(target, deprecation))
-        return warned(reply, target, deprecation)
+        return self._of_resource(request, target, user)
 
     def _of_resource(self, request: ServedRequest, target: ServedTarget, user: ServedUser) -> Reply:
         verb = verb_of(request, target.name)
@@ -223,7 +175,7 @@ class Api:
         if path in _HEALTH:
             return Reply(200, b"ok", _TEXT)
         if path == "/metrics":
-            return Reply(200, pod_logs.text(self._deprecated), pod_logs.CONTENT_TYPE)
+            return Reply(200, pod_logs.text(self._setup.deprecated), pod_logs.CONTENT_TYPE)
         match path.split("/"):
             case ["", "apis", group, version, *_] if served.unanswered(group, version):
                 return Reply(503, b"service unavailable\n", _TEXT)

@@ -335,17 +335,6 @@ def _log(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, 
     return objects.logs.answer(item.doc, _container_of(item.doc, request.word("container")), request)
 
 
-def _exec(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, target: ServedTarget) -> Reply:
-    """What is said before a connection is upgraded; the upgrade itself is not answered here."""
-    item = plane.registry.get(target.resource, target.key)
-    _container_of(item.doc, request.word("container"))
-    if not at(item.doc, "spec", "nodeName"):
-        raise bad_request(f"pod {target.name} does not have a host assigned")
-    if not request.headers.get("upgrade"):
-        raise bad_request("Upgrade request required")
-    raise ApiRefusal(ApiStatus(501, "", f"the embedded server does not answer {target.subresource}"))
-
-
 def _proxy(plane: ControlPlane, objects: ObjectEndpoints, request: ServedRequest, target: ServedTarget) -> Reply:
     """``pods/NAME:PORT/proxy/PATH``. Sources: pkg/registry/core/pod/rest/subresources.go (ProxyREST),
     pkg/registry/core/pod/strategy.go (ResourceLocation)."""
@@ -384,7 +373,5 @@ _ANSWERS: dict[str, _Answering] = {
     "eviction": _evict,
     "scale": _scale,
     "log": _log,
-    "exec": _exec,
-    "attach": _exec,
     "proxy": _proxy,
 }
