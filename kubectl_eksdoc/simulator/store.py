@@ -315,16 +315,6 @@ def of_resource(
     return Traits(named, resource.api_version, resource.namespaced, counts, has_status, returned)
 
 
-ADMISSION_POLICIES = Resource(
-    "ValidatingAdmissionPolicy", "validatingadmissionpolicies", "admissionregistration.k8s.io", namespaced=False
-)
-ADMISSION_BINDINGS = Resource(
-    "ValidatingAdmissionPolicyBinding",
-    "validatingadmissionpolicybindings",
-    "admissionregistration.k8s.io",
-    namespaced=False,
-)
-
 _COUNTED = (
     kinds.DEPLOYMENTS,
     kinds.REPLICA_SETS,
@@ -360,8 +350,6 @@ BUILT_IN: tuple[Traits, ...] = (
     of_resource(kinds.PRIORITY_CLASSES, counts=True),
     of_resource(kinds.VALIDATING_WEBHOOKS, counts=True),
     of_resource(kinds.MUTATING_WEBHOOKS, counts=True),
-    of_resource(ADMISSION_POLICIES, counts=True, has_status=True),
-    of_resource(ADMISSION_BINDINGS, counts=True),
     *(of_resource(resource, counts=True, has_status=True) for resource in _COUNTED),
     *(of_resource(resource, has_status=True) for resource in _WITH_STATUS),
     *(of_resource(resource) for resource in _PLAIN),

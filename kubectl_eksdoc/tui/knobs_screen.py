@@ -10,13 +10,13 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from kubectl_eksdoc.render.text import Look, shown
+from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import words
 from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.knobs import BY_ID
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets import pods
-from kubectl_eksdoc.tui.widgets.foot import HeadLine
+from kubectl_eksdoc.tui.widgets.foot import HeadLine, look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
 FOOT = "h l ← → turn  z undo  Z redo  C copy  esc back  j k next"
@@ -74,7 +74,7 @@ class KnobsScreen(ModalScreen[None]):
         self._say("form-foot", FOOT)
 
     def _say(self, name: str, text: str) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one(f"#{name}", Static).update(shown(text, look).replace("[", r"\["))
 
     @on(LineTable.Moved)

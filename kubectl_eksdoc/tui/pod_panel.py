@@ -12,10 +12,10 @@ from textual.screen import ModalScreen
 
 from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.render.drain.pod import pod_lines
-from kubectl_eksdoc.render.text import Look, shown
+from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui.keymap import Hint
 from kubectl_eksdoc.tui.sheets.pods import Line
-from kubectl_eksdoc.tui.widgets.foot import FootBar
+from kubectl_eksdoc.tui.widgets.foot import FootBar, look_of
 from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, ask
 
 _FOOT = (
@@ -50,7 +50,7 @@ class PodPanel(ModalScreen[None]):
             yield FootBar(id="foot")
 
     def on_mount(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one("#side").border_title = shown(self._pod, look).replace("[", r"\[")
         self.query_one(FootBar).show(_FOOT)
         self.query_one(Prose).focus()

@@ -23,6 +23,7 @@ from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.programs import LogLine, Program
+from kubectl_eksdoc.kubernetes.cordon import CordonMark
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, made, records, sections
 from kubectl_eksdoc.model.quantities import Version
@@ -46,6 +47,7 @@ SUBJECTS = {
     "metadata_log_lines": Subject(LogLine, ("text",)),
     "node_role_calls": Subject(NodeRoleCalls, ("service",)),
     "calendar": Subject(CalendarRow, ("version",)),
+    "cordon_marks": Subject(CordonMark, ("key",)),
     "custom_apis": Subject(CustomApi, ("api_version", "kinds")),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
     "conversions": Subject(ManualConversion, ("kinds", "api_versions", "what")),

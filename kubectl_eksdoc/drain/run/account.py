@@ -81,24 +81,28 @@ _HAPPENED = {
     JournalNote.ADOPTED: Happened.ADOPTED,
 }
 
-_OF_RESULTS = {
-    (Verb.CORDON, IntentOutcome.DONE): Happened.CORDONED,
-    (Verb.CORDON, IntentOutcome.REFUSED): Happened.REFUSED,
-    (Verb.EXCLUDE, IntentOutcome.DONE): Happened.EXCLUDED,
-    (Verb.EXCLUDE, IntentOutcome.REFUSED): Happened.WARNED,
-    (Verb.PROTECT, IntentOutcome.DONE): Happened.PROTECTED,
-    (Verb.PROTECT, IntentOutcome.REFUSED): Happened.WARNED,
-    (Verb.RELEASE, IntentOutcome.DONE): Happened.UNPROTECTED,
-    (Verb.RELEASE, IntentOutcome.REFUSED): Happened.WARNED,
-    (Verb.EVICT, IntentOutcome.DONE): Happened.EVICTED,
-    (Verb.EVICT, IntentOutcome.GONE): Happened.GONE,
-    (Verb.EVICT, IntentOutcome.REFUSED): Happened.REFUSED,
-    (Verb.RESTART, IntentOutcome.DONE): Happened.RESTARTED,
-    (Verb.RESTART, IntentOutcome.REFUSED): Happened.REFUSED,
-    (Verb.DELETE, IntentOutcome.DONE): Happened.DELETED,
-    (Verb.DELETE, IntentOutcome.GONE): Happened.GONE,
-    (Verb.DELETE, IntentOutcome.REFUSED): Happened.REFUSED,
+_DONE = {
+    Verb.CORDON: Happened.CORDONED,
+    Verb.EXCLUDE: Happened.EXCLUDED,
+    Verb.PROTECT: Happened.PROTECTED,
+    Verb.RELEASE: Happened.UNPROTECTED,
+    Verb.EVICT: Happened.EVICTED,
+    Verb.RESTART: Happened.RESTARTED,
+    Verb.DELETE: Happened.DELETED,
 }
+_BESIDE_THE_DRAIN = (Verb.EXCLUDE, Verb.PROTECT, Verb.RELEASE)
+"""The drain goes on where one of these is refused."""
+
+
+def _of_result(verb: Verb, outcome: IntentOutcome) -> Happened | None:
+    """None: what restores a node, and what nobody knows the result of, is told otherwise."""
+    if verb not in _DONE or outcome is IntentOutcome.UNKNOWN:
+        return None
+    if outcome is IntentOutcome.REFUSED:
+        return Happened.WARNED if verb in _BESIDE_THE_DRAIN else Happened.REFUSED
+    if outcome is IntentOutcome.GONE:
+        return Happened.GONE if verb in (Verb.EVICT, Verb.DELETE) else None
+    return _DONE[verb]
 
 
 def told_by(entries: Iterable[Entry]) -> Iterator[tuple[RunMoment, tuple[Entry, ...]]]:
@@ -113,7 +117,7 @@ def told_by(entries: Iterable[Entry]) -> Iterator[tuple[RunMoment, tuple[Entry, 
             case JournalIntent():
                 intents[entry.number] = entry
             case Result() if entry.of in intents:
-                what = _OF_RESULTS.get((intents[entry.of].verb, entry.outcome))
+                what = _of_result(intents[entry.of].verb, entry.outcome)
                 if what is not None:
                     yield _moment(at_s, what, intents[entry.of], entry), (intents[entry.of], entry)
             case Note() if entry.what in _HAPPENED:

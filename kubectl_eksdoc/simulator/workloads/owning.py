@@ -47,10 +47,6 @@ class Index:
         """Objects whose controller is the one of that UID, in the order in which they came to be so."""
         return self._of(("controlled", uid, resource))
 
-    def controls(self, uid: str, resource: str) -> int:
-        """How many there are."""
-        return len(self._at.get(("controlled", uid, resource), ()))
-
     def orphans(self, resource: str, namespace: str) -> list[StoredItem]:
         """Objects without a controller."""
         return self._of(("orphan", resource, namespace))

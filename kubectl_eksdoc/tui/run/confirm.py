@@ -25,6 +25,7 @@ from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import ActiveRun, PreparedRun, RunKind, RunState
 from kubectl_eksdoc.tui.sheets.pods import Line
+from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, ask, refusal
 
 _MOST_NAMES = 6
@@ -73,7 +74,7 @@ class ConfirmScreen(ModalScreen[ActiveRun | None]):
         self.query_one(Prose).scroll_relative(y=lines, animate=False)
 
     def _said(self, name: str, text: str) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one(f"#{name}").border_title = sheets.plain(text, look)
 
     def _refused(self, told: Sequence[Line]) -> None:
@@ -240,7 +241,7 @@ class TrialScreen(ModalScreen[None]):
             yield Prose(id="about")
 
     def on_mount(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one("#dialog").border_title = shown("A dry run of the first round, on the server", look)
         self.query_one(Prose).show(["The server is asked…"])
         self.query_one(Prose).focus()
@@ -279,7 +280,7 @@ class EntryScreen(ModalScreen[None]):
             yield Prose(id="about")
 
     def on_mount(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one("#dialog").border_title = shown(self._title, look)
         prose = self.query_one(Prose)
         prose.show(self._lines)

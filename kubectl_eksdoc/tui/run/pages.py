@@ -17,11 +17,12 @@ from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.record import placed, skipped_targets
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, sentences, shown
+from kubectl_eksdoc.render.text import Tone, age, between, counted, sentences, shown
 from kubectl_eksdoc.tui.model import INSPECTS, can_inspect
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenRunController, ScreenStage
 from kubectl_eksdoc.tui.sheets.pods import Cells, Line, Sheet, of_rows, text_sheet
+from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Answered, Prose, Titled, ask
 
@@ -62,7 +63,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
             yield Prose(id="choices")
 
     def on_mount(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one("#dialog").border_title = shown("Runs of this cluster", look)
         table = self.query_one(LineTable)
         table.show(text_sheet(("reading the journals of runs…",)))
@@ -161,7 +162,7 @@ class StopScreen(ModalScreen[StopChoice | None]):
         self.set_interval(_LOOK_S, self._show)
 
     def _show(self) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         title = f"Leave {self._node} alone?" if self._node else _TITLES.get(self._state.stage, _GOES_ON)
         self.query_one("#dialog").border_title = shown("It is over." if self._state.over else title, look)
         self.query_one(Prose).show(about_node(self._state, self._node) if self._node else lines(self._state))
@@ -281,7 +282,7 @@ class RunPage(Vertical):
 
     def said(self, text: str) -> str:
         """For the frame of a part: without markup."""
-        return sheets.plain(text, Look(ascii=getattr(self.app, "only_ascii", False)))
+        return sheets.plain(text, look_of(self))
 
 
 class LivePage(RunPage):

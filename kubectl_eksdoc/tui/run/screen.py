@@ -24,7 +24,7 @@ from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import EntryScreen
 from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown, toned
 from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
+from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine, look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
@@ -163,7 +163,7 @@ class RunScreen(Screen[None]):
 
     @property
     def look(self) -> Look:
-        return Look(ascii=getattr(self.app, "only_ascii", False))
+        return look_of(self)
 
     @property
     def _page(self) -> RunPage:

@@ -19,6 +19,7 @@ from textual.strip import Strip
 from kubectl_eksdoc.render.tables import Cell
 from kubectl_eksdoc.render.text import Look, Tone, shown
 from kubectl_eksdoc.tui.sheets.pods import EMPTY, Sheet, text_of, wrapped
+from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.panel import GAP, ColumnLayout, Titled, laid, laid_wide, where_it_differs
 
 _MARK = 2
@@ -96,7 +97,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
     def look(self) -> Look:
         """Asked for with every cell: to ask the app each time would take longer than to draw."""
         if self._look is None:
-            self._look = Look(ascii=getattr(self.app, "only_ascii", False))
+            self._look = look_of(self)
         return self._look
 
     @property

@@ -22,8 +22,9 @@ from textual.widgets import Input, Static
 
 from kubectl_eksdoc.errors import EksdocError, as_bug
 from kubectl_eksdoc.render.tables import fitted
-from kubectl_eksdoc.render.text import Look, Tone, shown
+from kubectl_eksdoc.render.text import Tone, shown
 from kubectl_eksdoc.tui.sheets.pods import Line, Sheet, cells, wrapped
+from kubectl_eksdoc.tui.widgets.foot import look_of
 
 # Titles of a frame that draw it anew only when they change: Textual does so whenever they are given.
 
@@ -79,7 +80,7 @@ class Prose(ScrollView, Titled, can_focus=True):
     def lines(self, width: int) -> list[tuple[str, Tone | None]]:
         """In as many columns."""
         if width not in self._wrapped:
-            look = Look(ascii=getattr(self.app, "only_ascii", False))
+            look = look_of(self)
             told = ((each, None) if isinstance(each, str) else each for each in self._shown or ())
             self._wrapped[width] = [
                 (part, tone)

@@ -17,7 +17,7 @@ NOT_SUPPORTED = {
     105: "kubelets are played, and their logs are always there; the recorded server could not reach any",
     **dict.fromkeys((110, 111, 112), "as 114, whatever is wrong besides"),
     114: "no connection is upgraded to a websocket, so nothing is executed in a pod",
-    **dict.fromkeys((121, 122, 123, 124, 128, 131), "admission policies are stored, and not evaluated"),
+    **dict.fromkeys((*range(119, 125), *range(126, 132)), "policies are stored as given, not evaluated"),
     **dict.fromkeys((149, 151, 153, 154, 155), "the recorded server has no watch cache"),
 }
 """Exchanges that are answered otherwise, and why."""
