@@ -7,9 +7,9 @@ update.go, delete.go (BeforeCreate, BeforeUpdate, BeforeDelete), pkg/registry/co
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api import statuses
 from kubectl_eksdoc.kubernetes.api.statuses import NamedResource, StatusCause
 from kubectl_eksdoc.model import kinds
@@ -27,10 +27,12 @@ NAMESPACES = kinds.NAMESPACES.full_name
 
 DEFAULT_GRACE_S = 30
 
+FINALIZERS = ("metadata", "finalizers")
+
 _FINISHED = ("Succeeded", "Failed")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteOptions:
     """`grace_s` None: as the object says; 0: at once, without asking the kubelet. `propagation`: Background (None),
     Foreground or Orphan."""
@@ -42,7 +44,7 @@ class DeleteOptions:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deleted:
     """`item` as it is after that: still there while somebody must let it go (`gone` False)."""
 
@@ -139,6 +141,14 @@ class Registry:
         if item.leaving and _let_go(made) and not (item.resource == PODS and _grace(made)):
             return item if dry_run else self.store.remove(self.store.replace(item, made))
         return StoredItem(item.resource, item.key, item.version, made) if dry_run else self.store.replace(item, made)
+
+    def put(self, item: StoredItem, path: tuple[str, ...], value: object, *, status: bool = False) -> StoredItem:
+        """`item` with `value` at `path`. Raises: as `update`."""
+        return self.update(item, with_value(item.doc, path, value), status=status)
+
+    def let_go(self, item: StoredItem, finalizer: str) -> StoredItem:
+        """`item` without that finalizer. Raises: as `update`."""
+        return self.put(item, FINALIZERS, [each for each in item.finalizers if each != finalizer])
 
     def delete(self, item: StoredItem, options: DeleteOptions = DeleteOptions()) -> Deleted:
         """Delete, or mark for deletion what must be stopped or let go by somebody first.

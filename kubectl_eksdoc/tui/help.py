@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
@@ -27,9 +25,9 @@ AS_IT_COMES = Keymap()
 
 class HelpScreen(ModalScreen[None]):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "close", show=False),
-        *(Binding(key, f"page('{key}')", "scroll", show=False) for key in ("up", "down", "pageup", "pagedown")),
+    BINDINGS = [
+        ("escape", "dismiss"),
+        *((key, f"page('{key}')") for key in ("up", "down", "pageup", "pagedown")),
     ]
 
     def __init__(self, page: ScreenPage, keymap: Keymap) -> None:
@@ -83,10 +81,10 @@ _COLUMNS = (Column("", floor=2), Column("CONTEXT", middle=True))
 class ContextsScreen(ModalScreen[str]):
     """It is dismissed with the one that was chosen, "" for none."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss('')", show=False),
-        Binding("down,ctrl+n", "move(1)", show=False),
-        Binding("up,ctrl+p", "move(-1)", show=False),
+    BINDINGS = [
+        ("escape", "dismiss('')"),
+        ("down,ctrl+n", "move(1)"),
+        ("up,ctrl+p", "move(-1)"),
     ]
 
     def __init__(self, names: Sequence[str], now: str) -> None:

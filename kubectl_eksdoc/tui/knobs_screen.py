@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from kubectl_eksdoc.render.text import Look, shown
+from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import words
 from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.knobs import BY_ID
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets import pods
-from kubectl_eksdoc.tui.widgets.foot import HeadLine
+from kubectl_eksdoc.tui.widgets.foot import HeadLine, look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
 FOOT = "h l ← → turn  z undo  Z redo  C copy  esc back  j k next"
@@ -34,13 +32,13 @@ class KnobsScreen(ModalScreen[None]):
     `keymap` say why they do nothing."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "turn(-1)", "back", show=False),
-        Binding("right,l", "turn(1)", "on", show=False),
-        Binding("z", "do('undo')", "undo", show=False),
-        Binding("Z", "do('redo')", "redo", show=False),
-        Binding("C", "do('command')", "copy", show=False),
-        Binding("escape,o,q", "dismiss", "close", show=False),
+    BINDINGS = [
+        ("left,h", "turn(-1)"),
+        ("right,l", "turn(1)"),
+        ("z", "do('undo')"),
+        ("Z", "do('redo')"),
+        ("C", "do('command')"),
+        ("escape,o,q", "dismiss"),
     ]
 
     def __init__(
@@ -76,7 +74,7 @@ class KnobsScreen(ModalScreen[None]):
         self._say("form-foot", FOOT)
 
     def _say(self, name: str, text: str) -> None:
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         self.query_one(f"#{name}", Static).update(shown(text, look).replace("[", r"\["))
 
     @on(LineTable.Moved)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -28,18 +25,13 @@ _HERE = ("t", "o", "q", "x", "ctrl+r", "question_mark", "escape")
 class OfflineScreen(Screen[None]):
     """Mutable: what was told last. It is shown over the screen that waits to be read."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t,ctrl+r", "try", show=False),
-        Binding("x", "contexts", show=False),
-        Binding("o,escape", "look", show=False),
-        Binding("q", "leave", show=False),
-        Binding("question_mark", "help", show=False),
-        *(
-            Binding(each, f"refuse('{key.id}')", show=False)
-            for key in KEYS
-            for each in key.keys.split(",")
-            if each not in _HERE
-        ),
+    BINDINGS = [
+        ("t,ctrl+r", "try"),
+        ("x", "contexts"),
+        ("o,escape", "look"),
+        ("q", "leave"),
+        ("question_mark", "help"),
+        *((each, f"refuse('{key.id}')") for key in KEYS for each in key.keys.split(",") if each not in _HERE),
     ]
 
     def __init__(self, opening: Opening, told: NotRead, model: Model) -> None:

@@ -15,11 +15,12 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.findings import FLAGS, commands_of, of_budget
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.roles import starter_budgets
-from kubectl_eksdoc.render.text import Look, counted, cut, shown, wrap
+from kubectl_eksdoc.render.text import counted, cut, shown, wrap
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.model import INSPECTS, Model, TableView, can_inspect
 from kubectl_eksdoc.tui.sheets import budgets, nodes, pods, waves
 from kubectl_eksdoc.tui.sheets.pods import EMPTY, Sheet, text_sheet
+from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
@@ -68,7 +69,7 @@ class PageOf(Vertical):
 
     def said(self, text: str) -> str:
         """`text` for the frame of a part: in the signs that may be used, and without markup."""
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         said = shown(text, look)
         if look.ascii:  # Textual itself would cut it with a sign that is none
             said = cut(said, self.app.size.width - _FRAME, look)

@@ -23,6 +23,7 @@ COMES_WITH = {
     "certifi": "kubernetes",
     "websocket-client": "kubernetes",
     "rich": "textual",
+    "typing-extensions": "textual",
     "botocore": "boto3",
 }
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import FrozenInstanceError, replace
 from functools import cache
+from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.frozen import frozen
 from tests.contracts.source import PACKAGE, files, name, text, tree
 
 PURE = (
@@ -119,3 +122,14 @@ def test_the_dataclass_check_sees(mark: str) -> None:
 
 def test_the_dataclass_check_lets_facts_pass() -> None:
     assert list(loose_dataclasses(ast.parse("@dataclass(frozen=True, slots=True)\nclass Fact:\n    x: int"))) == []
+
+
+def test_what_is_called_frozen_is_frozen_and_slotted() -> None:
+    @frozen
+    class Fact:
+        x: int
+
+    fact: Any = Fact(1)
+    with pytest.raises(FrozenInstanceError):
+        fact.x = 2
+    assert Fact.__slots__ == ("x",) and replace(fact, x=3) == Fact(3)  # type: ignore[attr-defined]

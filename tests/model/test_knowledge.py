@@ -23,6 +23,7 @@ from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.programs import LogLine, Program
+from kubectl_eksdoc.kubernetes.cordon import CordonMark
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, made, records, sections
 from kubectl_eksdoc.model.quantities import Version
@@ -46,6 +47,7 @@ SUBJECTS = {
     "metadata_log_lines": Subject(LogLine, ("text",)),
     "node_role_calls": Subject(NodeRoleCalls, ("service",)),
     "calendar": Subject(CalendarRow, ("version",)),
+    "cordon_marks": Subject(CordonMark, ("key",)),
     "custom_apis": Subject(CustomApi, ("api_version", "kinds")),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
     "conversions": Subject(ManualConversion, ("kinds", "api_versions", "what")),
@@ -95,7 +97,14 @@ def _faults(of: type[Any], told: Doc, beside: Doc) -> Iterator[str]:
 
 
 def test_every_file_is_read_by_somebody() -> None:
-    assert {path.stem for path in (PACKAGE / "knowledge").glob("*.json")} == {*SUBJECTS, "findings"}
+    assert {path.stem for path in (PACKAGE / "knowledge").glob("*.json")} == {
+        *SUBJECTS,
+        "completion",
+        "faults",
+        "findings",
+        "keys",
+        "rights",
+    }
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

@@ -16,14 +16,21 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.budgets import amount_of
 from kubectl_eksdoc.kubernetes.replacement import Replacement, by_owner
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.pods import ENDED, ControllerOwner
 from kubectl_eksdoc.simulator.disruptions import first_status
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, moment
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index, Owners, controller_of, group_of, is_missing
+from kubectl_eksdoc.simulator.workloads.owning import (
+    Index,
+    ObjectController,
+    Owners,
+    controller_of,
+    group_of,
+    is_missing,
+)
 from kubectl_eksdoc.simulator.workloads.templates import PodTemplates
 
 # Which pods of a replica set go first when there are too many.
@@ -110,15 +117,14 @@ BURST = 500
 """Pods that are made or deleted in one go (BurstReplicas)."""
 
 
-class ReplicaSets:
+class ReplicaSets(ObjectController):
     """A `Controller`; keys are those of ReplicaSets, or of ReplicationControllers, which one controller serves as well
     (pkg/controller/replication/replication_controller.go)."""
 
     def __init__(self, registry: Registry, index: Index, kind: Resource = kinds.REPLICA_SETS) -> None:
+        super().__init__(registry, index)
         self.resources = (kind.full_name, templates.PODS)
         self._kind = kind
-        self._registry = registry
-        self._index = index
         self._owners = Owners(registry, index, kind)
         self._templates = PodTemplates(registry.store)
         self._writing = False
@@ -128,20 +134,17 @@ class ReplicaSets:
             return () if self._writing else (change.item.key,)
         return self._owners.of(change)
 
-    def reconcile(self, key: Key) -> float | None:
-        item = self._registry.store.get(self._kind.full_name, key)
-        if item is None:
-            return None
+    def look_after(self, item: StoredItem) -> float | None:
         own = self._owners.claimed(item, templates.PODS)
         active = [pod for pod in own if templates.is_active(pod.doc)]
-        labels = (((item.doc["spec"].get("template") or {}).get("metadata")) or {}).get("labels") or {}
+        labels = at(templates.template_in(item), "metadata", "labels") or {}
         # A dump that was edited may hold what no API server stores: such a set would make pods without an end.
         refused = (
             self._manage(item, active) if not item.leaving and self._owners.matcher(item).matches(labels) else None
         )
         terminating = sum(templates.is_terminating(pod.doc) for pod in own)
         status, again_s = self._status(item, active, terminating, refused)
-        self._write(key, status)
+        self._write(item.key, status)
         if refused is not None:
             raise refused
         return again_s
@@ -162,7 +165,7 @@ class ReplicaSets:
         missing = wanted(item.doc) - len(active)
         try:
             if missing > 0:
-                pod = self._templates.pod(item.doc["spec"].get("template") or {}, item, self._kind)
+                pod = self._templates.pod(templates.template_in(item), item, self._kind)
                 for _ in range(min(missing, BURST)):
                     self._registry.create(templates.PODS, pod, item.key[0])
             elif missing < 0:
@@ -185,7 +188,7 @@ class ReplicaSets:
         """The status as of these pods, and in how many seconds it changes by itself."""
         spec = item.doc["spec"]
         min_ready_s = int(spec.get("minReadySeconds") or 0)
-        labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+        labels = at(templates.template_in(item), "metadata", "labels") or {}
         now = self._registry.agenda.now
         ready = available = labelled = 0
         soon: list[float] = []

@@ -18,62 +18,28 @@ from kubectl_eksdoc.render.text import Look
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import HelpPart, Hint, KeyBinding, ScreenPage
+from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.model import InspectPod
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import EntryScreen
 from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown, toned
 from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
+from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine, look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
 # The keys of a run: none of them is Enter, and none that stops or gives back does so without asking.
 
 
-_RUN, _LOG = (ScreenPage.RUN,), (ScreenPage.LOG,)
-
-RUN_KEYS: tuple[KeyBinding, ...] = (
-    KeyBinding("run-pause", "space", "space", "pause", "pause, or go on", HelpPart.RUN, (), 1),
-    KeyBinding("run-hold", "p", "p", "hold", "pause, and never go on", HelpPart.RUN),
-    KeyBinding("run-stop", "a", "a", "stop", "stop…", HelpPart.RUN, (), 2),
-    KeyBinding("run-give-back", "R", "R", "give_back", "give nodes back…", HelpPart.RUN, (), 3),
-    KeyBinding("run-alone", "n", "n", "leave_alone", "leave the node under the cursor alone…", HelpPart.RUN, _RUN),
-    KeyBinding("run-go-on", "o", "o", "go_on", "resume a stopped run…", HelpPart.RUN, (), 2),
-    KeyBinding("run-next", "N", "N", "next_group", "mark the next group", HelpPart.RUN, (), 1),
-    KeyBinding(
-        "run-check", "c", "c", "check", "copy the check (kubectl eksdoc check, of this cluster)", HelpPart.RUN, (), 2
-    ),
-    KeyBinding("run-others", "L", "L", "others", "the other runs of this cluster", HelpPart.RUN),
-    KeyBinding("run-copy", "y", "y", "copy", "copy kubectl describe (of what is waited for)", HelpPart.LOOK, _RUN, 4),
-    KeyBinding("run-describe", "d", "d", "inspect", "describe the pod (its events and logs)", HelpPart.LOOK, _RUN),
-    KeyBinding("run-follow", "f", "f", "follow", "follow what is new", HelpPart.LOOK, _LOG, 5),
-    KeyBinding("run-level", "v", "v", "level", "all, or only what went wrong", HelpPart.LOOK, _LOG, 4),
-    KeyBinding("run-filter", "slash", "/", "filter", "look for", HelpPart.LOOK, _LOG, 6),
-    KeyBinding("run-ticket", "m", "m", "ticket", "copy the result, as markdown", HelpPart.LOOK, (), 8),
-    KeyBinding("run-save", "ctrl+s", "ctrl+s", "save", "save the result, as markdown", HelpPart.LOOK),
-    KeyBinding("run-html", "H", "H", "html", "save an HTML report of the run", HelpPart.LOOK),
-    KeyBinding(
-        "run-command",
-        "C",
-        "C",
-        "command",
-        "copy the command (that shows it, or replays it)",
-        HelpPart.LOOK,
-        (),
-        9,
-    ),
-    KeyBinding("run-live", "5", "5", "page", "the run", HelpPart.ANYWHERE, given=ScreenPage.RUN),
-    KeyBinding("run-log", "6", "6", "page", "its log", HelpPart.ANYWHERE, (), 7, given=ScreenPage.LOG),
-    *(
-        replace(key, id=f"run-{key.id}", keys=number, shown=number, action="plan", words=f"the plan: {key.words}")
-        for key in keymap.KEYS
-        for number in key.shown[:1]
-        if key.action == "page"
-    ),
-    KeyBinding("run-help", "question_mark", "?", "help", "help", HelpPart.ANYWHERE, (), 6),
-    KeyBinding("run-back", "escape,q", "esc q", "back", "back; a run is never left by it", HelpPart.ANYWHERE),
+_OF_PLANS = tuple(
+    replace(key, id=f"run-{key.id}", keys=number, shown=number, action="plan", words=f"the plan: {key.words}")
+    for key in keymap.KEYS
+    for number in key.shown[:1]
+    if key.action == "page"
 )
+_OWN = keymap.keys_of("run")
+RUN_KEYS = (*_OWN[:-2], *_OF_PLANS, *_OWN[-2:])
+"""Help and back are the last."""
 
 
 def why_not(key: KeyBinding, state: RunState, page: ScreenPage) -> str:
@@ -197,7 +163,7 @@ class RunScreen(Screen[None]):
 
     @property
     def look(self) -> Look:
-        return Look(ascii=getattr(self.app, "only_ascii", False))
+        return look_of(self)
 
     @property
     def _page(self) -> RunPage:
@@ -412,9 +378,9 @@ class RunScreen(Screen[None]):
         view = self.state.live.view
         return tuple((view.reached_by if view is not None else None) or ())
 
-    def do_page(self, page: ScreenPage) -> None:
-        self.page = page
-        self.query_one("#pages", ContentSwitcher).current = _IDS[page]
+    def do_page(self, page: str) -> None:
+        self.page = ScreenPage(page)
+        self.query_one("#pages", ContentSwitcher).current = _IDS[self.page]
         self.show()
         self._page.table.focus()
 
