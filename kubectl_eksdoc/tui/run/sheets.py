@@ -47,6 +47,8 @@ def identity(state: RunState, name: str) -> tuple[FittingText, ...]:
     of = f", {planned}" if planned and not state.over else ""
     of = f" since resumed{of.replace('planned', 'the rest planned')}" if _goes_on(state) else of
     speed = f"{state.live.speed:g} s pass in one" if state.live.speed != 1.0 else ""
+    if view is not None and (plays := view.cluster.identity.speed) != 1.0:
+        speed = f"this rehearsal plays {plays:g} times as fast as time"
     lasted = f" {duration(state.lasted_s)}" if state.drains else ""  # giving back takes a moment
     stage = f"{state.stage.value}{lasted}"
     short = ((2, stage),) if of else ()
