@@ -192,7 +192,7 @@ def _differences(view: RunReport) -> Iterator[str]:
         took_s, speed = record.record.drain_s - record.waited_s, record.cluster.identity.speed
         without = " (without its pause)" if record.record.paused_s else ""
         yield (
-            f"Its times cannot be compared with the plan: this rehearsal plays {speed:g} times as fast as time."
+            f"Not compared with p50: the cluster plays {speed:g} times as fast."
             if speed != 1.0
             else f"It took{without} {against_times(estimate.p50_s, estimate.p95_s, took_s, record.record.causes)}."
         )
