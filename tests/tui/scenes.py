@@ -219,9 +219,7 @@ class DryRunDesk(ScriptedDesk):
 FORBIDDEN = _Refused("cordon blue-3", 'nodes "blue-3" is forbidden: User "ann" cannot patch resource "nodes"')
 CHANGED = Drifted("the cluster has changed since this plan was made: 7 pods are on other nodes", "Press ctrl+r, then r")
 SUMMARIES = (
-    RunSummary(
-        "20261120-085000-7f3a", BEGAN, "STOPPED", "ann@laptop/1", BEGAN, "3 of 5 nodes drained; ann stopped it"
-    ),
+    RunSummary("20261120-085000-7f3a", BEGAN, "STOPPED", "ann@laptop/1", BEGAN, "3 of 5 nodes drained; ann stopped it"),
     RunSummary("20261118-080000-aaaa", BEGAN - timedelta(days=2), "ENDED", "ben@desk/1", BEGAN - timedelta(2), "done"),
 )
 NOTE = "another client has cordoned blue-2 40 s ago (kubectl-drain)"
