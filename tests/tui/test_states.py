@@ -1,4 +1,4 @@
-"""Without a cluster in ASCII, and without room, sign by sign; as screens usually are they are in `test_every_screen`."""
+"""Without a cluster in ASCII, and without room, sign by sign; usually screens are as in `test_every_screen`."""
 
 from __future__ import annotations
 
