@@ -41,7 +41,7 @@ class LookOf:
 
 
 BEHIND = LookOf(MIXED, None)
-"""What is there of a screen beside a dialog: nothing of it is to be read."""
+"""Beside a dialog is a screen, of which nothing is to be read: it is left out."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def seen(app: App[int]) -> Seen:
                 row.append((sign, LookOf(row[-1][1].role if row else PLAIN, None) if is_gap else look))
         behind = range(left) if top <= y < bottom else range(len(row))
         for x in (*behind, *(range(right, len(row)) if top <= y < bottom else ())):
-            row[x] = (row[x][0], BEHIND)
+            row[x] = (" ", BEHIND)
         rows.append(tuple(row))
     return Seen(tuple(rows), box != (0, 0, *app.size))
 

@@ -61,6 +61,7 @@ def test_every_screen_looks_like_this_and_can_be_read(name: str) -> None:
         for size in SIZES:
             if app.size != size:
                 await pilot.resize_terminal(*size)
+                await pilot.pause(0.1)  # what is behind a dialog follows later
                 await pilot.pause()
             dark = await look_at(app, pilot, framed.DARK)
             light = await look_at(app, pilot, framed.LIGHT)

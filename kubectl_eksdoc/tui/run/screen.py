@@ -194,6 +194,10 @@ class RunScreen(Screen[None]):
             self._tell(wrong, 20)
         self.show()
 
+    def on_resize(self) -> None:
+        """The log shows as many lines as there is room for; a replay that stands still would not show more."""
+        self.call_after_refresh(self.show)
+
     @property
     def look(self) -> Look:
         return Look(ascii=getattr(self.app, "only_ascii", False))
