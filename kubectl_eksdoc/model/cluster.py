@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -59,6 +60,14 @@ class Source(str, Enum):
     FILE = "file"
 
 
+_PLAYED = re.compile(r"\+rehearsal\.x(\d{1,9}(?:\.\d{1,9})?)\Z")
+
+
+def played(version: str, speed: float) -> str:
+    """As the version of a simulated cluster tells, in its build metadata, how fast its time passes."""
+    return version if speed == 1.0 else f"{version}+rehearsal.x{f'{speed:.9f}'.rstrip('0').rstrip('.')}"
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Which cluster this is; a field that could not be told is "" and is printed as unknown.
@@ -78,6 +87,12 @@ class Identity:
     def given(self, cluster: str, region: str) -> Identity:
         """With the names of the command line where nothing else tells them."""
         return self.called("" if self.cluster else cluster, "" if self.region else region)
+
+    @property
+    def speed(self) -> float:
+        """So many of its seconds pass in one: other than 1 only of a rehearsal that is served, whose version tells."""
+        played = _PLAYED.search(self.server_version)
+        return float(played[1]) if played is not None else 1.0
 
     @property
     def name(self) -> str:

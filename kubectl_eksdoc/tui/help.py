@@ -124,4 +124,4 @@ class ContextsScreen(ModalScreen[str]):
 def sheet(names: Sequence[str], now: str, wanted: str) -> Sheet:
     """Those with `wanted` in their names, as they come."""
     rows = [(name, ["»" if name == now else "", name]) for name in names if wanted.lower() in name.lower()]
-    return of_rows(_COLUMNS, rows, "No context is called like that." if names else "The kubeconfig has none.", fill=1)
+    return of_rows(_COLUMNS, rows, "No context matches." if names else "The kubeconfig has none.", fill=1)

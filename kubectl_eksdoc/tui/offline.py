@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.screen import Screen
-from textual.widgets import Static
 
 from kubectl_eksdoc.render.text import Look, shown
 from kubectl_eksdoc.tui import unreached
@@ -16,7 +15,7 @@ from kubectl_eksdoc.tui.reader import NotRead
 from kubectl_eksdoc.tui.rights import NO_CONTEXTS
 from kubectl_eksdoc.tui.sheets.pods import Line
 from kubectl_eksdoc.tui.shell import plain
-from kubectl_eksdoc.tui.widgets.foot import FootBar
+from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
 _HERE = ("t", "o", "q", "x", "ctrl+r", "question_mark", "escape")
@@ -42,7 +41,7 @@ class OfflineScreen(Screen[None]):
         self._lines: list[Line] = []
 
     def compose(self) -> ComposeResult:
-        yield Static(id="identity")
+        yield HeadLine(id="identity")
         yield Prose(id="unreached")
         yield FootBar(id="foot")
 
@@ -57,7 +56,7 @@ class OfflineScreen(Screen[None]):
         if not self.query("#unreached"):
             return  # it is being closed
         now = self._opening.now()
-        self.query_one("#identity", Static).update(plain(self._said(unreached.head(model, told.what, now))))
+        self.query_one("#identity", HeadLine).show(unreached.head(model, told.what, now))
         lines = unreached.lines(model, told.where, told.what, now)
         if lines != self._lines:
             self._lines = lines

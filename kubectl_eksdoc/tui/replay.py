@@ -26,7 +26,7 @@ from kubectl_eksdoc.tui.run.pages import LivePage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
 from kubectl_eksdoc.tui.run.sheets import RunHead, bar, log_line
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, RunSummaryView, RunUpdate, ScreenStage
-from kubectl_eksdoc.tui.words import FittingText
+from kubectl_eksdoc.tui.words import FittingText, dropped
 
 # What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
 
@@ -225,28 +225,37 @@ _FROM = {ReplaySource.JOURNAL: "by its journal", ReplaySource.EVENTS: "by its ev
 
 
 def head(state: ReplayState) -> RunHead:
-    notice, tone = _notice(state)
-    return RunHead((FittingText(_identity(state)),), (FittingText(_line(state)),), notice, tone, _beside(state))
+    said, tone = _notice(state)
+    return RunHead(_identity(state), _line(state), FittingText(said, tone=tone), (FittingText(_beside(state)),))
 
 
-def _identity(state: ReplayState) -> str:
+def _identity(state: ReplayState) -> tuple[FittingText, ...]:
     """``eksdoc  REPLAY 5x  1m55s of 4m47s  run 7f3a, begun 2026-11-20 09:00:00Z by ann@host, by its journal``."""
     replay, recording = state.replay, state.recording
     how = "ENDED" if replay.at_end else "STANDS STILL" if replay.paused else "RUNS"
     where = f"{duration(replay.at_s)} of {duration(recording.length_s)}"
     by = f" by {recording.by}" if recording.by else ""
     begun = f"begun {recording.began_at:%Y-%m-%d %H:%M:%S}Z{by}"
-    return f"eksdoc  REPLAY {how} {replay.speed:g}x  {where}  run {state.live.run}, {begun}, {_FROM[recording.source]}"
+    run = f"run {state.live.run}"
+    return (
+        FittingText("eksdoc", ((2, ""),), Tone.TITLE),
+        FittingText(f"REPLAY {how} {replay.speed:g}x", tone=Tone.TITLE),
+        FittingText(where, tone=Tone.TITLE),
+        FittingText(f"{run}, {begun}, {_FROM[recording.source]}", ((4, f"{run}, {begun}"), (3, run), (1, ""))),
+    )
 
 
-def _line(state: ReplayState) -> str:
+def _line(state: ReplayState) -> tuple[FittingText, ...]:
     """``▇▇▇▇───  2 of 5 nodes drained · 7 pods gone so far, 37 planned · 3 refusals``: the bar is of its time."""
     recording = state.recording
     done = bar(round(state.replay.at_s), max(round(recording.length_s), 1), _BAR)
-    parts = [state.nodes_done, state.pods_gone]
-    if state.chronicle.refusals:
-        parts.append(counted(state.chronicle.refusals, "refusal"))
-    return f"{done[:_BAR]}  {' · '.join(parts)}"
+    nodes, gone, refusals = state.nodes_done, state.pods_gone, state.chronicle.refusals
+    return (
+        dropped(done[:_BAR], 4),
+        FittingText(nodes, ((1, nodes.removesuffix(" drained")),)),
+        FittingText(gone, ((2, gone.partition(", ")[2] or gone),)),
+        FittingText(counted(refusals, "refusal") if refusals else ""),
+    )
 
 
 def _notice(state: ReplayState) -> tuple[str, Tone | None]:

@@ -93,8 +93,12 @@ def _age(model: Model, now: datetime) -> FittingText:
     """Where it is fixed, the moment matters less than that it is."""
     said = how_old(model, now)
     doubtful = model.old or model.reads.stale_since() is not None
-    short = said.split(",")[0] if said.startswith("demo cluster") else said
-    return FittingText(said, ((4, short),) if short != said else (), Tone.WARN if doubtful else None)
+    if said.startswith("demo cluster"):
+        return FittingText(said, ((4, said.split(",")[0]),))
+    shorter = [said]
+    for mark in (": ", ": ") if doubtful else (" (", " of "):
+        shorter.append(shorter[-1].rpartition(mark)[0] or shorter[-1])
+    return FittingText(said, tuple((1, each) for each in shorter[1:]), Tone.WARN if doubtful else None)
 
 
 def rights(denied: Sequence[object] | None) -> FittingText:
@@ -202,9 +206,11 @@ def _without_plan(model: Model, marked: int) -> FittingText | None:
     if model.trouble:
         return FittingText(f"✗ {model.trouble}", tone=Tone.BAD)
     if model.old:
-        return FittingText(f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later.")
+        said = f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later."
+        return FittingText(said, ((1, f"An old view, not planned; {counted(marked, 'node')} marked for later."),))
     if model.facts is None:
-        return FittingText("Nothing is read yet: marks and plans come then. Marks only build a plan.")
+        said = "Nothing is read yet: marks and plans come then."
+        return FittingText(f"{said} Marks only build a plan.", ((1, said),))
     if not marked:
         short = "Nothing is marked: space marks a node, m more."
         return FittingText(

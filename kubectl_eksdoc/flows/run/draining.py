@@ -192,7 +192,8 @@ class Draining:
     written or done; what was to be is written and looked at when the lock is ours again (`outage`).
 
     `show` is told where it stands, every second at least. `away_s`: so long the lock may be in doubt. `explain` is told
-    what it waits for, and for how long nothing has happened, every minute in which nothing does.
+    what it waits for, and for how long nothing has happened, every minute in which nothing does. `teaches`: later plans
+    may reckon with its times, which those of a cluster that plays faster than the clock are not for.
     """
 
     engine: Engine
@@ -207,6 +208,7 @@ class Draining:
     replanning: Replanning | None = None
     away_s: float = RunLimits().away_s
     explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None
+    teaches: bool = True
 
     def __post_init__(self) -> None:
         self._happened_s = self._explained_s = 0.0
@@ -372,12 +374,14 @@ class Draining:
         """How long pods took to stop, for later plans of the same templates."""
         measured, now = self._remaining.measured, self.clock.now()
         measured.look(self.engine.moments)
+        if not self.teaches:
+            return
         self._entries += [self.scribe.stopped(template, new, now) for template, new in measured.unwritten()]
 
     def _note_times(self, record: Record) -> None:
         """Plan and result, for `drain status --history`."""
         estimate = record.plan.estimate
-        if record.causes and estimate is not None:
+        if record.causes and estimate is not None and self.teaches:
             took_s = estimate.p50_s + sum(record.causes.values())
             self._entries.append(self.scribe.timed(self.clock.now(), took_s, estimate, record.causes))
 

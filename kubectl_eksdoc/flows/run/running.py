@@ -301,6 +301,7 @@ def _drain(engine: Engine, cluster: Cluster, scribe: JournalWriter, running: Run
         Replanning(engine, cluster),
         running.limits.away_s,
         running.explain,
+        teaches=cluster.identity.speed == 1.0,
     )
     try:
         return made.to_the_end()

@@ -258,13 +258,15 @@ def in_markdown(state: RunState, cluster: str, command: str) -> str:
 
 
 def _so_far(state: RunState) -> list[Line]:
+    if not state.drains:
+        return ["Each node becomes what it was before the run; pods do not move back."]
     chronicle = state.chronicle
     ended = sum(node.ended_s is not None for node in chronicle.nodes.values())
     lines: list[Line] = [
         f"{ended} of {counted(len(chronicle.nodes), 'node')} ended, {state.pods_gone}, "
         f"{counted(chronicle.refusals, 'refusal')}"
     ]
-    if state.standing is not None and state.drains:
+    if state.standing is not None:
         lines.append(events.stop_in_full(state.standing))
     return lines
 
@@ -379,9 +381,3 @@ class LogPage(RunPage):
         if self.follows:
             table.to_end()
         self.query_one("#run-summary", Prose).show(summary(state))
-
-
-def toned(text: str, tone: Tone | None) -> str:
-    """As markup of the theme's colour, to its end: behind a backslash a closing tag would be text. `text` is without
-    markup already."""
-    return text if tone is None or not text else f"[$st-{tone.name.lower()}]{text}"

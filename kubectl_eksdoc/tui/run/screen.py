@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 from textual import on
 from textual.app import ComposeResult
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Input, Static
+from textual.widgets import ContentSwitcher, Input
 
 from kubectl_eksdoc.drain.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import RunWish
@@ -22,7 +22,7 @@ from kubectl_eksdoc.tui.keymap import Hint, KeyBinding, ScreenPage
 from kubectl_eksdoc.tui.model import InspectPod
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import EntryScreen
-from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown, toned
+from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, StopChoice, StopScreen, in_markdown
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine, look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
@@ -137,7 +137,6 @@ class RunScreen(Screen[None]):
         self.state = state
         self.page = ScreenPage.RUN
         self._cluster = name
-        self._said: dict[str, str] = {}
 
     @property
     def _next_step(self) -> _NextStep:
@@ -147,8 +146,8 @@ class RunScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield HeadLine(id="identity")
         yield HeadLine(id="line")
-        yield Static(id="notice")
-        yield Static(id="half")
+        yield HeadLine(id="notice")
+        yield HeadLine(id="half")
         with ContentSwitcher(initial=_IDS[ScreenPage.RUN], id="pages"):
             yield LivePage(id=_IDS[ScreenPage.RUN])
             yield LogPage(id=_IDS[ScreenPage.LOG])
@@ -161,6 +160,10 @@ class RunScreen(Screen[None]):
             self._tell(wrong, 20)
         self.show()
 
+    def on_resize(self) -> None:
+        """The log shows as many lines as there is room for; a replay that stands still would not show more."""
+        self.call_after_refresh(self.show)
+
     @property
     def look(self) -> Look:
         return look_of(self)
@@ -171,24 +174,21 @@ class RunScreen(Screen[None]):
 
     def show(self) -> None:
         """All that is seen; what is as it was is not drawn anew."""
-        look = self.look
+        if not self.query("#identity"):
+            return  # it is being closed
         head = self.head()
-        for name, text in (
-            ("notice", toned(sheets.plain(head.notice, look), head.tone)),
-            ("half", sheets.plain(head.half, look)),
-        ):
-            if self._said.get(name) != text:
-                self._said[name] = text
-                self.query_one(f"#{name}", Static).update(text, layout=False)
         self.query_one("#identity", HeadLine).show(head.identity)
-        self.query_one("#line", HeadLine).show(head.line, " · ")
+        for name, parts in (("line", head.line), ("notice", (head.notice,)), ("half", head.half)):
+            self.query_one(f"#{name}", HeadLine).show(parts, " · ")
         self.query_one("#foot", FootBar).show(self.foot())
         self._page.show(self.state)
 
     def head(self) -> sheets.RunHead:
-        notice, tone = sheets.notice(self.state)
         return sheets.RunHead(
-            sheets.identity(self.state, self._cluster), sheets.line(self.state), notice, tone, sheets.half(self.state)
+            sheets.identity(self.state, self._cluster),
+            sheets.line(self.state),
+            sheets.notice(self.state),
+            sheets.half(self.state),
         )
 
     def foot(self) -> tuple[Hint, ...]:

@@ -34,6 +34,7 @@ UNKNOWN = "?"
 _LONGEST = 12
 
 NOTHING = "No PodDisruptionBudget counts a pod on a marked node: the API refuses none of these evictions."
+UNREAD = "? Budgets could not be read: whether one is in the way is not known."
 
 
 @once_a_view
@@ -50,7 +51,8 @@ def sheet(view: DrainView, full: bool) -> Sheet:
         *([Column("WHY", drop=5)] if full else []),
     ]
     rows = [(headroom.budget.key, _cells(headroom, full)) for headroom in budget_order(view, full=True)]
-    return of_rows(columns, rows, NOTHING, fill=len(columns) - 1)
+    nothing = NOTHING if view.cluster.read_of(kinds.BUDGETS).known else f"{UNREAD} ! says why."
+    return of_rows(columns, rows, nothing, fill=len(columns) - 1)
 
 
 def bar(budget: Budget) -> str:
@@ -79,7 +81,7 @@ def closed_sheet(cluster: Cluster) -> Sheet | None:
     """Before anything is marked: the budgets that let no pod go now, None where all do. One without pods lets none go,
     and holds none."""
     if not cluster.read_of(kinds.BUDGETS).known:
-        return text_sheet(("? Budgets could not be read: whether one is in the way is not known.", "! says why."))
+        return text_sheet((UNREAD, "! says why."))
     columns = (
         Column("BUDGET", middle=True, floor=22),
         Column("HEADROOM", drop=1),
@@ -215,7 +217,7 @@ def _also(workload: Workload, other: Workload) -> bool:
 def about(found: tuple[Unguarded, ...], view: DrainView) -> list[Line]:
     """Why it matters that there is no budget, and what helps."""
     if not view.cluster.read_of(kinds.BUDGETS).known:
-        return [("? Budgets could not be read: whether there are any is not known.", Tone.UNKNOWN), "! says why."]
+        return [(UNREAD, Tone.UNKNOWN), "! says why."]
     if view.cluster.budgets:
         lines: list[Line] = ["No PodDisruptionBudget counts a pod on a marked node."]
     else:
@@ -240,12 +242,12 @@ def about(found: tuple[Unguarded, ...], view: DrainView) -> list[Line]:
 BLOCKERS_NOTHING = "Nothing blocks, nothing is unknown, nothing is to be warned of."
 
 BLOCKERS_COLUMNS = (
-    Column("CAUSE", floor=16),
+    Column("CAUSE", floor=19),
     Column("ABOUT", middle=True, floor=16),
     Column("NODES", right=True, drop=3),
     Column("FREES", floor=12),
     Column("SINCE", right=True, drop=2),
-    Column("FIX", floor=20, drop=1),
+    Column("FIX", floor=16, drop=1),
 )
 
 

@@ -42,6 +42,8 @@ COLUMNS = (
 _STATUS = len(COLUMNS) - 1
 _KUBELET, _AMI = 4, 5
 _IMAGE = 6
+OLD = "!"
+"""Behind a version that is old: it is in colour, too, but not on the row under the cursor, and not with NO_COLOR."""
 
 
 @frozen
@@ -68,13 +70,15 @@ def facts_of_last(view: LastView) -> NodeFacts:
 
 def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime, server: str) -> NodeFacts:
     widths = Widths(COLUMNS[: _STATUS - 1])
+    old, old_images = behind(nodes, server), older_images(nodes)
     texts = {}
     for node in sorted(nodes, key=lambda each: natural(each.name)):
         told = of_node(node, at)
         texts[node.name] = cells = (
             node.name,
-            *(told[title] or UNKNOWN for title in ("GROUP", "TYPE", "CAPACITY", "KUBELET")),
-            _image(node),
+            *(told[title] or UNKNOWN for title in ("GROUP", "TYPE", "CAPACITY")),
+            (told["KUBELET"] or UNKNOWN) + OLD * (node.name in old),
+            _image(node) + OLD * (node.name in old_images),
             told["AGE"] or UNKNOWN,
             f"{pods.get(node.name, 0)}/{node.pods_allocatable or UNKNOWN}",
         )
@@ -82,7 +86,7 @@ def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime, server:
     by_name = {node.name: node for node in nodes}
     wide, plain = (*widths.widest, 4, 10), (*widths.in_ascii, 4, 10)
     counts = {name: pods.get(name, 0) for name in by_name}
-    return NodeFacts(by_name, texts, wide, plain, counts, behind(nodes, server), older_images(nodes))
+    return NodeFacts(by_name, texts, wide, plain, counts, old, old_images)
 
 
 def wave_tone(wave: int) -> Tone | None:
@@ -236,14 +240,14 @@ def why_none(facts: NodeFacts, typed: str, faults: bool) -> str:
     """What is said instead of rows, by lines."""
     total = len(facts.texts)
     if not typed.strip() or like(facts, typed):
-        where = f"Of those that are like /{typed}, none is at fault.\nesc shows all." if typed.strip() else NO_FAULTS
+        where = f"Of those that match /{typed}, none is at fault.\nesc shows all." if typed.strip() else NO_FAULTS
         return where if faults else "There is no node."
     filter = read(typed)
     away = "esc takes the filter away."
     if filter.wrong:
         return f"/{typed}: {filter.wrong}\n{away}"
     near = _near_labels(facts, filter.selector) if filter.selector is not None else _near_word(facts, filter)
-    return f"0 of {counted(total, 'node')} are like /{typed}{near}\n{away}"
+    return f"0 of {counted(total, 'node')} match /{typed}{near}\n{away}"
 
 
 def _near_word(facts: NodeFacts, filter: _Filter) -> str:

@@ -192,10 +192,10 @@ OF_NODE = (
 OF_BUDGET = (
     Column("POD", middle=True, floor=20),
     Column("NODE", middle=True, floor=14),
-    Column("READY", floor=8),
+    Column("READY", floor=8, drop=1),
     Column("AGE", right=True, drop=3),
     Column("GRACE", right=True, drop=2),
-    Column("IN PLAN", drop=1),
+    Column("IN PLAN"),
     Column("WHY"),
 )
 _MEANS = {Means.RESTART: "restart", Means.DELETION: "delete", Means.PATIENCE: "wait"}

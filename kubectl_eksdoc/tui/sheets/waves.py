@@ -24,7 +24,7 @@ EVICTING = ("▇", "▆")
 EMPTY = "─"
 _LEAST_BARS = 40
 """Columns that the bars of the whole page have before others are left out."""
-KEY = f"p50: {EVICTING[0]} pods are evicted  {EMPTY} empty, until it is done  {SLOW} p95"
+KEY = f"p50: {EVICTING[0]} pods are evicted  {EMPTY} empty until done  {SLOW} p95"
 
 
 @once_a_view
@@ -102,9 +102,10 @@ def _time_width(view: DrainView) -> int:
 
 
 def gantt(span: Span, end: float, room: int, wave: int, slow_s: float = 0.0) -> str:
-    """``   ▇▇▇▇─··· 1m05s``, at least one sign long; the time is when it is done, the tail ends when a slow one is."""
+    """``   ▇▇▇▇─ 1m05s ···``, at least one sign long; the time is when it is done, the tail ends when a slow one is."""
     bars = max(room - len(duration(end)) - 1, 1)
-    return f"{text_bar(span, slow_s, end, bars, EVICTING[(wave - 1) % 2], EMPTY)} {duration(span.done_s)}"
+    bar = f"{text_bar(span, 0.0, end, bars, EVICTING[(wave - 1) % 2], EMPTY)} {duration(span.done_s)} "
+    return f"{bar}{SLOW * (round(slow_s / end * bars) - len(bar))}".rstrip()
 
 
 # Two plans beside each other: A, which was pinned, and the one that is chosen now.

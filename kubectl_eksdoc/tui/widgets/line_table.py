@@ -361,7 +361,8 @@ class LineTable(ScrollView, Titled, can_focus=True):
             if name == "cursor" and self.app.has_class("-plain"):
                 found += Style(bold=True, reverse=True)
             elif name == "cursor":
-                found += Style(bold=True, bgcolor=self.app.theme_variables["st-cursor"])
+                colours = self.app.theme_variables
+                found += Style(bold=True, color=colours["foreground"], bgcolor=colours["st-cursor"])
             elif name:
                 tone = "faint" if name == "head" or (name in _COLOURED and self.has_class("-old")) else name
                 colour = self.app.theme_variables.get(f"st-{tone}")

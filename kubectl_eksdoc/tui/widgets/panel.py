@@ -44,8 +44,6 @@ class Titled(Widget):
             self._subtitle = self.border_subtitle = subtitle
 
 
-_STYLES: dict[Tone | None, Style] = {Tone.TITLE: Style(bold=True), Tone.FAINT: Style(dim=True)}
-
 _LABEL = re.compile(r" *\S+(?: \S+)* {2,}|[✗✓!?·»] | +")
 """What stands before the words of a line, as in ``Will not  delete nodes`` and ``✓ all is well``: they are wrapped
 behind it."""
@@ -112,7 +110,7 @@ class Prose(ScrollView, Titled, can_focus=True):
 
     def _style(self, tone: Tone | None) -> Style:
         colour = self.app.theme_variables.get(f"st-{tone.name.lower()}") if tone is not None else None
-        return _STYLES[tone] if tone in _STYLES else Style(color=colour)
+        return Style(bold=tone is Tone.TITLE or None, color=colour)
 
 
 @dataclass
