@@ -16,7 +16,7 @@ from kubectl_eksdoc.tui.keymap import Hint, Keymap
 from kubectl_eksdoc.tui.knobs import BY_ID
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets import pods
-from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine
+from kubectl_eksdoc.tui.widgets.foot import FootBar, HeadLine, look_of
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
 _FOOT = (
@@ -83,7 +83,7 @@ class KnobsScreen(ModalScreen[None]):
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:
         knob = BY_ID.get(event.key)
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        look = look_of(self)
         said = shown(f"{knob.flag}: {knob.does}" if knob is not None else "", look)
         self.query_one("#form-knob", Static).update(said.replace("[", r"\["))
 
