@@ -79,23 +79,23 @@ LOOKED_AT = 8
 class EmptiestNodes:
     """Some nodes, the emptiest first. A node's place is brought up to date when its turn comes."""
 
-    __slots__ = ("_heap", "_most")
+    __slots__ = ("_most", "entries")
 
     def __init__(self, seats: Iterable[NodeOccupancy]) -> None:
-        self._heap = [_entry(seat) for seat in seats]
-        heapq.heapify(self._heap)
+        self.entries = [_entry(seat) for seat in seats]
+        heapq.heapify(self.entries)
         self._most: list[tuple[int, int, int]] | None = None  # cpu, memory and ephemeral storage: see `look`
 
     def settle(self) -> None:
         """Bring all nodes to their places: some may have more room than they had."""
         self._most = None
         # In order, which is a heap, too, and always the same one.
-        self._heap = sorted(_entry(seat) for _, _, seat, _, _ in self._heap)
+        self.entries = sorted(_entry(seat) for _, _, seat, _, _ in self.entries)
 
     def add(self, seat: NodeOccupancy) -> None:
         """One node more, or one that has more room than it had."""
         self._most = None
-        heapq.heappush(self._heap, _entry(seat))
+        heapq.heappush(self.entries, _entry(seat))
 
     def take(self, asked: Requests, thorough: bool) -> NodeOccupancy | None:
         """Take the room for it on the emptiest node that has it: the one at the top, as a rule. None: see `first`.
@@ -104,7 +104,7 @@ class EmptiestNodes:
         """
         if self._most is not None and self.is_too_large(asked):
             return None
-        heap, asks_cpu, asks_memory = self._heap, asked.cpu, asked.memory
+        heap, asks_cpu, asks_memory = self.entries, asked.cpu, asked.memory
         while heap:
             key, name, seat, per_cpu, per_memory = heap[0]
             room = seat.room
@@ -127,8 +127,8 @@ class EmptiestNodes:
 
     def first(self, fits: Callable[[NodeOccupancy], bool], thorough: bool = True) -> NodeOccupancy | None:
         """The emptiest node that `fits`; if not `thorough`, only of the few that are emptiest."""
-        heap = self._heap
-        passed: list[_Entry] = []
+        heap = self.entries
+        passed: list[NodeEntry] = []
         found = None
         while heap:
             key, name, seat, per_cpu, per_memory = heap[0]
@@ -151,7 +151,7 @@ class EmptiestNodes:
 
     def look(self) -> None:
         """Remember the most that any node has left: until one is added, or `settle`, room only shrinks."""
-        rooms = [entry[2].room for entry in self._heap]
+        rooms = [entry[2].room for entry in self.entries]
         left = {(max(0, r.cpu), max(0, r.memory), max(0, r.ephemeral)) for r in rooms if r.pods > 0}
         most: list[tuple[int, int, int]] = []
         for each in sorted(left, reverse=True):
@@ -197,12 +197,12 @@ def _exceeds(cpu: int, memory: int, ephemeral: int, most: Iterable[tuple[int, in
     return True
 
 
-_Entry = tuple[float, str, NodeOccupancy, float, float]
+NodeEntry = tuple[float, str, NodeOccupancy, float, float]
 """The share of a node that is left, of what it has least of, negated; its name, and it; one over what it has at all,
 of cpu and of memory."""
 
 
-def _entry(seat: NodeOccupancy) -> _Entry:
+def _entry(seat: NodeOccupancy) -> NodeEntry:
     room = seat.room
     has_cpu, has_memory = room.allocatable.get(CPU, 0), room.allocatable.get(MEMORY, 0)
     per_cpu, per_memory = 1 / has_cpu if has_cpu else 0.0, 1 / has_memory if has_memory else 0.0

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from kubectl_eksdoc.drain.landing.new_nodes import EmptiestNodes, cordoned, fitting
+from kubectl_eksdoc.drain.landing.new_nodes import EmptiestNodes, NodeEntry, cordoned, fitting
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.kubernetes.scheduling import volumes
@@ -156,8 +156,13 @@ class PlacementRoom:
         """Where to go back to."""
         return len(self._log)
 
-    def back_to(self, mark: int) -> None:
-        """As if what was done since `mark` had not been."""
+    def orders(self) -> list[tuple[EmptiestNodes, list[NodeEntry]]]:
+        """In which order nodes are asked: see `back_to`."""
+        return [(ring, ring.entries.copy()) for ring in self._rings.values()]
+
+    def back_to(self, mark: int, orders: Iterable[tuple[EmptiestNodes, list[NodeEntry]]] = ()) -> None:
+        """As if what was done since `mark` had not been. Without the `orders` of then nodes that were filled since are
+        asked as late as full ones."""
         while len(self._log) > mark:
             step = self._log.pop()
             if isinstance(step, tuple):
@@ -165,6 +170,8 @@ class PlacementRoom:
                 seat.room.take(kind.placement.requests, -1)
             else:
                 step()
+        for ring, entries in orders:
+            ring.entries = entries
 
     def begin_anew(self) -> None:
         """As it was built, so that the same questions get the same answers."""
