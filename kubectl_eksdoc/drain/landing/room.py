@@ -156,11 +156,11 @@ class PlacementRoom:
         """Where to go back to."""
         return len(self._log)
 
-    def orders(self) -> list[tuple[EmptiestNodes, list[NodeEntry]]]:
+    def orders(self) -> NodeOrders:
         """In which order nodes are asked: see `back_to`."""
-        return [(ring, ring.entries.copy()) for ring in self._rings.values()]
+        return {key: ring.entries.copy() for key, ring in self._rings.items()}
 
-    def back_to(self, mark: int, orders: Iterable[tuple[EmptiestNodes, list[NodeEntry]]] = ()) -> None:
+    def back_to(self, mark: int, orders: NodeOrders | None = None) -> None:
         """As if what was done since `mark` had not been. Without the `orders` of then nodes that were filled since are
         asked as late as full ones."""
         while len(self._log) > mark:
@@ -170,8 +170,11 @@ class PlacementRoom:
                 seat.room.take(kind.placement.requests, -1)
             else:
                 step()
-        for ring, entries in orders:
-            ring.entries = entries
+        for key, ring in self._rings.items() if orders is not None else ():
+            if key in orders:
+                ring.entries = orders[key]
+            else:
+                ring.settle()
 
     def begin_anew(self) -> None:
         """As it was built, so that the same questions get the same answers."""
@@ -333,6 +336,9 @@ def _lets_in(kind: PodClass, seat: NodeOccupancy) -> bool:
     """Whether nothing about the node itself keeps such pods out."""
     return kind.fence.refusal(seat.node) is None and volumes.refusal(kind.volumes, seat.node) is None
 
+
+NodeOrders = dict[tuple[NodeFilter, VolumeDemand], list[NodeEntry]]
+"""By what lets pods in: the nodes, as `EmptiestNodes` has them."""
 
 _Way = tuple[EmptiestNodes, Requests, bool]
 """How a place is found for one kind of pod: the nodes that let it in, what it asks for, and whether nothing but that
