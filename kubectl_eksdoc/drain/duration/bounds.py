@@ -21,7 +21,6 @@ from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed, wave
 from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s, paced_s
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 
-
 _Of = TypeVar("_Of")
 
 

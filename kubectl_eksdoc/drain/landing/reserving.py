@@ -280,7 +280,7 @@ class PlacementReservations:
         if model in self._refused:  # many nodes are alike, and each that is left asks whenever one may be begun
             self._lacked[node] = _Lack(load.pods[self._refused[model]][2], room.joined)
             return None
-        mark, orders = room.mark(), room.orders()
+        mark = room.mark()
         for number, (pod, old, new) in enumerate(load.pods):
             first = bool(stay_first) and pod.uid in stay_first
             if old is not None and not first:
@@ -289,10 +289,12 @@ class PlacementReservations:
             if first and old is not None and place:
                 room.leave(old, node)
             if not place:
-                room.back_to(mark, orders)
+                room.back_to(mark)
+                room.refresh()
                 self._lacked[node] = self._lack(load, number, thorough)
                 return None
             names.append(place)
+        room.refresh()
         return dict(zip(load.uids, names, strict=True))
 
     def _lack(self, load: _Load, number: int, thorough: bool) -> _Lack:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from kubectl_eksdoc.drain.landing.new_nodes import EmptiestNodes, NodeEntry, cordoned, fitting
+from kubectl_eksdoc.drain.landing.new_nodes import EmptiestNodes, cordoned, fitting
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.kubernetes.scheduling import volumes
@@ -156,13 +156,14 @@ class PlacementRoom:
         """Where to go back to."""
         return len(self._log)
 
-    def orders(self) -> NodeOrders:
-        """In which order nodes are asked: see `back_to`."""
-        return {key: ring.entries.copy() for key, ring in self._rings.items()}
+    def refresh(self) -> None:
+        """Bring nodes to their places among the emptiest that were filled since the last time, and may have been
+        emptied again: else they are asked as late as full ones."""
+        for ring in self._rings.values():
+            ring.refresh()
 
-    def back_to(self, mark: int, orders: NodeOrders | None = None) -> None:
-        """As if what was done since `mark` had not been. Without the `orders` of then nodes that were filled since are
-        asked as late as full ones."""
+    def back_to(self, mark: int) -> None:
+        """As if what was done since `mark` had not been."""
         while len(self._log) > mark:
             step = self._log.pop()
             if isinstance(step, tuple):
@@ -170,11 +171,6 @@ class PlacementRoom:
                 seat.room.take(kind.placement.requests, -1)
             else:
                 step()
-        for key, ring in self._rings.items() if orders is not None else ():
-            if key in orders:
-                ring.entries = orders[key]
-            else:
-                ring.settle()
 
     def begin_anew(self) -> None:
         """As it was built, so that the same questions get the same answers."""
@@ -336,9 +332,6 @@ def _lets_in(kind: PodClass, seat: NodeOccupancy) -> bool:
     """Whether nothing about the node itself keeps such pods out."""
     return kind.fence.refusal(seat.node) is None and volumes.refusal(kind.volumes, seat.node) is None
 
-
-NodeOrders = dict[tuple[NodeFilter, VolumeDemand], list[NodeEntry]]
-"""By what lets pods in: the nodes, as `EmptiestNodes` has them."""
 
 _Way = tuple[EmptiestNodes, Requests, bool]
 """How a place is found for one kind of pod: the nodes that let it in, what it asks for, and whether nothing but that
