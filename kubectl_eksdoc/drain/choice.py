@@ -52,14 +52,6 @@ class Score(NamedTuple):
     waiting: int
     peak_away: int
 
-    @classmethod
-    def of(cls, not_drained: int, evictions: int, timeline: Timeline | None, waiting: int = 0) -> Score:
-        """`timeline` is that of the run, None where there is none."""
-        if timeline is None:
-            return cls(not_drained, -evictions, inf, waiting, 0)
-        makespan_s = inf if timeline.stuck else timeline.makespan_s
-        return cls(not_drained, -evictions, makespan_s, waiting, timeline.peak_away)
-
 
 @dataclass(frozen=True, slots=True)
 class OrderedPlan:
@@ -100,8 +92,14 @@ class OrderedPlan:
 
     def score(self, targets: int) -> Score:
         """Of so many nodes that could be drained."""
-        timeline = self.usual.timeline if self.usual is not None else None
-        return Score.of(targets - len(self.activation), self.work.evictions, timeline, len(self.course.waiting))
+        course, timeline = self.course, self.usual.timeline if self.usual is not None else None
+        return Score(
+            targets - len(self.activation),
+            -self.work.evictions,
+            inf if timeline is None or timeline.stuck else timeline.makespan_s,
+            len(course.waiting),
+            timeline.peak_away if timeline is not None else 0,
+        )
 
 
 # One order tried whole: places reserved as nodes are drained in virtual time, and what that comes to.
@@ -132,10 +130,10 @@ class Trials:
         self.work = work
         adds_one_more = adds(world)
         self.ground = PlacementReservations(world, adds_one_more, work.partly)
-        policy, tasks = world.policy, [task for given in work.tasks.values() for task in given]
+        policy = world.policy
         self._leaves_out = not (
             (policy.surge is not None or policy.partial or policy.surge_singles)
-            or any([task.late or task.for_good for task in tasks])
+            or any(each.late or each.for_good for on_node in work.tasks.values() for each in on_node)
             or any(adds_one_more(node, {}) for node in world.cluster.nodes)
         )
         self.moves: dict[str, list[Move]] = {}
@@ -162,8 +160,9 @@ class Trials:
         no node joins; the run of exactly that is the one of the trial."""
         if not (self._leaves_out and trial.refused):
             return None
-        evictions = sum([len(self.work.tasks[node]) for node in trial.nodes])
-        return Score.of(len(trial.refused), evictions, trial.timeline)
+        evictions, timeline = sum([len(self.work.tasks[node]) for node in trial.nodes]), trial.timeline
+        makespan_s = inf if timeline.stuck else timeline.makespan_s
+        return Score(len(trial.refused), -evictions, makespan_s, 0, timeline.peak_away)
 
     def landing(self) -> ReplacementPlaces:
         """Where everything lands in the latest trial, or why it does not."""

@@ -11,17 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from heapq import nsmallest
 from math import inf, sqrt
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from kubectl_eksdoc.drain.course import DrainTerms, Move, apart_s
 from kubectl_eksdoc.drain.duration.generations import NodeSupply, Time, generations, stream_s
 from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed, waves_s
 from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s, paced_s
 from kubectl_eksdoc.kubernetes.replacement import Replacement
-
-_Of = TypeVar("_Of")
 
 
 class Scarce(str, Enum):
@@ -67,19 +64,11 @@ def bounds(nodes: Nodes, terms: DrainTerms, keep: int = 3, supplies: Iterable[No
 
 
 def _together(drained: Sequence[Drained], terms: DrainTerms, keep: int) -> list[Bound]:
-    found = [_chain(*each, terms) for each in _largest(_chains(drained, terms), keep)]
-    # What never ends does so for a limit's sake, and that is said once.
-    found += [_pod(*each) for each in _largest((each for each in _pods(drained) if each[0] < inf), keep)]
-    nodes = ((node.seconds, node.name, node) for node in drained if node.seconds < inf)
-    found += [_node(node) for _, _, node in _largest(nodes, keep)]
-    for kind in (_rate(drained, terms), _room(drained, terms)):
+    found = sorted(_chains(drained, terms), key=largest_first)[:keep]
+    for kind in (_pods(drained), _nodes(drained), _rate(drained, terms), _room(drained, terms)):
+        # What never ends does so for a limit's sake, and that is said once.
         found += sorted((bound for bound in kind if bound.seconds < inf), key=largest_first)[:keep]
     return found
-
-
-def _largest(found: Iterable[tuple[float, str, _Of]], keep: int) -> list[tuple[float, str, _Of]]:
-    """Of bounds of one kind (seconds, subject, what else): most are never said, so that their words are for those."""
-    return nsmallest(keep, found, key=lambda each: (-each[0], each[1]))
 
 
 def binding(found: Iterable[Bound]) -> Bound:
@@ -104,53 +93,43 @@ def domain_words(domain: str) -> str:
     return f" of {domain}" if domain else ""
 
 
-def _pods(drained: Sequence[Drained]) -> Iterator[tuple[float, str, tuple[Drained, Move]]]:
-    """The longest of each node."""
+def _pods(drained: Sequence[Drained]) -> Iterator[Bound]:
     for node in drained:
         if node.moves:
             took = [head + tail for head, _, tail in node.jobs]
-            seconds = max(took)
-            move = node.moves[took.index(seconds)]
-            yield seconds, move.uid, (node, move)
+            longest = took.index(max(took))
+            job, move = node.jobs[longest], node.moves[longest]
+            why = "one pod of {} takes that long, with what must come before and after it on its node"
+            relax = "a shorter grace period, or a faster stop, of that pod"
+            if move.waits_s:
+                relax = "that it finishes sooner, or a shorter --wait-jobs"
+            yield Bound(Scarce.LONGEST_POD, job.head + job.tail, why.format(node.name), move.uid, relax)
 
 
-def _pod(seconds: float, uid: str, of: tuple[Drained, Move]) -> Bound:
-    node, move = of
-    why = f"one pod of {node.name} takes that long, with what must come before and after it on its node"
-    relax = "a shorter grace period, or a faster stop, of that pod"
-    if move.waits_s:
-        relax = "that it finishes sooner, or a shorter --wait-jobs"
-    return Bound(Scarce.LONGEST_POD, seconds, why, uid, relax)
-
-
-def _chains(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[tuple[float, str, int]]:
-    """Of each limit with more pods than slots: of others the longest pod says as much."""
+def _chains(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:
     users: dict[str, list[TimedEviction]] = defaultdict(list)
     for node in drained:
         for job, move in zip(node.jobs, node.moves, strict=True):
             for limit in move.limits:
                 users[limit].append(job)
-    apart = apart_s(terms)
     for limit, jobs in users.items():
         slots = terms.slots[limit]
-        if len(jobs) > slots:
-            yield chain_s(jobs, slots, apart), limit, len(jobs)
+        if len(jobs) <= slots:
+            continue  # its pods need not wait for each other: the longest of them says as much
+        seconds = chain_s(jobs, slots, apart_s(terms))
+        why = f"{limit} lets {slots} of its {len(jobs)} pods be away at a time"
+        relax = f"let {slots + 1} pods of {limit} be away at a time, or make their replacements Ready sooner"
+        if seconds == inf:
+            why = f"pods that nothing replaces use {limit} up for good before the last of its {len(jobs)} can go"
+            relax = f"let more pods of {limit} be away at a time, or give up those that nothing replaces last"
+        yield Bound(Scarce.BUDGET_CHAIN, seconds, why, limit, relax)
 
 
-def _chain(seconds: float, limit: str, count: int, terms: DrainTerms) -> Bound:
-    slots = terms.slots[limit]
-    why = f"{limit} lets {slots} of its {count} pods be away at a time"
-    relax = f"let {slots + 1} pods of {limit} be away at a time, or make their replacements Ready sooner"
-    if seconds == inf:
-        why = f"pods that nothing replaces use {limit} up for good before the last of its {count} can go"
-        relax = f"let more pods of {limit} be away at a time, or give up those that nothing replaces last"
-    return Bound(Scarce.BUDGET_CHAIN, seconds, why, limit, relax)
-
-
-def _node(node: Drained) -> Bound:
-    why = f"{node.name} alone takes that long for its {len(node.moves)} pods"
-    relax = f"let more pods of {node.limit} be away at a time" if node.limit else "faster stops of its pods"
-    return Bound(Scarce.NODE, node.seconds, why, node.name, relax)
+def _nodes(drained: Sequence[Drained]) -> Iterator[Bound]:
+    for node in drained:
+        why = f"{node.name} alone takes that long for its {len(node.moves)} pods"
+        relax = f"let more pods of {node.limit} be away at a time" if node.limit else "faster stops of its pods"
+        yield Bound(Scarce.NODE, node.seconds, why, node.name, relax)
 
 
 def _rate(drained: Sequence[Drained], terms: DrainTerms) -> Iterator[Bound]:

@@ -11,7 +11,6 @@ from math import inf
 
 from kubectl_eksdoc.drain.course import DrainTerms, Move, apart_s, hold_s
 from kubectl_eksdoc.drain.duration.timing import TimedEviction, chain_s, paced_s
-from kubectl_eksdoc.kubernetes.replacement import Replacement
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]
 
@@ -36,17 +35,7 @@ def timed(name: str, moves: Sequence[Move], terms: DrainTerms) -> Drained:
     lag, settle = terms.lag_s, terms.settle_s
     critical = [move for move in moves if move.critical]
     if not critical:
-        never, after_gone = Replacement.NEVER, Replacement.AFTER_GONE
-        jobs = tuple(
-            [  # as `hold_s` says it, without a call for each pod
-                _job(
-                    inf if after is never else start_s + lag + (stop_s if after is after_gone else 0.0),
-                    stop_s + settle,
-                    waits_s,
-                )
-                for _, _, stop_s, start_s, after, _, _, _, _, _, _, waits_s, _ in moves
-            ]
-        )
+        jobs = tuple([_job(hold_s(move, lag), move.stop_s + settle, move.waits_s) for move in moves])
         seconds, limit = _tier(jobs, moves, terms)
         return Drained(name, tuple(moves), jobs, seconds or settle, limit)
     ordinary = [move for move in moves if not move.critical]
