@@ -230,6 +230,10 @@ NEW_NODE_S = (120.0, 300.0)
 """p50 and p95 from asking for a new instance to its node being Ready. Assumed: nothing that is read tells it."""
 
 
+_NO_MORE = Move("", (), 0.0, 0.0)[6:]
+"""Of a move of which nothing more is known."""
+
+
 class EvictionTimes:
     """What evictions take in `world`; start times are learned from the pods that run now, stop times from earlier
     runs."""
@@ -308,7 +312,7 @@ class EvictionTimes:
             stop_s = start_s if after is Replacement.FIRST else 0.0
             if after is Replacement.NEVER:
                 limits = for_good
-            moves.append(Move(pod.uid, limits, stop_s, start_s, after, tier > 0))
+            moves.append(made(Move, (pod.uid, limits, stop_s, start_s, after, tier > 0, *_NO_MORE)))
         return moves
 
     def times_at(self, pod: Pod, level: float) -> tuple[float, float]:

@@ -156,6 +156,12 @@ class PlacementRoom:
         """Where to go back to."""
         return len(self._log)
 
+    def refresh(self) -> None:
+        """Bring nodes to their places among the emptiest that were filled since the last time, and may have been
+        emptied again: else they are asked as late as full ones."""
+        for ring in self._rings.values():
+            ring.refresh()
+
     def back_to(self, mark: int) -> None:
         """As if what was done since `mark` had not been."""
         while len(self._log) > mark:
