@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.aws.clusters import partition_of
 
@@ -34,7 +35,7 @@ class IamMatch(Enum):
     MAYBE = "maybe"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IamRequest:
     """A request. `principals`: every name by which policies may mean who asks, as (``Service``,
     ``events.amazonaws.com``); () where the policies are its own and name nobody. `context`: what its condition keys
@@ -46,7 +47,7 @@ class IamRequest:
     context: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ruling:
     """`why` in a clause: which statement decides."""
 
@@ -329,7 +330,7 @@ BY_ACTION: Mapping[str, _Types] = {
 """Each type with its ARN behind ``arn:partition:``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IamPlace:
     """Where the cluster is; "" for what is not known."""
 

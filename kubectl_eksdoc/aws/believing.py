@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit
 
 from kubectl_eksdoc.aws.asking import AwsClient, Json, answered, moment, name_of, parts, text, texts
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import hidden
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.addons import Issue
@@ -89,7 +90,7 @@ _NOT_BELIEVED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VerifiedCluster:
     """The cluster, and whose credentials see it: what any other question needs. `by`: how it was recognised, a
     clause."""

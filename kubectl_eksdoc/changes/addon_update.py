@@ -6,7 +6,6 @@ EKS does it, not this process: who stops following it, or loses the connection, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from kubectl_eksdoc.addon_diff.run import outcome
@@ -16,6 +15,7 @@ from kubectl_eksdoc.changes.engine import Sent, Step, World
 from kubectl_eksdoc.drain.run.waves import Stage, stage_by_addon, stage_of
 from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.flows.ports import AddonEks
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue, UpdateCall
@@ -35,7 +35,7 @@ UPDATE = "update"
 """Its one step."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ports:
     """`pods`: those of the cluster, now. `group`: the targets of a group by its ARN."""
 
@@ -45,7 +45,7 @@ class Ports:
     group: Callable[[str], TargetGroup | Unknown]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Following:
     """What is followed. `bindings`: of whose targets the health is watched, or why of none."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
@@ -13,6 +13,7 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, C
 from kubectl_eksdoc.flows.metadata_probe import ImdsProbeClock as ProbeClock
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed
 from kubectl_eksdoc.flows.ports import ProbeNamespace
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.result import ProbedNode, ProbeSettings
 from kubectl_eksdoc.imds_probe.run import FixDone, class_patch, of_class, of_group, of_instance, of_node, stage_by_group
 from kubectl_eksdoc.model.api_objects import Doc
@@ -87,7 +88,7 @@ class NodeClasses(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ports:
     """`members`: the nodes of a group as they are now, by name, each with its instance. `prove`: asks from pods on
     nodes, by their names; None: nobody asks from a pod."""

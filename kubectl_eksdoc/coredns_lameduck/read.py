@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from kubectl_eksdoc.aws.addon_side import installed_side
@@ -19,6 +19,7 @@ from kubectl_eksdoc.coredns_lameduck.deployed import (
 from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
 from kubectl_eksdoc.coredns_lameduck.run import ExpectedReload, PodReload, PodVerification, Verified, metrics_of, stand
 from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.plan import InterruptionOptions, InterruptionPlan, noted
 from kubectl_eksdoc.interruption.read import NEEDS as INTERRUPTION
 from kubectl_eksdoc.interruption.read import look_at_interruption
@@ -139,7 +140,7 @@ class _Clock(Protocol):
     def monotonic(self) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VerificationEdges:
     """What looking needs of the world. `port` of the metrics, None where none is asked, and `unasked`: why not. `told`:
     how often the process was told to end."""

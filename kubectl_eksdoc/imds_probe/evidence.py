@@ -4,12 +4,13 @@ says whether there are any, not whose they are."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import cache
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect, has_role
 from kubectl_eksdoc.imds_probe.sources import EvidenceSource, MetadataFacts, NodesAlike
 from kubectl_eksdoc.model.asked import Unknown
@@ -128,7 +129,7 @@ _LIMITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeRoleCalls:
     """Requests that `programs` of a node itself make with its role; `actions`: patterns."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from kubectl_eksdoc.amazon.metadata_service import HOST, ImdsVerdict, Reach, of_group_by_eks, verdict
 from kubectl_eksdoc.amazon.metadata_service import Reach as Reached
 from kubectl_eksdoc.baseline.changes import ResultComparison, outline_of
 from kubectl_eksdoc.baseline.side import Scope, Side, SnapshotOrigin, made_earlier, needs_of, read_of, since
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import (
     AL2023,
     WORST_FIRST,
@@ -68,7 +69,7 @@ def judged_successor(group: GroupPlan) -> Iterator[Finding]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupPlan:
     """Nodes with one cause, and the pods on them that suffer, the broken ones first."""
 
@@ -79,7 +80,7 @@ class GroupPlan:
         return tuple(each for each in self.affected if each.effect is effect)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetadataPlan:
     """`groups`: those that suffer first; `successors`: of those that AL2023 is known to come after, with what pods find
     there as `later`. `hops` away are the pods that are judged."""
@@ -265,7 +266,7 @@ def _many(value: object) -> list[str]:
 # What is said of one pod: whether it reaches the metadata service, and whether that matters to it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OnePod:
     """`hops` to the service; `affected_pod` is None where nothing says that it is. `sentence` says all."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.aws.machines import machines_told, nothing_told, v1_calls
 from kubectl_eksdoc.aws.node_roles import last_accessed, no_wait, role_events
 from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, choose, inside, logs_of
 from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
@@ -42,7 +43,7 @@ KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
 NEEDS = ClusterNeeds("imds-probe", KINDS, aws=AwsUse.WITHOUT_LOGIN)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeScope:
     """What is asked about: one pod, the pods of one workload (its kind and name), or some nodes, or all."""
 

@@ -7,9 +7,10 @@ Never here: which fixes exist (that is `imds_probe.fixes`), a request, a clock, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
@@ -24,7 +25,7 @@ from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate,
 HOP_LIMIT = ("spec", "metadataOptions", "httpPutResponseHopLimit")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FixDone:
     """`left`: why nothing more was done though there is something left, a clause, "" where it came to its end.
     `update`: EKS's own id of the update of a node group, "" where there is none; `stage` and `errors` are of it, and

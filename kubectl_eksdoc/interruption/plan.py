@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from kubectl_eksdoc.amazon.interruption import SPOT
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption import delivery, outage, rights
 from kubectl_eksdoc.interruption import spot as signs
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, handled, setting_link
@@ -27,7 +28,7 @@ from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.permissions import how_to
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionOptions:
     """`queue`: the name that was asked for, "" for what is set; `stack`: the name of the stack that is printed.
     `again`: the words that lead to the same cluster once more."""
@@ -47,7 +48,7 @@ class InterruptionOptions:
         return next((value for flag, value in pairwise(self.again) if flag == "--profile"), "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionPlan:
     """`missing` is None where there is no Karpenter for which anything could be made."""
 

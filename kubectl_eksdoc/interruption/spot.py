@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.amazon import interruption
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknown
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.model.asked import Unknown
@@ -34,7 +35,7 @@ _NOTICES = ("SpotInterrupted", "TerminatingOnInterruption")
 _HANDLER_TAINT = "aws-node-termination-handler/spot-itn"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpotNode:
     """`pods`: what runs there, DaemonSets' included. `heard`: who says that it has its notice now, () if nobody does.
     `before_s`: so many seconds at most pass before the turn of system-critical pods comes in a drain by Karpenter;
@@ -136,7 +137,7 @@ def _heard(facts: InterruptionFacts, node: Node, now: datetime) -> Iterator[str]
         yield f"taint {_HANDLER_TAINT}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AtRisk:
     """A workload with pods on Spot nodes. `ready` of all its replicas, `on_spot` of these; `at_once`: so many are on
     one `node`."""
@@ -210,7 +211,7 @@ _COUNTED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogSigns:
     """Lines of one log, the last of each; "" where there is none. `failed` only where nothing after it shows that it
     works."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from kubectl_eksdoc.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Unknown:
     """`why` in a clause; `missing`: the right that would tell, ``eks:DescribeAddon`` or ``get pods/log``, "" if that is
     not why."""
@@ -18,12 +19,12 @@ class Unknown:
         return self.why
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoAws(Unknown):
     """Nothing of AWS is known, for that one reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotHeld(Unknown):
     """A snapshot was read, which does not hold it."""
 
@@ -36,7 +37,7 @@ def missing_rights(*answers: object) -> tuple[str, ...]:
 NOT_ASKED = Unknown("it was not asked for")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Absent:
     """Whoever was asked says that there is no such thing."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.asked import NotHeld, Unknown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resource:
     """One resource of the API: ``GET /apis/{group}/{version}/{plural}``.
 
@@ -242,7 +243,7 @@ class ReadState(str, Enum):
     FAILED = "failed"  # the server kept refusing, or answered nonsense
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KindRead:
     """One line of `metadata.kindsRead`: `detail` says why, unless `state` is READ."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import Enum
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.journal import RunNote
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.model.selectors import Labels
@@ -50,14 +51,14 @@ class NodeOwner(str, Enum):
     SELF_MANAGED = "self-managed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Taint:
     key: str
     value: str = ""
     effect: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """One node. `ready` is the Ready condition's status: True, False or Unknown. `annotations` are those that are
     judged (`REBOOT_IN_PROGRESS`). `runtime` is its containerRuntimeVersion: ``containerd://1.7.27``.

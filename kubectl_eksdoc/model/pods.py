@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.placing import NOWHERE_SPECIAL, Placement, Requests
 from kubectl_eksdoc.model.quantities import go_duration
 from kubectl_eksdoc.model.selectors import Labels
@@ -39,7 +40,7 @@ class ContainerRunState(Enum):
     UNTOLD = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Container:
     """`arguments`: of its command and after it, as its pod has them (what the image says itself is not known);
     `variables`: names. `more_variables`: others come from a ConfigMap or a Secret as a whole (envFrom), and their names
@@ -91,7 +92,7 @@ class Asks(str, Enum):
     STARTUP = "startup"  # restarts the container, until it has answered once
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Probe:
     """One that goes over the network, by ``httpGet``, ``tcpSocket`` or ``grpc``; those that run in the container do
     not come here."""
@@ -108,7 +109,7 @@ class Probe:
         return self.period_s * self.failures
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Branch:
     """`address` is the pod's own; `interface` that of its branch interface, "" where none was noted for it."""
 
@@ -153,7 +154,7 @@ class RoleBy(str, Enum):
     NOBODY = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Calls:
     """What a pod calls AWS with, if it does. `role`: what its environment says of a role of its own, and of whom it has
     it. Replicas share one object."""
@@ -164,7 +165,7 @@ class Calls:
     images: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ControllerOwner:
     """The controllerRef of an object; `group` without the version."""
 
@@ -174,7 +175,7 @@ class ControllerOwner:
     group: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Toleration:
     """`operator` is Exists or Equal; an empty `key` with Exists tolerates every taint."""
 
@@ -204,7 +205,7 @@ class VolumeKind(str, Enum):
     AWS_EBS = "awsElasticBlockStore"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Volume:
     """`detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the claim, EBS → id of the volume.
     `path_type`: of a hostPath, what must be there (``Socket``), "" for anything.
@@ -223,7 +224,7 @@ class Volume:
         return self.kind in (VolumeKind.CLAIM, VolumeKind.EPHEMERAL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pod:
     """One pod. `node` is "" while it is not scheduled; `deletion_deadline` is its deletionTimestamp.
 

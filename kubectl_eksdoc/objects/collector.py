@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import NO_TIME, Cluster, Identity, LeftOut, Source
 from kubectl_eksdoc.model.kinds import NAMESPACES, PODS, KindRead, ReadState, Resource
@@ -45,7 +46,7 @@ def note(counts: Mapping[str, int]) -> str:
     return f"without a uid, so known by kind, namespace and name: {', '.join(told)}" if told else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class References:
     """Leads references to objects as they are known here. `uids` by (kind, group); `whole`: no uid is missing."""
 
@@ -115,7 +116,7 @@ class InvalidObject(BadObject):
     """One that no API server would have stored; the others of its list can still be read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CollectedPage:
     """What a list answer says besides its items; `remaining` is None when the server does not tell."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
 import msgspec
 
 from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import hidden
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at, named, text_at
@@ -49,7 +49,7 @@ class FactEvent(NamedTuple):
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListPage:
     """`items` are facts with their versions; `version` is the list's."""
 

@@ -7,13 +7,13 @@ read here). AWSNodeTemplate and Provisioner, which came before, are not read.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.aws.machines import SaidOptions
@@ -155,7 +155,7 @@ Projection = Callable[[Any, SharedTexts], tuple[Any, datetime | None]]
 """A struct to its fact (for webhooks: a tuple of them) and the newest time it tells, deletion aside."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Kind:
     resource: Resource
     form: type[Object]

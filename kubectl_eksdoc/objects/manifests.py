@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from kubectl_eksdoc.amazon.upgrades.written_kinds import KEPT_BY_SERVER, LAST_APPLIED, row_of, written
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import (
     Doc,
     Document,
@@ -309,7 +310,7 @@ _LABELS = ("owner", "name", "status", "version")
 _DEPLOYED, _UNINSTALLED = "deployed", "uninstalled"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HelmRevision:
     """One revision, by the labels of its Secret, which is called `secret`."""
 

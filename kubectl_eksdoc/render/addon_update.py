@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kubectl_eksdoc.addon_diff.fields import value_of
@@ -20,6 +19,7 @@ from kubectl_eksdoc.addon_diff.run import outcome as targets
 from kubectl_eksdoc.addon_diff.run.guards import Guard
 from kubectl_eksdoc.addon_diff.run.outcome import AddonRollback, AddonUpdateResult, FieldCheck, Verdict
 from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Confidence, Unknown
@@ -45,7 +45,7 @@ from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Title, columns_of,
 from kubectl_eksdoc.render.text import Tone, counted, duration, joined
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sent:
     """What UpdateAddon says. `values` None: it gives none, and EKS keeps what it has. `keeps`: the fields for whose
     sake there are values that nobody gave, in words."""
@@ -58,7 +58,7 @@ class Sent:
     keeps: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WayBackText:
     """`commands`: each a whole line for a shell; `caveats` are clauses, `by_hand` fields in words."""
 
@@ -266,7 +266,7 @@ _TONES = {
 _MOST = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateReport(CommandReport):
     """`plan` is of what is sent, None where it is looked at later; `changes`: so many fields are predicted to become
     other than they are. `guards`: why it is not sent; `weighty`: what must be acknowledged. `back`: a text is why there

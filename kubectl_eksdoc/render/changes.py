@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.change_journal import TEST_PODS, SavedChange, State
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.render.report import Head, Lines, Points, Report, Section, Table, as_it_is
@@ -16,7 +16,7 @@ from kubectl_eksdoc.render.text import Tone, counted
 _TONES = {State.OPEN: Tone.WARN, State.FAILED: Tone.BAD, State.DONE: Tone.GOOD, State.UNKNOWN: Tone.UNKNOWN}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangesReport(Report):
     """The latest first."""
 

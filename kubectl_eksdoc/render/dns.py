@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.coredns_lameduck import deployed as dns
@@ -11,6 +11,7 @@ from kubectl_eksdoc.coredns_lameduck.judging import failing as leaving
 from kubectl_eksdoc.coredns_lameduck.judging.failing import endpoints
 from kubectl_eksdoc.coredns_lameduck.plan import CorednsStep, CorednsZone, DnsPlan
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, CLOSING_S, MARGIN_S, ShutdownBudget
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
@@ -150,7 +151,7 @@ _IN_STEPS = Code.each(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LameduckReport(CommandReport):
     of = "coredns-lameduck"
 

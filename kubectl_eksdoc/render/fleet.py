@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.fleet import FleetPlan, Row, SharedFinding, Standing
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
@@ -163,7 +163,7 @@ def _where(members: Sequence[str], names: Mapping[str, str]) -> str:
 MOST_SHARED = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FleetReport(CommandReport):
     """`command`: that judged each of them."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.drain.run.waves import Stage
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.fixes import fix
 from kubectl_eksdoc.imds_probe.fixes.fix import Fix
 from kubectl_eksdoc.imds_probe.run import FixDone
@@ -127,7 +127,7 @@ _TONES = {
 _MOST = 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FixReport(CommandReport):
     """`fixes`: () where one is looked at later. `back`: the commands of the rollback. `tried`: what a dry run said;
     `forbidden`: why it is not begun. `done` None: nothing was asked for. `journal`: where it is written down on this

@@ -5,10 +5,11 @@ and what is found. A wide page has every request, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, diagnosis
 from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan, findings_of
 from kubectl_eksdoc.model.asked import Unknown
@@ -66,7 +67,7 @@ def about(plan: ProbePlan) -> list[str]:
     return list(filter(None, told))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActiveReport(CommandReport):
     """`probed` None: nothing was made, yet or at all. `refused`: pods that the server would refuse, by their names,
     where it was asked."""

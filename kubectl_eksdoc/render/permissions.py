@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import IamPlace
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import OptIn
@@ -217,7 +217,7 @@ def _notes(view: PermissionsReport) -> Iterator[str]:
         yield f"Without these all else is answered, and what rests on them is unknown: {'; '.join(optional)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionsReport(Report):
     """`name` of the role. `given`: the commands as they were named, none for all that read; `each`: every command that
     there is, where none was named. `doubts`: what an action may need besides, in sentences. `more`: the words by which
@@ -283,7 +283,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldReport(CommandReport):
     of = "what you may"
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.render.encode import to_json, to_yaml
 from kubectl_eksdoc.render.tables import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 # What a page is made of.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Head:
     """The verdict, and paragraphs below it. `ticket`: of what a ticket is, ``Drain of``; it then begins with that, the
     cluster's name and where its facts are from."""
@@ -45,7 +46,7 @@ class Head:
     ticket: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """At most so many rows but on a wide page. `rows`: what they are of, a plural; `left_out`: how many there are
     besides; `above`: a paragraph of a terminal; `below`: what is to be known of the rows, or that there are none. In a
@@ -62,7 +63,7 @@ class Table:
     fold: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Points:
     """Sentences that have nothing to do with each other."""
 
@@ -91,7 +92,7 @@ def flush(text: str, indent: int = 2) -> Line:
     return Line(text, indent, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lines:
     """Of a text without a title, `title` is None; `language` of the lines that are whole; `left_out`: how many of what
     they tell there are besides."""
@@ -102,7 +103,7 @@ class Lines:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Findings:
     """`of`: what they are of, as ``" with NONE"``; `named`: they are of several subjects."""
 
@@ -112,7 +113,7 @@ class Findings:
     mark: Mark = unmarked
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportFigure:
     """`draw` makes its lines for a look, whole or so that they fit; `below`: paragraphs. Without a title, these lines
     are all that a screen shows of it."""
@@ -122,7 +123,7 @@ class ReportFigure:
     below: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """Of a ticket: lines that are Markdown already."""
 
@@ -130,7 +131,7 @@ class Written:
     lines: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Foot:
     """What a terminal says last: where more of it is."""
 
@@ -200,7 +201,7 @@ class Backend(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Screen:
     """A terminal. `full`: nothing is cut and no column dropped, so lines may be wider than it is."""
 
@@ -256,7 +257,7 @@ def _on_screen(line: Line | str, look: Look) -> list[str]:
     return [look.paint(first, tone), *others]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Document:
     """The result, by the encoder of its format."""
 
@@ -268,7 +269,7 @@ class _Document:
         return self.encode(plain(report.result()), look.ascii)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OwnFormat:
     """A format that only one command has."""
 

@@ -7,10 +7,10 @@ Never here: what may be written down, and how the file is made.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import how_to
@@ -32,7 +32,7 @@ class _Taken(Protocol):
     def size(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SnapshotReport(Report):
     """`path`: the file. `without`: opt-ins that are left out. Of the demo, whose incidents each have a scene, the first
     is shown."""

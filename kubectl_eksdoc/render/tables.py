@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
 from kubectl_eksdoc.render.text import Look, Tone, cut, shown, wrap, wrapped
 
 _GAP = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """`drop`: where room is short, columns go in descending order of it; 0 stays.
 
@@ -55,7 +55,7 @@ def text_column(title: str, floor: int, lines: int = 1, drop: int = 0) -> Column
     return Column(title, drop=drop, floor=floor, lines=lines)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """Text with a tone; a plain `str` or number is a cell without one."""
 

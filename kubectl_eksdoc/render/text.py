@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from typing import TypeVar
+
+from kubectl_eksdoc.frozen import frozen
 
 # How text may look: width, colour, signs. Decided once at the boundary and handed to every renderer.
 
@@ -72,7 +73,7 @@ _ASCII = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """`width` in columns of the terminal; `ascii` allows no other signs; `headers` False is ``--no-headers``."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.session.aws import demo, of_answers
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, kept_reader, snapshot_of
@@ -20,7 +20,7 @@ CLUSTER_ANSWERS, AWS_ANSWERS = "cluster-answers", "aws-answers"
 """Files of a scene, without ``.json``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SnapshotScene:
     """One scene of the snapshot at `path`."""
 
@@ -68,7 +68,7 @@ class SnapshotScene:
         return of_answers(file_in(self.path, self.scene, AWS_ANSWERS), self.where)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DemoSnapshot:
     """The same of one scene of the demo."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.asked import Absent, NoAws, Unknown, missing_rights
 from kubectl_eksdoc.session.aws import believe_live, recorded
 from kubectl_eksdoc.session.kept import DemoSnapshot, SnapshotScene, kept
@@ -49,7 +50,7 @@ class AwsUse(Enum):
     LEFT_OUT = "left out"  # it asks nothing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClusterNeeds:
     """What `command` needs of a cluster, declared before it is read: a dump is gone through once.
 
@@ -66,7 +67,7 @@ class ClusterNeeds:
     aws: AwsUse = AwsUse.OPTIONAL
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionRequest:
     """What a session is opened with. `wanted`: which cluster of AWS; `believe`: by whom AWS is asked of a live one."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.frozen import frozen
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.host.cache import LastViews
@@ -20,7 +21,7 @@ Progress = Callable[[str, int], None]
 """Called with a resource's plural and the number of its objects read so far."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceChoice:
     """A dump at `snapshot`, the built-in cluster if `demo`, the live cluster if neither."""
 

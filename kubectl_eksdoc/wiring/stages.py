@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Faults:
     """What is to go wrong on purpose, as users write it (``slow=2s@5%``), and the seed of its chance."""
 
@@ -53,7 +53,7 @@ def _chosen(faults: Faults, observed: Cluster) -> FaultSet:
     return made(asked, faults.seed)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Serving:
     """`speed`: virtual seconds in a second. The kubeconfig is written to `kubeconfig_out` ("": a new file, which goes
     when serving is over). `ready` is called with its path and the server's address, `note` with what users should know

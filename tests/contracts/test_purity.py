@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import FrozenInstanceError, replace
 from functools import cache
 
 import pytest
 
+from kubectl_eksdoc.frozen import frozen
 from tests.contracts.source import PACKAGE, files, name, text, tree
 
 PURE = (
@@ -109,6 +111,17 @@ def test_the_purity_check_sees(code: str, seen: str) -> None:
     assert MAY_BE_IMPURE.search(code)
     (impurity,) = impurities(ast.parse(code))
     assert impurity.endswith(seen)
+
+
+def test_a_frozen_class_is_a_frozen_dataclass_with_slots() -> None:
+    @frozen
+    class Fact:
+        x: int
+
+    fact = Fact(1)
+    with pytest.raises(FrozenInstanceError):
+        fact.x = 2  # type: ignore[misc]
+    assert replace(fact, x=2) == Fact(2) and not hasattr(fact, "__dict__")
 
 
 @pytest.mark.parametrize("mark", ["@dataclass", "@dataclass(frozen=True)", "@dataclasses.dataclass(slots=True)"])

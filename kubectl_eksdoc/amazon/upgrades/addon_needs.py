@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew
 from kubectl_eksdoc.amazon.upgrades.software import CLUSTER_AUTOSCALER, KUBE_PROXY, Software
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 from kubectl_eksdoc.model.quantities import Version
@@ -32,7 +32,7 @@ class SupportPromise(str, Enum):
     NONE = "none"  # they publish no table
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Row:
     """From `since` on, until the next row. `newest` is None where none is named (``1.34+``)."""
 
@@ -41,7 +41,7 @@ class _Row:
     newest: Version | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompatibilityTable:
     """Which Kubernetes versions each version of software `name` is made for, as its makers publish it. `rows`: the
     oldest first."""
@@ -71,7 +71,7 @@ def _table_of(software: Software, more: Iterable[CompatibilityTable]) -> Compati
     return next((each for each in more if each.name == software.name), None) or _TABLE_OF.get(software.name)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VersionRequirement:
     """Software `name` must be there, and `at_least` this version (None: any), before the control plane gets
     `kubernetes`, or where that is None before there are nodes of the family `nodes`. `only_if`: whom it concerns, ""
@@ -162,7 +162,7 @@ class UpdatePosition(str, Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OrderedAddon:
     """`to`: at least this version, None where no one is named. `only_if`: whom it concerns, "" for everybody."""
 

@@ -7,9 +7,9 @@ matter, no more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, records
@@ -58,7 +58,7 @@ def _untagged(image: str) -> str:
     return f"{before}{slash}{name.partition(':')[0]}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SoftwareRole:
     """`what` it is to pods that are made anew; `effect`: a clause on the time without it, and how bad that is."""
 
@@ -67,7 +67,7 @@ class SoftwareRole:
     effect: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Software:
     """`eks_addon`: EKS has an add-on of that name, `about` is what it is for. `images`: ends of repositories, whole
     parts of them (``karpenter/controller``). `labels`: of its pods, any one of which tells it (`labelled`).

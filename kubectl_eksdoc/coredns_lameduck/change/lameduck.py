@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused
 from kubectl_eksdoc.coredns_lameduck.deployed import Deployed, DnsFacts
@@ -17,6 +16,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     budget,
     grace_for,
 )
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.edits import EKS, NotEdited, with_lameduck
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
@@ -29,7 +29,7 @@ from kubectl_eksdoc.model.findings import Finding, Subject
 CONFIG = Subject("ConfigMap", NAME, SYSTEM)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EditedCorefile:
     """The Corefile before and after; `now_s`: so long CoreDNS waits today, None where the text does not tell."""
 

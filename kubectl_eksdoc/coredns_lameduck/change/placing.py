@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.schema.paths import SchemaPaths
 from kubectl_eksdoc.coredns_lameduck.change.wishes import ChangeRefused, Place
 from kubectl_eksdoc.coredns_lameduck.deployed import DEPLOYMENT, DnsFacts
 from kubectl_eksdoc.coredns_lameduck.judging.placed import SPOT
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter
 from kubectl_eksdoc.model import kinds
@@ -114,7 +115,7 @@ LEAST_NODES = LEAST_ZONES = 2
 _READ = (kinds.NODES, kinds.PODS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CandidateNode:
     """One node: why a pod of CoreDNS cannot run there, in the scheduler's words or plainer ones; () where it can."""
 
@@ -128,7 +129,7 @@ class CandidateNode:
         return not self.why
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorednsPlacement:
     """Of every node, those that fit first, by zone and name. `unknown`: why no verdict is certain."""
 
@@ -247,7 +248,7 @@ _BUDGET: Doc = {"enabled": True, "maxUnavailable": 1}
 """As the add-on makes it by default."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlacedValues:
     """`values`: what of the add-on's values is set, {} for what is taken away; `affinity` as it becomes, {} for none;
     `source`: whose it was. `holds`: the live Deployment has it."""
@@ -294,7 +295,7 @@ def placed(
     return PlacedValues(new, after, source, lands, live == after)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlacementLacks(ChangeRefused):
     """With which nodes were looked at."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from kubectl_eksdoc.amazon.metadata_service import Reach, verdict
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.fixes.fix import (
     INSTANCE_OPTIONS,
     NODE_CLASS,
@@ -38,7 +39,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClusterPlace:
     """Whose cluster it is, for commands; "" for what is not known. `in_context`: by which words kubectl changes no
     other cluster, whatever the current context is when a command is pasted."""
@@ -57,7 +58,7 @@ class ClusterPlace:
         return (*region, "--profile", self.profile) if self.profile else region
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupNodes:
     """`alike` is a part of a group; `nodes` are its own, `members` all of the same owner and name. `whole`: all of the
     cluster, as `facts` may be of a part of it. `pods`: by node, how many must go elsewhere when it goes. `hops`: so

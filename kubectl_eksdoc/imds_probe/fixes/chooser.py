@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.metadata_service import POD, REQUIRED, Reach
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect
 from kubectl_eksdoc.imds_probe.fixes.behind import (
     GroupNodes,
@@ -315,7 +315,7 @@ def _nothing_known(of: GroupNodes) -> str:
 Offered = Sequence[tuple[NodesAlike, FixOptions]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SelectedFix:
     """`fixes` are alike in all but whose nodes they are of, and `act` is all of them together. `groups`: the names of
     the nodes' groups, "" for those that have none."""
@@ -331,7 +331,7 @@ class SelectedFix:
         return self.act.nodes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnselectedFix:
     """Why, a clause, and what to do, a sentence."""
 

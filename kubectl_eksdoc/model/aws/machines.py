@@ -9,11 +9,12 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetadataOptions:
     """Of an instance, all of them. `tokens`: ``required`` (IMDSv2 only) or ``optional``; `hop_limit`: the IP TTL of the
     answer that carries a token, 1 to 64. `pending`: they were changed, and do not hold yet."""
@@ -25,7 +26,7 @@ class MetadataOptions:
     pending: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SaidOptions:
     """What a launch template, an account or a class of nodes says of them; None (tokens: "") where it says nothing.
     `tags`: whether instances find their own tags there. `enforced`, of an account: an instance whose tokens are not
@@ -43,7 +44,7 @@ class SaidOptions:
         return self == SaidOptions()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemplateVersion:
     """One version of a launch template; `image` is "" where it leaves that to whoever launches."""
 
@@ -54,7 +55,7 @@ class TemplateVersion:
     image: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemplateRef:
     """By which a launch template's version is meant: a number, ``$Latest`` or ``$Default``; one of `id` and `name` may
     be ""."""
@@ -67,7 +68,7 @@ class TemplateRef:
         return f"{self.name or self.id} {self.version}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instance:
     """`template` and `scaling_group` are those its tags name, None and "" where there are none; `profile`: the ARN of
     its instance profile."""
@@ -83,7 +84,7 @@ class Instance:
     profile: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """An AMI. `v2`: it says ``ImdsSupport: v2.0``, by which launches that say nothing get IMDSv2 only and two hops."""
 
@@ -92,7 +93,7 @@ class Image:
     v2: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeGroup:
     """A managed one (DescribeNodegroup). `template` is its owner's own launch template, None where EKS made one.
     `at_once`: so many of its nodes an update makes unavailable, ``1`` or ``33 %``, "" where that is not told. `issues`:
@@ -120,7 +121,7 @@ class NodeGroup:
     disk: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScalingGroup:
     """An auto scaling group; `template` is what it launches from next, None for an old launch configuration, which is
     `configuration` then. `mixed`: it stands in a policy of several instance types; `others`: templates from which it
@@ -137,7 +138,7 @@ V1_DAYS = 14
 """So far back requests without a token are counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class V1Calls:
     """Requests to the metadata service of an instance without a token (IMDSv1), as CloudWatch has counted them:
     `answered` (MetadataNoToken) and `rejected` (MetadataNoTokenRejected), None without figures; on so many `days`."""
@@ -147,7 +148,7 @@ class V1Calls:
     days: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoleUse:
     """Requests to a service with the role of a node, also those that were denied. `action` and `agent` (the program, as
     it calls itself) are "" where only the service is known. `v1`: with credentials that the metadata service gave
@@ -161,7 +162,7 @@ class RoleUse:
     v1: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoleUses:
     """`since`: so far back they were read."""
 
@@ -177,7 +178,7 @@ class PodIdentity:
     service_account: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MachineKeys:
     """What is asked for by name. `account`: its defaults and who has a role by Pod Identity, too."""
 
@@ -217,7 +218,7 @@ class MachineKeys:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MachineFacts:
     """Each answer by its name. What is not in here was not asked for. `configurations`: launch configurations, which
     say what a version of a launch template does."""
@@ -250,7 +251,7 @@ class MachineFacts:
 # Source of the shapes: botocore 1.44.5, ec2/2016-11-15 (Subnet), service-quotas/2019-06-24 (ServiceQuota).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subnet:
     """`free`: addresses of IPv4 that nobody has, None where that is not told."""
 
@@ -260,7 +261,7 @@ class Subnet:
     block: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuotaOf:
     """Which one is meant; its codes are the same in every account."""
 
@@ -276,7 +277,7 @@ NODES_PER_GROUP = QuotaOf("eks", "L-BD136A63", "nodes of one managed node group"
 QUOTAS = (ON_DEMAND, SPOT, GP3, NODES_PER_GROUP)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageMetric:
     """By which CloudWatch counts what of a quota is in use in the whole account and region."""
 
@@ -285,7 +286,7 @@ class UsageMetric:
     dimensions: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quota:
     """As it is applied in the account. `metric` is None where Service Quotas names none."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
@@ -21,6 +20,7 @@ from kubectl_eksdoc.addon_diff.aftermath.facts import (
 from kubectl_eksdoc.addon_diff.aftermath.timeline import TemplateUpdateStep, UnknownRevision
 from kubectl_eksdoc.addon_diff.fields import some_of, value_of
 from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model import api_objects
 from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
@@ -165,7 +165,7 @@ def _to_recreate(rule: Recreating) -> str:
     return f"{of}: {which}; {rule.says} ({rule.source}; confidence: {rule.sure.value})."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AfterReport(CommandReport):
     """`found` by the names of the add-ons; `kubectl`: the words by which it reaches the cluster that was read."""
 

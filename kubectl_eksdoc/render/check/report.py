@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 from types import MappingProxyType
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.check.checking import Area, Gate
 from kubectl_eksdoc.check.plan import CheckPlan, JudgedFindings, TableOutline
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Status, Suppression
 from kubectl_eksdoc.render.check import verdict
@@ -45,7 +45,7 @@ if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no ste
     from kubectl_eksdoc.check.checklist.steps import UpgradeStep
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckReport(CommandReport):
     """`since`: beside an earlier check, None where none was given."""
 
@@ -260,7 +260,7 @@ def _details(step: UpgradeStep) -> Iterator[Line]:
 # The tables by which an upgrade is judged, with their age: a line for each, or on a wide page each row.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TablesReport(Report):
     of = "--tables"
     formats = MappingProxyType({name: PLAIN[name] for name in ("table", "wide")})

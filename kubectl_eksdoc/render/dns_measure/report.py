@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
@@ -15,6 +15,7 @@ from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
     said,
 )
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, MOST_ENDPOINTS, Happening, MeasurePlan, manifests
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import Counts, MeasuredSecond, MeasuredStream, QueryTarget
@@ -131,7 +132,7 @@ def named(targets: Iterable[QueryTarget]) -> str:
     return f"the service ({', '.join(service)})" + (f" and {counted(pods, 'endpoint')}" if pods else "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasureReport(CommandReport):
     """`measured` None: nothing was made, yet or at all. `refused`: what the server would refuse, by names, where it was
     asked. `program` and `asked`: what the pods are given, for the manifests."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption import installs, outage, spot
 from kubectl_eksdoc.interruption.installs import Link, effective
 from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
@@ -122,7 +122,7 @@ _NOTHING = "This command changes nothing. All evidence: -o wide; for a program: 
 _PRINT = "This command changes nothing; it prints: --print stack | commands | iam | helm-values. All evidence: -o wide"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionReport(CommandReport):
     of = "an answer about interruptions"
 
