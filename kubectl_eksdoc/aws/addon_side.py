@@ -135,20 +135,15 @@ def addon_side(of: VerifiedCluster, name: str, wish: str | None) -> AddonSide:
     assert isinstance(offered, (AddonVersions, Unknown)), "as they were asked"
     target = addon.version if wish is None else _target(of, offered, name, wish)
     versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: version_side(of, name, version)))
+    sides = addon, versions[addon.version], versions[target], values_now(addon)
+    if isinstance(offered, Unknown):
+        return AddonSide(*sides, offered, (target,), ())
+    kubernetes = of.cluster.version
     return AddonSide(
-        addon,
-        versions[addon.version],
-        versions[target],
-        values_now(addon),
-        addon_versions.is_offered(offered, of.cluster.version, target)
-        if isinstance(offered, AddonVersions)
-        else offered,
-        addon_versions.steps(name, offered, of.cluster.version, addon.version, target)
-        if isinstance(offered, AddonVersions)
-        else (target,),
-        addon_versions.on_the_way(offered, of.cluster.version, addon.version, target)
-        if isinstance(offered, AddonVersions)
-        else (),
+        *sides,
+        addon_versions.is_offered(offered, kubernetes, target),
+        addon_versions.steps(name, offered, kubernetes, addon.version, target),
+        addon_versions.on_the_way(offered, kubernetes, addon.version, target),
     )
 
 

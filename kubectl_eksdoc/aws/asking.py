@@ -83,40 +83,42 @@ def there(
     return Unknown(told.said) if isinstance(told, Absent) else told
 
 
+def _checked(said: Mapping[str, Any], name: str, right: Callable[[Any], bool], what: str) -> Any:
+    value = said.get(name)
+    if value is not None and not right(value):
+        raise TypeError(f"{name} is {what}, and there is {value!r}")
+    return value
+
+
 def text(said: Mapping[str, Any], name: str) -> str:
     """ "" where it is not said.
 
     Raises:
         TypeError: it is none, as in a snapshot that somebody has edited.
     """
-    value = said.get(name)
-    if value is not None and not isinstance(value, str):
-        raise TypeError(f"{name} is a text, and there is {value!r}")
-    return value or ""
+    return _checked(said, name, lambda value: isinstance(value, str), "a text") or ""
 
 
 def texts(said: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """As `text`, of a list of them."""
-    values = said.get(name)
-    if values is not None and not (isinstance(values, list) and all(isinstance(each, str) for each in values)):
-        raise TypeError(f"{name} is a list of texts, and there is {values!r}")
-    return tuple(values or ())
+    return tuple(_checked(said, name, lambda value: _all_are(str, value), "a list of texts") or ())
 
 
 def moment(said: Mapping[str, Any], name: str) -> datetime | None:
     """As `text`; None where it is not said. Times of AWS have a time zone."""
-    value = said.get(name)
-    if value is not None and not (isinstance(value, datetime) and value.tzinfo is not None):
-        raise TypeError(f"{name} is a time, and there is {value!r}")
-    return value
+    found: datetime | None = _checked(
+        said, name, lambda value: isinstance(value, datetime) and value.tzinfo is not None, "a time"
+    )
+    return found
 
 
 def parts(said: Mapping[str, Any], name: str) -> tuple[Json, ...]:
     """As `texts`, of a list of structures."""
-    values = said.get(name)
-    if values is not None and not (isinstance(values, list) and all(isinstance(each, dict) for each in values)):
-        raise TypeError(f"{name} is a list of structures, and there is {values!r}")
-    return tuple(values or ())
+    return tuple(_checked(said, name, lambda value: _all_are(dict, value), "a list of structures") or ())
+
+
+def _all_are(kind: type, value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, kind) for each in value)
 
 
 def name_of(said: Mapping[str, Any], name: str) -> str:
@@ -133,10 +135,8 @@ def name_of(said: Mapping[str, Any], name: str) -> str:
 
 def number(said: Mapping[str, Any], name: str) -> int | None:
     """As `text`; None where it is not said."""
-    value = said.get(name)
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        raise TypeError(f"{name} is a whole number, and there is {value!r}")
-    return value
+    found: int | None = _checked(said, name, lambda value: type(value) is int, "a whole number")
+    return found
 
 
 def at_once(keys: Iterable[K], ask: Callable[[K], T]) -> list[tuple[K, T]]:

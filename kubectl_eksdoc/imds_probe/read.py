@@ -16,7 +16,7 @@ from kubectl_eksdoc.imds_probe.evidence import may_use_role, worth_asking
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.imds_probe.sources import BY_PARAMETER, EvidenceSource, MetadataFacts, instance_of
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.asked import Absent, Unknown, with_later
 from kubectl_eksdoc.model.aws.machines import (
     Instance,
     MachineFacts,
@@ -219,7 +219,7 @@ def metadata_facts(session: ClusterSession, cluster: Cluster) -> MetadataFacts:
     told = _tell(session, asked)
     scaled = {instance_of(node) for node in nodes if node.owner in _BY_SCALING_GROUP}
     while (more := _named(told, scaled).without(asked)).any:
-        told, asked = told.and_also(_tell(session, more)), asked.and_also(more)
+        told, asked = with_later(told, _tell(session, more)), asked.and_also(more)
     return MetadataFacts(cluster, told)
 
 

@@ -75,16 +75,20 @@ class FixDone:
 
 def of_instance(act: SetOptions, now: Instance | Absent | Unknown) -> Part:
     what = f"{act.instance} ({act.node})"
-    if isinstance(now, Absent):
-        return Part(what, Became.GONE, now.said)
-    if isinstance(now, Unknown):
-        return Part(what, Became.UNKNOWN, now.why)
+    if isinstance(now, (Absent, Unknown)):
+        return _not_read(what, now)
     if now.state in ("shutting-down", "terminated"):
         return Part(what, Became.GONE, f"it is {now.state}")
     options = now.options
     if options is None:
         return Part(what, Became.UNKNOWN, "EC2 does not tell its options")
     return _held_against(what, options, act.before, act.after)
+
+
+def _not_read(what: str, now: Absent | Unknown) -> Part:
+    if isinstance(now, Absent):
+        return Part(what, Became.GONE, now.said)
+    return Part(what, Became.UNKNOWN, now.why)
 
 
 def _held_against(what: str, now: MetadataOptions, before: MetadataOptions, after: MetadataOptions) -> Part:
@@ -105,10 +109,8 @@ def words(options: MetadataOptions) -> str:
 def of_group(act: OnTemplate, number: int, now: NodeGroup | Absent | Unknown) -> Part:
     """Which version of its template it is at."""
     what = f"node group {act.group}"
-    if isinstance(now, Absent):
-        return Part(what, Became.GONE, now.said)
-    if isinstance(now, Unknown):
-        return Part(what, Became.UNKNOWN, now.why)
+    if isinstance(now, (Absent, Unknown)):
+        return _not_read(what, now)
     if now.template is None:
         return Part(what, Became.OTHER, "it has no launch template of its own")
     told = f"version {now.template.version} of launch template {now.template.id or now.template.name}, {now.release}"
@@ -143,10 +145,8 @@ def of_node(node: str, hop_limit: int, now: Instance | Absent | Unknown) -> Part
 
 def of_class(act: OnClass, now: Doc | Absent | Unknown) -> Part:
     what = f"EC2NodeClass {act.name}"
-    if isinstance(now, Absent):
-        return Part(what, Became.GONE, now.said)
-    if isinstance(now, Unknown):
-        return Part(what, Became.UNKNOWN, now.why)
+    if isinstance(now, (Absent, Unknown)):
+        return _not_read(what, now)
     limit = at(now, *HOP_LIMIT)
     off = at(now, *HOP_LIMIT[:-1], "httpEndpoint") == "disabled"
     told = f"hop limit {'not said' if limit is None else limit}{', endpoint disabled' if off else ''}"

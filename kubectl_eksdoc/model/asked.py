@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from enum import Enum
+from typing import Any, TypeVar, cast
 
 from kubectl_eksdoc.frozen import frozen
 
@@ -42,6 +45,22 @@ class Absent:
     """Whoever was asked says that there is no such thing."""
 
     said: str
+
+
+_Answers = TypeVar("_Answers")
+
+
+def with_later(first: _Answers, later: _Answers) -> _Answers:
+    """A dataclass of answers, with those that were given later; nothing is asked twice."""
+
+    def both(name: str) -> object:
+        one, other = getattr(first, name), getattr(later, name)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            return {**one, **other}
+        return other if one is NOT_ASKED else one
+
+    kind: Any = type(first)
+    return cast("_Answers", kind(**{each.name: both(each.name) for each in fields(kind)}))
 
 
 # How sure something is that was not observed: what a document says, or what is concluded.

@@ -5,9 +5,11 @@ Source of the shapes: botocore 1.44.5, ec2/2016-11-15, autoscaling/2011-01-01, e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field, fields
 from datetime import datetime
+from operator import add
+from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
@@ -196,26 +198,16 @@ class MachineKeys:
 
     def without(self, other: MachineKeys) -> MachineKeys:
         """Those that are not in `other`."""
-        return MachineKeys(
-            tuple(each for each in self.instances if each not in other.instances),
-            tuple(each for each in self.node_groups if each not in other.node_groups),
-            tuple(each for each in self.scaling_groups if each not in other.scaling_groups),
-            tuple(each for each in self.templates if each not in other.templates),
-            tuple(each for each in self.images if each not in other.images),
-            tuple(each for each in self.configurations if each not in other.configurations),
-            self.account and not other.account,
-        )
+        account = self.account and not other.account
+        return self._both(other, lambda ours, theirs: tuple(each for each in ours if each not in theirs), account)
 
     def and_also(self, other: MachineKeys) -> MachineKeys:
-        return MachineKeys(
-            (*self.instances, *other.instances),
-            (*self.node_groups, *other.node_groups),
-            (*self.scaling_groups, *other.scaling_groups),
-            (*self.templates, *other.templates),
-            (*self.images, *other.images),
-            (*self.configurations, *other.configurations),
-            self.account or other.account,
-        )
+        return self._both(other, add, self.account or other.account)
+
+    def _both(self, other: MachineKeys, made: Callable[[Any, Any], Any], account: bool) -> MachineKeys:
+        names = [each.name for each in fields(self) if each.name != "account"]
+        by_key: dict[str, Any] = {name: made(getattr(self, name), getattr(other, name)) for name in names}
+        return MachineKeys(**by_key, account=account)
 
 
 @frozen
@@ -231,19 +223,6 @@ class MachineFacts:
     account: SaidOptions | Unknown = NOT_ASKED
     identities: Set[PodIdentity] | Unknown = NOT_ASKED
     configurations: Mapping[str, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
-
-    def and_also(self, other: MachineFacts) -> MachineFacts:
-        """With what was told later; the account's own is told but once."""
-        return MachineFacts(
-            {**self.instances, **other.instances},
-            {**self.node_groups, **other.node_groups},
-            {**self.scaling_groups, **other.scaling_groups},
-            {**self.templates, **other.templates},
-            {**self.images, **other.images},
-            other.account if self.account is NOT_ASKED else self.account,
-            other.identities if self.identities is NOT_ASKED else self.identities,
-            {**self.configurations, **other.configurations},
-        )
 
 
 # What there is room for: addresses in subnets, and quotas of an account.

@@ -104,18 +104,18 @@ class Figures:
 
 @frozen
 class InterruptionKeys:
-    """What is asked for. `account`: namespace and name of the service account whose role by EKS Pod Identity is asked
-    for; `role`: the ARN of the role whose policies are; `instances`: those of which it is asked whether EC2 is about to
-    take them back."""
+    """What is asked for, called as its answer. `identity`: namespace and name of the service account whose role by EKS
+    Pod Identity is asked for; `policies`: the ARN of the role whose policies are; `notices`: the instances of which it
+    is asked whether EC2 is about to take them back."""
 
     queue: str = ""
     rules: bool = False
     targets: tuple[str, ...] = ()
     key: str = ""
-    account: tuple[str, str] | None = None
-    role: str = ""
+    identity: tuple[str, str] | None = None
+    policies: str = ""
     figures: FiguresOf | None = None
-    instances: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @frozen
@@ -131,16 +131,3 @@ class InterruptionAnswers:
     policies: RolePolicies | Absent | Unknown = NOT_ASKED
     figures: Figures | Unknown = NOT_ASKED
     notices: Mapping[str, Notice] | Unknown = NOT_ASKED
-
-    def and_also(self, other: InterruptionAnswers) -> InterruptionAnswers:
-        """With what was told later; nothing is asked twice."""
-        return InterruptionAnswers(
-            other.queue if self.queue is NOT_ASKED else self.queue,
-            other.rules if self.rules is NOT_ASKED else self.rules,
-            {**self.targets, **other.targets},
-            other.key if self.key is NOT_ASKED else self.key,
-            other.identity if self.identity is NOT_ASKED else self.identity,
-            other.policies if self.policies is NOT_ASKED else self.policies,
-            other.figures if self.figures is NOT_ASKED else self.figures,
-            other.notices if self.notices is NOT_ASKED else self.notices,
-        )
