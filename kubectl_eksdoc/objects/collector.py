@@ -295,7 +295,7 @@ class Collector:
             if not uid:
                 meta.uid = identity_of(kind, *key)
             try:
-                fact, moment = project(item, share)
+                fact, moment = project(item, share), item.newest()
             except RawError as error:
                 raise InvalidObject(f"{origin}: {kind} {_full_name(*key)}: {error}") from error
             row = (fact, uid, meta.resource_version or "", origin)

@@ -149,7 +149,7 @@ class Changing:
         if item.kind and item.kind != kind:
             raise BadObject(f"{origin}: {item.kind} {meta.name} among {self.resource.plural}")
         try:
-            fact, _ = self._project(item, self._share)
+            fact = self._project(item, self._share)
         except RawError as error:
             raise BadObject(f"{origin}: {_named(kind, meta)}: {error}") from error
         return fact, _number(meta.resource_version, origin, kind, meta)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
 import msgspec
 
@@ -12,7 +11,7 @@ from kubectl_eksdoc.model.pods import POD_ENI, Branch, asks_for_branch
 from kubectl_eksdoc.objects.placement import PlacingSpec
 from kubectl_eksdoc.objects.pod_details import HostPath, branch
 from kubectl_eksdoc.objects.sharing import SharedTexts
-from kubectl_eksdoc.objects.structs import NO_RAW, Lean, Meta, Object, RawError, Time, placed, quickly
+from kubectl_eksdoc.objects.structs import NO_RAW, Condition, Lean, Meta, Object, RawError, placed, quickly
 
 
 class _JudgedAnnotations(Lean):
@@ -82,20 +81,12 @@ class PodSpec(PlacingSpec):
     security_context: msgspec.Raw = NO_RAW
 
 
-class PodCondition(Lean):
-    type: str | None = None
-    status: str | None = None
-    last_transition_time: Time | None = None
-    reason: str | None = None
-    message: str | None = None
-
-
 class PodStatus(Lean):
     """Container statuses stay raw: they are looked at only when the pod is not Ready."""
 
     phase: str | None = None
     pod_ip: str | None = msgspec.field(default=None, name="podIP")
-    conditions: list[PodCondition] | None = None
+    conditions: list[Condition] | None = None
     init_container_statuses: msgspec.Raw = NO_RAW
     container_statuses: msgspec.Raw = NO_RAW
 
@@ -131,8 +122,8 @@ _DUE_TO_ORDER = ("", "PodInitializing", "Completed")
 """Why an init container stands still without anything being wrong with it."""
 
 
-def pod(given: PodObject, share: SharedTexts) -> tuple[pods.Pod, datetime | None]:
-    """The fact, and the newest time the object tells.
+def pod(given: PodObject, share: SharedTexts) -> pods.Pod:
+    """The fact.
 
     Raises:
         RawError: a part that is decoded late has a wrong type.
@@ -142,7 +133,6 @@ def pod(given: PodObject, share: SharedTexts) -> tuple[pods.Pod, datetime | None
     status = given.status or _NO_STATUS
     text = share.text
     name = meta.name or ""
-    newest = meta.creation_timestamp
     ready = False
     scheduled_at = ready_at = None
     conditions = status.conditions
@@ -154,11 +144,9 @@ def pod(given: PodObject, share: SharedTexts) -> tuple[pods.Pod, datetime | None
                 ready_at = moment if ready else None
             elif condition.type == "PodScheduled" and condition.status == "True":
                 scheduled_at = moment
-            if moment is not None and (newest is None or moment > newest):
-                newest = moment
     grace = spec.termination_grace_period_seconds
     placement = share.placing(spec)
-    fact = _make_pod(
+    return _make_pod(
         text(meta.namespace),
         name,
         meta.uid or "",
@@ -186,7 +174,6 @@ def pod(given: PodObject, share: SharedTexts) -> tuple[pods.Pod, datetime | None
         share.calls(spec.host_network, spec.service_account_name, spec.containers or ()),
         _noted(spec),
     )
-    return fact, newest
 
 
 def _noted(spec: PodSpec) -> tuple[str, ...]:

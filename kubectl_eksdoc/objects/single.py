@@ -63,7 +63,6 @@ class FactDecoder:
             NoSuchObject: it is none of `resource`; the message says where it differs.
         """
         try:
-            found, _ = self._kinds[resource].project(self._decoders[resource](raw), self._share)
+            return self._kinds[resource].project(self._decoders[resource](raw), self._share)
         except (msgspec.MsgspecError, RawError) as error:
             raise NoSuchObject(str(error)) from error
-        return found
