@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsRefused, AwsThrottled
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.asked import Absent, Unknown, known_or_unknown
 from kubectl_eksdoc.model.aws.questions import AwsOperation
 
 Json = dict[str, Any]
@@ -79,8 +79,7 @@ def there(
     aws: AwsClient, question: AwsOperation, parameters: Mapping[str, Any], made: Callable[[Json], T]
 ) -> T | Unknown:
     """As `known`, of what is nothing by itself: where there is no such thing, that is why it is unknown."""
-    told = found(aws, question, parameters, made)
-    return Unknown(told.said) if isinstance(told, Absent) else told
+    return known_or_unknown(found(aws, question, parameters, made))
 
 
 def _checked(said: Mapping[str, Any], name: str, right: Callable[[Any], bool], what: str) -> Any:

@@ -63,6 +63,11 @@ def with_later(first: _Answers, later: _Answers) -> _Answers:
     return cast("_Answers", kind(**{each.name: both(each.name) for each in fields(kind)}))
 
 
+def known_or_unknown(answer: _Answers | Absent | Unknown) -> _Answers | Unknown:
+    """Of what is nothing by itself: where there is no such thing, that is why it is unknown."""
+    return Unknown(answer.said) if isinstance(answer, Absent) else answer
+
+
 # How sure something is that was not observed: what a document says, or what is concluded.
 
 
