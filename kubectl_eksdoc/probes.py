@@ -7,10 +7,10 @@ from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.placing import PodStand
-from kubectl_eksdoc.model.pods import Pod
 
 
 def left_finding(code: Code, owner: str, namespace: str, left: Sequence[str], not_removed: str) -> Finding:

@@ -34,10 +34,10 @@ from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace, schema_of
 from kubectl_eksdoc.kubernetes.api.workload_validation import template_problems as problems
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.aws.addons import Path as ConfigPath
 from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 
 # Which fields of an object with a value of their own are others in one document of it than in another.
 

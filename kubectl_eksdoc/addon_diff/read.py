@@ -34,9 +34,9 @@ from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, ObjectName, at, named
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonPast, AddonSide, VersionSide
 from kubectl_eksdoc.model.findings import Finding, Remedy
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.model.terraform import TerraformPlan
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession

@@ -6,10 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Resource, Unknown
+from kubectl_eksdoc.model.nodes import Pod
 
 BEHIND_BALANCERS = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
 USED_BY = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS, kinds.SECURITY_GROUP_POLICIES, kinds.ENI_CONFIGS)

@@ -11,12 +11,10 @@ from typing import Any
 
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import at_once
-from kubectl_eksdoc.aws.believing import VerifiedCluster
+from kubectl_eksdoc.aws.asking import VerifiedCluster, at_once
 from kubectl_eksdoc.aws.values import kept_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import (
     Addon,
     AddonPast,
@@ -26,6 +24,7 @@ from kubectl_eksdoc.model.aws.addons import (
     UpdateHistory,
     VersionSide,
 )
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import Version, parse
 
 # What the charts of EKS's add-ons set where nobody configures it, by version: tables of this package, for vpc-cni.

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, text, there
-from kubectl_eksdoc.aws.believing import VerifiedCluster
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.aws.asking import Json, VerifiedCluster, at_once, found, known, name_of, number, text, there
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.machines import (
     Image,
@@ -23,6 +21,7 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateVersion,
 )
 from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 T = TypeVar("T")
 

@@ -6,11 +6,23 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from kubectl_eksdoc.amazon.upgrades.amis import AMIS
-from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, moment, name_of, parts, text, texts
-from kubectl_eksdoc.aws.believing import VerifiedCluster, issue, issues
+from kubectl_eksdoc.aws.asking import (
+    Json,
+    VerifiedCluster,
+    answered,
+    at_once,
+    found,
+    issue,
+    issues,
+    known,
+    moment,
+    name_of,
+    parts,
+    text,
+    texts,
+)
 from kubectl_eksdoc.aws.values import schema_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.addons import (
     Addon,
@@ -23,6 +35,7 @@ from kubectl_eksdoc.model.aws.addons import (
     UpdateHistory,
 )
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion, TargetGroup, TargetHealth
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 
 def cluster_versions(of: VerifiedCluster) -> tuple[ClusterVersion, ...] | Unknown:

@@ -10,11 +10,23 @@ from functools import partial
 from typing import Any
 
 from kubectl_eksdoc.aws import ec2, eks
-from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, name_of, number, parts, text, texts, there
-from kubectl_eksdoc.aws.believing import VerifiedCluster, issues
+from kubectl_eksdoc.aws.asking import (
+    Json,
+    VerifiedCluster,
+    answered,
+    at_once,
+    found,
+    issues,
+    known,
+    name_of,
+    number,
+    parts,
+    text,
+    texts,
+    there,
+)
 from kubectl_eksdoc.aws.ec2 import by_key, template_ref
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate
 from kubectl_eksdoc.model.aws.machines import (
@@ -33,6 +45,7 @@ from kubectl_eksdoc.model.aws.machines import (
     V1Calls,
 )
 from kubectl_eksdoc.model.aws.questions import AwsOperation
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import OnTemplate, SetOptions
 
 # What EKS says of managed node groups, and of roles that pods have by EKS Pod Identity. Source of the shapes: botocore

@@ -10,11 +10,9 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import unquote
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text, there
-from kubectl_eksdoc.aws.believing import VerifiedCluster
+from kubectl_eksdoc.aws.asking import Json, VerifiedCluster, at_once, found, known, name_of, text, there
 from kubectl_eksdoc.aws.values import document_of
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.clusters import part_of
 from kubectl_eksdoc.model.aws.queues import (
@@ -29,6 +27,7 @@ from kubectl_eksdoc.model.aws.queues import (
     RolePolicies,
     RuleTarget,
 )
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 
 _TOLD = ("ApproximateNumberOfMessages", "KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn")
 

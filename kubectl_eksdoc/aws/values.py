@@ -16,7 +16,7 @@ import yaml
 from kubectl_eksdoc.errors import ValuesError
 from kubectl_eksdoc.kubernetes.keeping import has_digest
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.yaml_events import reason
 
 DEEPEST = 100

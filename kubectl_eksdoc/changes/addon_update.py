@@ -17,12 +17,12 @@ from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.flows.ports import AddonEks
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue, UpdateCall
 from kubectl_eksdoc.model.aws.clusters import TargetGroup
 from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.network import TargetGroupBinding
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.session.ports import ObjectReader
 
 SETTLE_S = 60.0

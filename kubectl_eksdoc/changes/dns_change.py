@@ -30,11 +30,11 @@ from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, with_value
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.coredns import COREFILE, Corefile
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.session.session import ClusterSession
 
 MANAGER = "eksdoc"

@@ -13,9 +13,9 @@ from kubectl_eksdoc.changes.engine import Kind, Sent, Step
 from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, EksdocError, Forbidden, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.placing import NotPlaced, called
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Status, Subject
-from kubectl_eksdoc.model.kinds import ReadState, Resource
+from kubectl_eksdoc.model.kinds import ReadState, Resource, Unknown
 from kubectl_eksdoc.model.missing_rights import allow
 
 

@@ -13,10 +13,10 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import Tables
 from kubectl_eksdoc.amazon.upgrades.skew import NoPath, path
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.model.api_objects import ApiUsage, Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster, no_changes
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.quantities import Version, parse
 
 if TYPE_CHECKING:

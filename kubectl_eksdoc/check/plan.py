@@ -16,9 +16,9 @@ from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
 from kubectl_eksdoc.check.checking import Area, Gate, UpgradeCheck, asked_of, is_told
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import led, number
-from kubectl_eksdoc.model.asked import NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, Subject, Suppression, in_order
+from kubectl_eksdoc.model.kinds import NoAws, NotHeld, Unknown
 from kubectl_eksdoc.model.knowledge import file
 from kubectl_eksdoc.model.missing_rights import as_read
 

@@ -41,7 +41,6 @@ from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import coredns, kinds
 from kubectl_eksdoc.model.api_objects import ApiUsage
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.aws.clusters import Refresh, UpgradeFacts
 from kubectl_eksdoc.model.check_needs import CheckNeed, WantedVersions
@@ -49,7 +48,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import CommandTarget, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.interruption import ReportedChanges
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Resource, Unknown
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession

@@ -31,15 +31,13 @@ from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged, lameduck_s
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, CorefileRefusal, Propagation, is_coredns
 from kubectl_eksdoc.model.findings import Code, Remedy, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
-from kubectl_eksdoc.model.kinds import NODES
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Container, LogOf, Pod
+from kubectl_eksdoc.model.kinds import NODES, NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf, Node, Pod
 
 DEPLOYMENT = ObjectName("apps/v1", "Deployment", SYSTEM, NAME)
 KUBE_PROXY = guards.CONFIG

@@ -23,13 +23,11 @@ from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import CommandTarget
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status, in_order, reached
-from kubectl_eksdoc.model.kinds import NODES
+from kubectl_eksdoc.model.kinds import NODES, Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import as_read
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 
 # In which order CoreDNS is mended: what moves nothing comes first, and makes safe what moves something.
 #

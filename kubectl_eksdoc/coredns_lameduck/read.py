@@ -25,11 +25,10 @@ from kubectl_eksdoc.interruption.read import NEEDS as INTERRUPTION
 from kubectl_eksdoc.interruption.read import look_at_interruption
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import text_at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.coredns import NAME, Propagation
-from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import NodeOwner, Pod
 from kubectl_eksdoc.session.ports import PodReader
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 

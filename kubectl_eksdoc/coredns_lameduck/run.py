@@ -12,12 +12,12 @@ from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import CorefileRefusal, Directive
 from kubectl_eksdoc.model.findings import Finding, Subject, in_order
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.permissions import opt_in_of
-from kubectl_eksdoc.model.pods import Pod
 
 # What CoreDNS tells of the Corefile that it runs, in its metrics and in its log.
 #

@@ -38,7 +38,6 @@ from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.metadata_probe import LOOK_S, ImdsProbeClock, owning
 from kubectl_eksdoc.flows.ports import ProbeNamespace
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import (
     KEPT,
     TRANSPORTS,
@@ -51,6 +50,7 @@ from kubectl_eksdoc.model.coredns import (
     MeasuredSecond,
     MeasuredStream,
 )
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeOwner
 from kubectl_eksdoc.probes import ProbeStage, stand_of, too_late

@@ -27,7 +27,7 @@ from kubectl_eksdoc.flows.ports import SimulatedCluster
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.acts import Hook
 from kubectl_eksdoc.model.cluster import Cluster, Identity
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.kubelets import KubeletTimes
 
 GIVE_UP_S = 3600.0

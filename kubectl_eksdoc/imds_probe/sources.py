@@ -28,7 +28,6 @@ from kubectl_eksdoc.amazon.metadata_service import (
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.imds_probe.affected import Assumed, IntendedOptions, PodEvidence
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
@@ -42,7 +41,7 @@ from kubectl_eksdoc.model.aws.machines import (
     V1Calls,
 )
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Absent, Resource, Unknown
 from kubectl_eksdoc.model.nodes import NODE_POOL, Node, NodeOwner
 
 # What the metadata service of nodes is judged by.

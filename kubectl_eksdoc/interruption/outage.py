@@ -15,11 +15,11 @@ from kubectl_eksdoc.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode, at_risk, instance_of, is_spot, spot_nodes
 from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import EVENTS
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.nodes import NodeOwner
 
 _MEDIUM = "confidence: medium"

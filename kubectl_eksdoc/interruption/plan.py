@@ -18,11 +18,11 @@ from kubectl_eksdoc.interruption.repair import missing as missing_missing
 from kubectl_eksdoc.interruption.rights import Handler, handler_findings, handlers
 from kubectl_eksdoc.interruption.spot import spot_nodes
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_turn, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import allow, as_read
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.permissions import how_to

@@ -11,15 +11,14 @@ from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, Link, unknown
 from kubectl_eksdoc.kubernetes.guards import matching
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.queues import Queue
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Code, Remedy, Subject
 from kubectl_eksdoc.model.interruption import KarpenterInstall
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod, pod_count
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod, pod_count
 from kubectl_eksdoc.model.quantities import Version
 from kubectl_eksdoc.probes import owner_of
 

@@ -18,10 +18,9 @@ from kubectl_eksdoc.kube.single_objects import EVERY, LIST_VERB, NamespaceLists,
 from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, answer_of, in_order, pod_path
 from kubectl_eksdoc.model.api_objects import HelmRelease, KindUsage, ObjectName, WrittenObject, named
-from kubectl_eksdoc.model.asked import Absent, Unknown, known_or_unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.interruption import ReportedChanges, Revision, SpotEvent
-from kubectl_eksdoc.model.kinds import EVENTS, HISTORY_OF, Resource
+from kubectl_eksdoc.model.kinds import EVENTS, HISTORY_OF, Absent, Resource, Unknown, known_or_unknown
 from kubectl_eksdoc.objects import manifests
 from kubectl_eksdoc.objects.held import event, revision
 from kubectl_eksdoc.objects.karpenter import spot_event

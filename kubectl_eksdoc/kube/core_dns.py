@@ -13,11 +13,11 @@ from kubectl_eksdoc.kube.target import CredentialContext, utc_now
 from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, in_order, pod_path
 from kubectl_eksdoc.model.acts import RESTARTED_AT
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM, DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import ENDED, Pod
 from kubectl_eksdoc.model.placing import NotMade
-from kubectl_eksdoc.model.pods import ENDED, Pod
 
 _CORE, _APPS = f"/api/v1/namespaces/{SYSTEM}", f"/apis/apps/v1/namespaces/{SYSTEM}"
 _SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{SYSTEM}/endpointslices"

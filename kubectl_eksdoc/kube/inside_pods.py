@@ -19,10 +19,10 @@ from kubectl_eksdoc.kube.exchanges import RetryPolicy
 from kubectl_eksdoc.kube.sent import Cautious, Clock, RetryLimits
 from kubectl_eksdoc.kube.transport import HASTY, ClusterReads, Transport, answer_of, in_order, pod_path
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.interruption import PodReport, ReportedEvent
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf
 from kubectl_eksdoc.model.placing import NotMade, PodStand, ProbeLabels, ProbeOwner
-from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.held import event
 from kubectl_eksdoc.objects.single import NoSuchObject, document

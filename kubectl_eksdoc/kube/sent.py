@@ -18,7 +18,7 @@ from kubectl_eksdoc.kube.pools import asked_before_each_byte
 from kubectl_eksdoc.kube.target import Credential, utc_now
 from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.model.api_objects import AppliedObject, Conflict, Conflicting, Doc, at, text_at
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.permissions import opt_ins_of
 from kubectl_eksdoc.model.placing import OF_KIND, NotMade, NotPlaced
 

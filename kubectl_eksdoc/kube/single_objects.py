@@ -20,10 +20,9 @@ from kubectl_eksdoc.kube.target import CredentialContext
 from kubectl_eksdoc.kube.transport import ClusterReads, Paging, Transport
 from kubectl_eksdoc.model import kinds, names
 from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import SYSTEM
-from kubectl_eksdoc.model.kinds import NODE_CLASSES, Resource
+from kubectl_eksdoc.model.kinds import NODE_CLASSES, Absent, Resource, Unknown
 from kubectl_eksdoc.model.names import Name, NameKind
 from kubectl_eksdoc.objects.single import NoJson, decode
 

@@ -19,9 +19,8 @@ from kubectl_eksdoc.kube.answers import HttpAnswer, ReadTimeout, RequestRefused
 from kubectl_eksdoc.kube.config import ApiAccess, connect
 from kubectl_eksdoc.kube.exchanges import ExchangeFailed, Exchanges, RetryPolicy, Timing, real_timing
 from kubectl_eksdoc.kube.target import CredentialContext, of_this_process, utc_now
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection, OutageLimits
-from kubectl_eksdoc.model.kinds import PODS
+from kubectl_eksdoc.model.kinds import PODS, Absent, Unknown
 from kubectl_eksdoc.model.quantities import in_words
 
 TELL_S = 60.0

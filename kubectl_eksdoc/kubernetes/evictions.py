@@ -20,9 +20,8 @@ from typing import Protocol
 
 from kubectl_eksdoc.kubernetes.budgets import SYNC_FAILED, with_allowed
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
-from kubectl_eksdoc.model.pods import Pod
 
 MAX_DISRUPTED = 2000
 """MaxDisruptedPodSize: more granted evictions the controller has not seen, and none is granted."""

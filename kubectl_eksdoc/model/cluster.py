@@ -9,8 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, KindRead, ReadState, Resource, Unknown
 
 if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
     from kubectl_eksdoc.model.api_objects import (
@@ -26,8 +25,7 @@ if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
     from kubectl_eksdoc.model.budgets import Budget
     from kubectl_eksdoc.model.interruption import ReportedChanges, SpotEvent
     from kubectl_eksdoc.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
-    from kubectl_eksdoc.model.nodes import Node
-    from kubectl_eksdoc.model.pods import LogOf, Pod
+    from kubectl_eksdoc.model.nodes import LogOf, Node, Pod
     from kubectl_eksdoc.model.selectors import Labels
     from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
     from kubectl_eksdoc.model.workloads import Autoscaler, CronJob, Job, Workload

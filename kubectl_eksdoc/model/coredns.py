@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.placing import ProbeLabels
 from kubectl_eksdoc.model.selectors import Labels
 

@@ -13,9 +13,8 @@ from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import CommandTarget
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.knowledge import file
 
 CodeName = str

@@ -7,10 +7,10 @@ from dataclasses import field
 from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import UpdateHistory
 from kubectl_eksdoc.model.findings import Subject
-from kubectl_eksdoc.model.pods import Container, LogOf, RoleBy
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf, RoleBy
 from kubectl_eksdoc.model.quantities import Version
 
 EVENTS = Subject("Interruption", "events")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.knowledge import read
-from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.quantities import Version, parse
 
 _T = TypeVar("_T")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 
 Text = str | None | Unknown
 """None where the plan says null or nothing: it is not set. Unknown where it is known after apply only."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.pods import ControllerOwner, Toleration, Volume
+from kubectl_eksdoc.model.nodes import ControllerOwner, Toleration, Volume
 from kubectl_eksdoc.model.selectors import NOTHING, Labels, Selector
 
 PROGRESS_S = 600

@@ -30,7 +30,7 @@ from kubectl_eksdoc.model.api_objects import (
     at,
     text_at,
 )
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.objects.structs import Lean
 from kubectl_eksdoc.yaml_events import TooDeep, events_of

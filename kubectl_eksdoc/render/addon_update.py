@@ -22,9 +22,9 @@ from kubectl_eksdoc.drain.run.waves import Stage
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.render.addon.update import BLANK, as_json, named, sections, update_addon, update_command, way_out
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import CommandReport, Head, Line, Section, Table, as_it_is, flush
@@ -41,8 +41,19 @@ from kubectl_eksdoc.render.result import (
     WholeSeconds,
 )
 from kubectl_eksdoc.render.result import Lines as OthersLines
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Title, columns_of, name_column, text_column
-from kubectl_eksdoc.render.text import Tone, counted, duration, joined
+from kubectl_eksdoc.render.text import (
+    Cell,
+    Column,
+    Drawn,
+    Title,
+    Tone,
+    columns_of,
+    counted,
+    duration,
+    joined,
+    name_column,
+    text_column,
+)
 
 
 @frozen

@@ -13,9 +13,9 @@ from kubectl_eksdoc.coredns_lameduck.plan import CorednsStep, CorednsZone, DnsPl
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, CLOSING_S, MARGIN_S, ShutdownBudget
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Status
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import (
     CommandReport,
@@ -32,8 +32,21 @@ from kubectl_eksdoc.render.report import (
     flush,
 )
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, columns_of, name_column, number_column
-from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrapped
+from kubectl_eksdoc.render.text import (
+    MARGIN,
+    Cell,
+    Column,
+    Look,
+    Row,
+    Title,
+    Tone,
+    columns_of,
+    counted,
+    name_column,
+    number_column,
+    shown,
+    wrapped,
+)
 
 # CoreDNS in a sentence.
 

@@ -11,21 +11,21 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import JudgedMember, UnjudgedMember
 from kubectl_eksdoc.render.command_result import ClusterResult
-from kubectl_eksdoc.render.report import CommandReport, Foot, Head, Line, Lines, Points, Section, Table
+from kubectl_eksdoc.render.report import SIGNS, CommandReport, Foot, Head, Line, Lines, Points, Section, Table
 from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
-from kubectl_eksdoc.render.tables import (
-    SIGNS,
+from kubectl_eksdoc.render.text import (
     Cell,
     Column,
     Drawn,
     Title,
+    Tone,
     columns_of,
+    counted,
     name_column,
     number_column,
     text_column,
 )
-from kubectl_eksdoc.render.tables import Row as Cells
-from kubectl_eksdoc.render.text import Tone, counted
+from kubectl_eksdoc.render.text import Row as Cells
 
 # A fleet in sentences.
 

@@ -39,8 +39,7 @@ from kubectl_eksdoc.render.report import (
 )
 from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests, RoleStep
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, number_column, text_column
-from kubectl_eksdoc.render.text import Tone, counted, joined
+from kubectl_eksdoc.render.text import Cell, Column, Row, Title, Tone, counted, joined, number_column, text_column
 
 # The sentences that are said of rights.
 

@@ -14,24 +14,68 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.findings import Finding, Severity
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.render.encode import to_json, to_yaml
-from kubectl_eksdoc.render.tables import (
+from kubectl_eksdoc.render.text import (
     MARGIN,
     MOST_ROWS,
     Drawn,
-    Mark,
+    Look,
     Title,
-    finding_lines,
+    Tone,
+    cut,
+    few,
     more,
     plain,
+    shown,
     titled,
-    unmarked,
+    wrapped,
 )
-from kubectl_eksdoc.render.text import Look, Tone, cut, few, shown, wrapped
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
+
+# Findings on a screen: each in a line or two, and below it what shows it and what to do.
+
+
+SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
+
+
+Mark = Callable[[Finding], str]
+"""What is said of a finding behind its severity, ``" (new)"``; "" for nothing."""
+
+
+def unmarked(_: Finding) -> str:
+    return ""
+
+
+def finding_lines(found: Finding, look: Look, full: bool, named: bool, mark: Mark) -> list[str]:
+    """`named`: its subject is named."""
+    sign, tone = SIGNS[found.status]
+    what = f"{found.subject.kind} {found.subject}: {found.message}" if named else found.message
+    head = wrapped(f"{sign} {found.severity.value}{mark(found)}: {what}", look, MARGIN, MARGIN * 2)
+    lines = [look.paint(head[0], tone), *head[1:]]
+    evidence = found.evidence if full else found.evidence[:2]
+    for text in evidence:
+        lines += wrapped(f"- {text}", look, MARGIN * 2, MARGIN * 3)
+    if len(evidence) < len(found.evidence):
+        lines.append(f"{MARGIN * 2}{look.ellipsis} and {len(found.evidence) - len(evidence)} more")
+    if found.missing and found.missing not in found.evidence:
+        lines += wrapped(f"missing: {found.missing}", look, MARGIN * 2)
+    for each in found.remedy if full else _first(found.remedy, named):
+        lines += wrapped(f"→ {each.said}", look, MARGIN * 2, MARGIN * 3)
+        if each.command:
+            lines.append(f"{MARGIN * 3}{shown(each.command, look)}")
+    return lines
+
+
+def _first(remedies: Sequence[Remedy], named: bool) -> Sequence[Remedy]:
+    """What is done first; where it is a command for now, what is done later as well, so that it does not stay
+    the only thing."""
+    if not named or not remedies or remedies[0].when is When.LATER or not remedies[0].command:
+        return remedies[:1]
+    return (remedies[0], *[each for each in remedies if each.when is When.LATER][:1])
+
 
 # What a page is made of.
 

@@ -18,8 +18,7 @@ from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Head, Lines, Points, Report, Section, Table, as_it_is
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
-from kubectl_eksdoc.render.tables import Row, number_column, text_column
-from kubectl_eksdoc.render.text import rfc3339
+from kubectl_eksdoc.render.text import Row, number_column, rfc3339, text_column
 
 # What is shown of a snapshot.
 

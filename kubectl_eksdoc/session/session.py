@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import Absent, NoAws, Unknown, missing_rights
+from kubectl_eksdoc.model.kinds import Absent, NoAws, Unknown, missing_rights
 from kubectl_eksdoc.session.aws import believe_live, recorded
-from kubectl_eksdoc.session.kept import DemoSnapshot, SnapshotScene, kept
-from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
+from kubectl_eksdoc.session.sources import DemoSnapshot, Progress, SnapshotScene, SourceChoice, kept, open_reader
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.believing import VerifiedCluster
+    from kubectl_eksdoc.aws.asking import VerifiedCluster
     from kubectl_eksdoc.kube.identity import AwsRequest
     from kubectl_eksdoc.kube.single_objects import SingleObjects
     from kubectl_eksdoc.model.api_objects import AppliedObjects, Doc, ObjectName

@@ -166,7 +166,7 @@ def _read(asked: NameQuery, environ: Mapping[str, str], home: str) -> tuple[Name
 def _addons(asked: NameQuery) -> tuple[Name, ...]:
     from kubectl_eksdoc.aws.eks import addon_names
     from kubectl_eksdoc.kube.identity import AwsRequest
-    from kubectl_eksdoc.model.asked import Unknown
+    from kubectl_eksdoc.model.kinds import Unknown
     from kubectl_eksdoc.session.session import ClusterNeeds, SessionRequest, open_session
 
     opening = SessionRequest(asked.source, asked.connection, AwsRequest(*asked.aws), ClusterNeeds("addon-diff", ()))

@@ -35,7 +35,7 @@ def open_stage(
     """
     from kubectl_eksdoc.embedded.stage import stage_of
     from kubectl_eksdoc.model import kinds
-    from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.objects.single import RawObjects
 
     raw = RawObjects()
     observed = open_reader(source, connection, progress, raw=raw).read(kinds.ALL)
@@ -101,7 +101,7 @@ def served(
     from kubectl_eksdoc.errors import UsageError
     from kubectl_eksdoc.flows.rehearse import pace_of
     from kubectl_eksdoc.model import kinds
-    from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.objects.single import RawObjects
     from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane
 
     raw = RawObjects()

@@ -25,7 +25,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.api.types import Schema, SchemaPlace
 from kubectl_eksdoc.kubernetes.keeping import has_digest
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 
 MARK = "$patch"
 _ENV = field_step("env")

@@ -15,7 +15,7 @@ from typing import Any
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.simulator.store import moment
 
 # The pod templates that a DaemonSet or Deployment has had, out of the objects in which its controller keeps them.

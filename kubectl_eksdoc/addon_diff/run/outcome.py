@@ -26,10 +26,10 @@ from kubectl_eksdoc.kubernetes.api.types import schema_of
 from kubectl_eksdoc.kubernetes.keeping import Digests
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, Issue
 from kubectl_eksdoc.model.aws.clusters import TargetGroup
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.model.network import TargetGroupBinding
 

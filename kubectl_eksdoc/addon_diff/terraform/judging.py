@@ -14,8 +14,8 @@ from kubectl_eksdoc.addon_diff.prediction import AddonFacts, AddonUpdateRequest,
 from kubectl_eksdoc.addon_diff.terraform.requests import Kind
 from kubectl_eksdoc.addon_diff.terraform.result import Assumption, JudgedAddonChange, PlannedAddonChange
 from kubectl_eksdoc.model.api_objects import Doc, named
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, in_order
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, sections
 
 # What it means that Terraform takes an add-on away: deleted, replaced, or forgotten.

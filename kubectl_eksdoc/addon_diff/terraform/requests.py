@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.addon_diff.prediction import Mode
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, ModuleCall, TerraformPlan, Text
 
 

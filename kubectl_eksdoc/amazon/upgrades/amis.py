@@ -15,8 +15,8 @@ from enum import Enum
 from kubectl_eksdoc.amazon.upgrades.sockets import DOCKERSHIM_ENDS
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, beyond, in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.upgrades.sourced import beyond, in_words, minor_of
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.quantities import Version
 

@@ -14,8 +14,7 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS, RemovedApi, gone_o
 from kubectl_eksdoc.amazon.upgrades.sourced import minor_of
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, Written, WrittenBy, at
-from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Confidence, Resource, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.quantities import Version
 

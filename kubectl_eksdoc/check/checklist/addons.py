@@ -11,9 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon import addon_versions
-from kubectl_eksdoc.amazon.upgrades.addon_needs import OrderedAddon, UpdatePosition, placed
+from kubectl_eksdoc.amazon.upgrades.addon_needs import (
+    COREDNS,
+    KUBE_PROXY,
+    VPC_CNI,
+    OrderedAddon,
+    UpdatePosition,
+    placed,
+)
 from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew
-from kubectl_eksdoc.amazon.upgrades.software import COREDNS, KUBE_PROXY, VPC_CNI
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words
 from kubectl_eksdoc.check.checklist.steps import Phase, UpgradeStep, eks, terraform
 from kubectl_eksdoc.check.checks.programs import installed

@@ -22,16 +22,15 @@ from kubectl_eksdoc.check.checks.noted import NodeGroupNodes, groups
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.drain.handoff.owners import STOP
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.machines import NodeGroup
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.cluster import Cluster, NodeClass, NodePool
 from kubectl_eksdoc.model.connection import patch, saved, shell
 from kubectl_eksdoc.model.findings import Status, Subject
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
-from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import Version
 
 _DRIFT = KnowledgeSource("Karpenter documentation, Disruption and NodeClasses", Confidence.MEDIUM)

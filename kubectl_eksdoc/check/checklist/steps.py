@@ -14,11 +14,11 @@ from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import maker
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, in_region, led, listed, name_of, number
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.clusters import ERROR
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.connection import CommandTarget, kubectl, shell
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner
 from kubectl_eksdoc.model.quantities import Version

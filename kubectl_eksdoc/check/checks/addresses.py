@@ -16,10 +16,10 @@ from kubectl_eksdoc.check.checks.running import groups_unknown, node_groups, nod
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import aws, number, sourced
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws import machines as told
 from kubectl_eksdoc.model.aws.machines import NodeGroup, Quota, QuotaOf, Subnet
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource
 from kubectl_eksdoc.model.nodes import Node
 

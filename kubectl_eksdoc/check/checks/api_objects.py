@@ -29,11 +29,10 @@ from kubectl_eksdoc.check.checking import cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts, UpgradePath
 from kubectl_eksdoc.check.wording import aws, doubted, in_region, listed
 from kubectl_eksdoc.model.api_objects import KindUsage, Written, WrittenBy, WrittenObject
-from kubectl_eksdoc.model.asked import NOT_ASKED, Confidence, Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import file_of, kubectl, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject, When
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Confidence, Resource, Unknown
 from kubectl_eksdoc.model.quantities import Version
 
 # What is to be done about an API version that goes: what follows it, what converts manifests, what people must do.

@@ -19,14 +19,13 @@ from kubectl_eksdoc.check.wording import ago, aws, issue, name_of, number, sourc
 from kubectl_eksdoc.kubernetes.evictions import evict
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import EksAddonUpdate, UpdateHistory
 from kubectl_eksdoc.model.aws.clusters import TemplateVersions
 from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.findings import CodeName, Finding, Remedy, Severity, Subject, When
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 
 IN_PROGRESS, FAILED, SUCCESSFUL = "InProgress", "Failed", "Successful"
 """As EKS writes the status of an update (botocore, eks/2017-11-01, UpdateStatus)."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from kubectl_eksdoc.amazon.upgrades.addon_needs import repository
 from kubectl_eksdoc.amazon.upgrades.amis import (
     ConcernedObjects,
     KnownReleaseNote,
@@ -16,7 +17,6 @@ from kubectl_eksdoc.amazon.upgrades.amis import (
     family_of_os,
     on_the_way,
 )
-from kubectl_eksdoc.amazon.upgrades.software import repository
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, cluster_of, unknown, unread
 from kubectl_eksdoc.check.checks.running import running
@@ -26,11 +26,10 @@ from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.check_needs import CheckNeed
 from kubectl_eksdoc.model.findings import Code, CodeName, Finding, Severity, Subject
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import Version
 
 JUDGED_ELSEWHERE = frozenset(

@@ -16,11 +16,10 @@ from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.kubernetes.replacement import NAMESPACE_NAME, guards_pod_creation
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ApiService, Callee, Definition
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import in_turn, kubectl, saved, shell
 from kubectl_eksdoc.model.findings import Finding, Severity, Subject
-from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Resource, Unknown
 from kubectl_eksdoc.model.network import Service, Webhook, WebhookRule
 from kubectl_eksdoc.model.selectors import EVERYTHING, Labels
 

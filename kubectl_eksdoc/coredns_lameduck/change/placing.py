@@ -15,12 +15,11 @@ from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import LABEL, SYSTEM
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import NodeTerm
-from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import Requirement
 
 # The affinity with which CoreDNS stays off Spot nodes, as a whole: the add-on's value replaces every default.

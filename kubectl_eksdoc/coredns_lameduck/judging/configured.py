@@ -10,11 +10,11 @@ from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.kubernetes.corefile.edits import EKS
 from kubectl_eksdoc.kubernetes.corefile.grammar import split_host_port
 from kubectl_eksdoc.kubernetes.corefile.plugins import addresses
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal, Import
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject, When
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.quantities import Version, go_duration, parse
 

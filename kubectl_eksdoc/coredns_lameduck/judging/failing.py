@@ -28,11 +28,10 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
 )
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.edits import EKS
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import SERVICE, SYSTEM, Corefile
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, When
-from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, PODS
-from kubectl_eksdoc.model.pods import ContainerRunState, Pod, pod_count
+from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, PODS, Absent, Unknown
+from kubectl_eksdoc.model.nodes import ContainerRunState, Pod, pod_count
 
 # How CoreDNS ends: the shutdown budget of what is.
 

@@ -11,7 +11,6 @@ from enum import Enum
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, Happening, MeasurementZone, MeasurePlan
 from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, FASTEST_S
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import (
     KEPT,
     NAME,
@@ -28,6 +27,7 @@ from kubectl_eksdoc.model.coredns import (
     Propagation,
 )
 from kubectl_eksdoc.model.findings import Code, Finding, Subject, in_order
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.probes import left_finding
 
 # What came of a measurement: of each zone what its pod printed, what was done meanwhile, and how CoreDNS stood.

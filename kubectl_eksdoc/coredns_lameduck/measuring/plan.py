@@ -11,7 +11,6 @@ from enum import Enum
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import Absent, Unknown, missing_rights
 from kubectl_eksdoc.model.coredns import (
     MARKS,
     MEASURE_LABEL,
@@ -26,6 +25,7 @@ from kubectl_eksdoc.model.coredns import (
     MeasuredStream,
     QueryTarget,
 )
+from kubectl_eksdoc.model.kinds import Absent, Unknown, missing_rights
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.placing import ProbeOwner
 from kubectl_eksdoc.probes import ProbePurpose, owner, pod

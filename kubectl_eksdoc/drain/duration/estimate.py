@@ -42,7 +42,7 @@ from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.drain.verdicts.pods import ungated
 from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 # What the estimate takes for granted of what it cannot see: the pace of the control plane, health of targets.

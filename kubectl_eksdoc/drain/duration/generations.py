@@ -23,9 +23,8 @@ from kubectl_eksdoc.drain.order.strategies import NodeTasks
 from kubectl_eksdoc.drain.policy import ALL, EVICTED, DrainPolicy, EvictionMode, Means
 from kubectl_eksdoc.kubernetes.budgets import same_name_holds
 from kubectl_eksdoc.kubernetes.replacement import Replacement, comes_back_to_its_node
-from kubectl_eksdoc.model.nodes import HOSTNAME, Node
+from kubectl_eksdoc.model.nodes import HOSTNAME, Node, Pod
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
-from kubectl_eksdoc.model.pods import Pod
 
 Amounts = tuple[int, int, int]
 """Millicores, bytes, pods."""

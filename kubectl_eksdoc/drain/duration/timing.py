@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import inf, sqrt
 from typing import NamedTuple
 
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 MIN_SAMPLES = 3
 """Fewer starts of a workload than this say little about the next one: the cluster's own are used with them."""

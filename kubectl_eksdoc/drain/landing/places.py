@@ -16,9 +16,8 @@ from kubectl_eksdoc.model.cluster import NodePool
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.nodes import Node, NodeOwner, Pod
 from kubectl_eksdoc.model.placing import CPU
-from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.quantities import InvalidQuantity, nanos
 
 CLUSTER_AUTOSCALER = "the Cluster Autoscaler"

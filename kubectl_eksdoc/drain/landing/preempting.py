@@ -26,7 +26,7 @@ from kubectl_eksdoc.kubernetes.scheduling.preemption import (
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Subject
-from kubectl_eksdoc.model.pods import Pod, pod_count
+from kubectl_eksdoc.model.nodes import Pod, pod_count
 
 MOST_KINDS = 50
 """Kinds of pods that are examined, those of the highest priority first."""

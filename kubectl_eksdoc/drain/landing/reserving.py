@@ -21,8 +21,7 @@ from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.verdicts.filters import restarted
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 # New nodes for pods that find no place: how many, and like which of those that are there.
 

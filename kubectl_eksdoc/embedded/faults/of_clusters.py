@@ -8,7 +8,7 @@ from enum import Enum
 from fnmatch import fnmatchcase
 
 from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.chance import Chance, of_text
 from kubectl_eksdoc.simulator.kubelets import NEVER, NODES

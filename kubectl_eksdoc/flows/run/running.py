@@ -41,8 +41,7 @@ from kubectl_eksdoc.model.acts import Cordon, OfPod, Release, Restore
 from kubectl_eksdoc.model.baseline import ReadPlan
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import ROLLED_BACK, IntentOutcome, JournalNote, RunPhase, Verb
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.session.ports import ClusterReader
 
 # Go on with a run that somebody began: from its journal and from the cluster as it is, on any machine.

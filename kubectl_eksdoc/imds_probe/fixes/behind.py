@@ -18,7 +18,6 @@ from kubectl_eksdoc.imds_probe.fixes.fix import (
     complaints,
 )
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, class_name, instance_of
-from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Instance,
     MetadataOptions,
@@ -31,9 +30,9 @@ from kubectl_eksdoc.model.aws.machines import (
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import patch, shell
 from kubectl_eksdoc.model.findings import When
+from kubectl_eksdoc.model.kinds import Absent, Unknown
 from kubectl_eksdoc.model.metadata import OnClass, OnInstances, OnTemplate, SetOptions
-from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node, NodeOwner, Pod
 
 K = TypeVar("K")
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from operator import add
 from typing import Any
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
 
 
 @frozen

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, Unknown
 
 
 @frozen

@@ -33,8 +33,7 @@ from kubectl_eksdoc.render.addon.update import (
 )
 from kubectl_eksdoc.render.report import CommandReport, Findings, Foot, Head, Line, Lines, Section, as_it_is
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.text import counted, joined
+from kubectl_eksdoc.render.text import Title, counted, joined
 
 
 @frozen

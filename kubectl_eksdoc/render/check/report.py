@@ -36,8 +36,24 @@ from kubectl_eksdoc.render.report import (
 )
 from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.tables import MARGIN, Column, Title, columns_of, number_column, plain, text_column, titled
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, cut, rfc3339, wrapped
+from kubectl_eksdoc.render.text import (
+    MARGIN,
+    Column,
+    Look,
+    Title,
+    Tone,
+    age,
+    between,
+    columns_of,
+    counted,
+    cut,
+    number_column,
+    plain,
+    rfc3339,
+    text_column,
+    titled,
+    wrapped,
+)
 
 if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no steps
     from kubectl_eksdoc.baseline.changes import ResultComparison

@@ -38,8 +38,19 @@ from kubectl_eksdoc.render.report import (
 )
 from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, WholeSeconds
 from kubectl_eksdoc.render.result import Lines as OthersLines
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, text_column
-from kubectl_eksdoc.render.text import Tone, counted, duration, joined
+from kubectl_eksdoc.render.text import (
+    Cell,
+    Column,
+    Row,
+    Title,
+    Tone,
+    columns_of,
+    counted,
+    duration,
+    joined,
+    name_column,
+    text_column,
+)
 
 # A change of CoreDNS in sentences.
 

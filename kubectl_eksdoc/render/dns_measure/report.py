@@ -16,11 +16,11 @@ from kubectl_eksdoc.coredns_lameduck.measuring.findings import (
 )
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, MOST_ENDPOINTS, Happening, MeasurePlan, manifests
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import Counts, MeasuredSecond, MeasuredStream, QueryTarget
 from kubectl_eksdoc.model.coredns import LoadReport as Answers
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render import result
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -28,8 +28,7 @@ from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
 from kubectl_eksdoc.render.report import CommandReport, Findings, Head, Points, Section, Table
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import RoleManifests
-from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, columns_of, name_column, number_column
-from kubectl_eksdoc.render.text import Tone, counted
+from kubectl_eksdoc.render.text import Cell, Column, Row, Title, Tone, columns_of, counted, name_column, number_column
 
 # A measurement of DNS in sentences.
 

@@ -15,9 +15,8 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
 from kubectl_eksdoc.render.drain.plan import DUMP, DrainView, again, dump_folder
 from kubectl_eksdoc.render.drain.signs import in_brief
-from kubectl_eksdoc.render.report import Line, Lines, as_it_is
-from kubectl_eksdoc.render.tables import SIGNS, Title
-from kubectl_eksdoc.render.text import Look, Tone, counted, shown, wrap, wrapped
+from kubectl_eksdoc.render.report import SIGNS, Line, Lines, as_it_is
+from kubectl_eksdoc.render.text import Look, Title, Tone, counted, shown, wrap, wrapped
 
 FLAGS = (
     ("pod-emptydir", "delete-emptydir-data", "Evict pods with emptyDir data too; the data is lost"),

@@ -43,8 +43,7 @@ from kubectl_eksdoc.render.report import PLAIN, Head, Lines, OwnFormat, Points, 
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.text import Look, counted, duration, listing, rfc3339, sentences
+from kubectl_eksdoc.render.text import Look, Title, counted, duration, listing, rfc3339, sentences
 
 
 class Outcome(str, Enum):

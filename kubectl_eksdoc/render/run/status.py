@@ -18,18 +18,7 @@ from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, HeldLock, RunNote, R
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.record import RecordCause, against_times, because, requests
-from kubectl_eksdoc.render.report import (
-    PLAIN,
-    Head,
-    Lines,
-    OwnFormat,
-    Points,
-    Report,
-    Section,
-    Table,
-    as_it_is,
-    flush,
-)
+from kubectl_eksdoc.render.report import PLAIN, Head, Lines, OwnFormat, Points, Report, Section, Table, as_it_is, flush
 from kubectl_eksdoc.render.result import (
     Count,
     Difference,
@@ -43,8 +32,21 @@ from kubectl_eksdoc.render.result import (
     Texts,
 )
 from kubectl_eksdoc.render.run.events import json_line
-from kubectl_eksdoc.render.tables import Column, Title, columns_of, name_column, number_column, text_column
-from kubectl_eksdoc.render.text import Look, age, between, counted, duration, listing, rfc3339
+from kubectl_eksdoc.render.text import (
+    Column,
+    Look,
+    Title,
+    age,
+    between,
+    columns_of,
+    counted,
+    duration,
+    listing,
+    name_column,
+    number_column,
+    rfc3339,
+    text_column,
+)
 
 # Predicted against actual: what the plans of past runs said, and what happened.
 

@@ -22,8 +22,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from kubectl_eksdoc.errors import EksdocError, as_bug
-from kubectl_eksdoc.render.tables import fitted
-from kubectl_eksdoc.render.text import Look, Tone, shown
+from kubectl_eksdoc.render.text import Look, Tone, fitted, shown
 from kubectl_eksdoc.tui.sheets.pods import Line, Sheet, cells, wrapped
 
 # Titles of a frame that draw it anew only when they change: Textual does so whenever they are given.
