@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubectl_eksdoc.addon_diff.expected import (
     EKS,
@@ -40,6 +40,7 @@ from kubectl_eksdoc.addon_diff.manifests import (
 )
 from kubectl_eksdoc.addon_diff.merging import MISSING, MissingValue
 from kubectl_eksdoc.amazon.upgrades.addon_needs import KNOWN
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.ownership.applying import merged
 from kubectl_eksdoc.kubernetes.api.ownership.comparing import NONE, FieldSet, Path
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
@@ -322,7 +323,7 @@ _STANDING: Mapping[ObjectName, _Parts] = {
 """Each part with the version since when it is known to be there, None for ever."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ObjectSearch:
     """What a search over all kinds has found. `more`: objects of the add-on that no manifest known here has. `whose`:
     objects that EKS has applied, and nothing tells for which add-on. `unlisted`: by resource or group, as RBAC names

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.kinds import Resource, Unknown
@@ -15,7 +15,7 @@ USED_BY = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS, kinds.SECURITY_GROUP_POLI
 """What of a cluster is read as a whole, to tell it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FullestNode:
     """The node with the most pods of its own address; `room` is its allocatable number of pods."""
 
@@ -24,7 +24,7 @@ class FullestNode:
     room: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """`branched`: pods with a branch interface of their own that have not ended, sorted. `target_groups`: the bindings,
     by ``namespace/name``, of Services that select one of them. `policies`: SecurityGroupPolicies by

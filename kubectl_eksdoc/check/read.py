@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import TypeVar
@@ -33,6 +33,7 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import AwsError, ClusterError, EksdocError, Forbidden, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.manifest_files import read_manifests
 from kubectl_eksdoc.imds_probe import read as imds_reads
 from kubectl_eksdoc.interruption import read as interruption_reads
@@ -54,7 +55,7 @@ from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckInput:
     """What is judged besides the cluster and AWS, and how. `files`: of manifests; `measured`: as of
     `coredns_lameduck.read.dns_facts`; `proxied` False: no pod is asked for what it counts."""
@@ -204,7 +205,7 @@ Sum = tuple[Finding, ...] | Unknown
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OtherFindings:
     """`drain`: the plan behind the findings of ``drain plan``, None where none was made or nothing is to be drained.
     `notes`: what could not be read, and is no finding."""

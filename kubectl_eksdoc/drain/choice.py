@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import NamedTuple
@@ -28,12 +28,13 @@ from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.policy import AUTO, Means
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.drain.verdicts.judging import Judgement, used_up
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.placing import CPU, MEMORY
 
 # What comes of one order, whole: who is drained in which turn, what lands where, and the run of exactly that.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TriedOrder:
     """One order that was tried: seconds until it is through, and how many nodes it could not drain."""
 
@@ -53,7 +54,7 @@ class Score(NamedTuple):
     peak_away: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OrderedPlan:
     """The plan for one order, the verdicts after landing included. `name` is that of the order. `activation` is the
     order in which nodes are begun, `begun_s` when in the run that found their places; `usual` is the run of exactly
@@ -105,7 +106,7 @@ class OrderedPlan:
 # One order tried whole: places reserved as nodes are drained in virtual time, and what that comes to.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OrderTrial:
     """`order` is what was tried: `nodes` are those of it that were drained, `refused` the others, for whose pods there
     was no room. `gates` by node, from 1, empty where nodes do not wait for waves."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from math import cos, log, pi, sin, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.options import (
     CODES,
     EFFORT,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.selectors import Selector
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Targeting:
     """Nodes by name, or by filters that must all hold; `nodegroups` match if any of them does."""
 
@@ -92,7 +92,7 @@ AT_ONCE = OptionKind(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrainPolicy:
     """What a drain may do: kubectl drain's flags with their meaning, and ours. Each is declared here, and only here."""
 

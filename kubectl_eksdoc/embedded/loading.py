@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITION, DEFINITIONS, Catalogue, known, missing
 from kubectl_eksdoc.embedded.serving.validation import lacking, problems
 from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.defaults import begun
 from kubectl_eksdoc.kubernetes.api.shapes import misfits, of_resource
 from kubectl_eksdoc.model import kinds
@@ -146,7 +146,7 @@ class StoredFacts:
         return fact
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loaded:
     """How many objects of each kind (``apiVersion Kind``) were not taken: `left_out`, since nothing declares the kind;
     `misshapen`, since a server could not have stored them; `doubled`, of a name that was there already. `invalid` are

@@ -13,11 +13,12 @@ It decides nothing about evictions: a budget counts its pods by readiness and `s
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Protocol
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import SYNC_FAILED, with_allowed
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.nodes import Node, Pod
@@ -52,7 +53,7 @@ class EvictionCause(str, Enum):
     REQUEST = "request"  # the request or the pod's state, not a budget
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvictionAnswer:
     """An answer of the endpoint and its effect.
 
@@ -196,7 +197,7 @@ VERSIONS = ("policy/v1", "policy/v1beta1")
 """The apiVersions of an Eviction that are accepted; the second one is no longer served otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvictionRequest:
     """`name` is the body's, `url_name` the path's. None is "not given" for the two preconditions.
 
@@ -221,7 +222,7 @@ class EvictionRequest:
         return bool(self.body_dry_run or self.dry_run)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stored:
     pod: Pod
     resource_version: str
@@ -365,7 +366,7 @@ BY_KUBELET = "TerminationByKubelet"
 EVICTING = "Eviction API: evicting"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DisruptionTarget:
     """The condition. `since` is its lastTransitionTime; without one it counts as set long ago."""
 
@@ -414,7 +415,7 @@ def after_sync(
 # pkg/scheduler/framework/plugins/noderesources/fit.go (the order of resources).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rejected:
     """As the status of the pod has it, whose phase is Failed."""
 

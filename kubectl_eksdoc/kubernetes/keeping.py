@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 from kubectl_eksdoc.amazon.interruption import ARGUMENT, CONFIG_KEY, VARIABLE
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.corefile.parser import without_comments
 from kubectl_eksdoc.kubernetes.guards import address, addresses_in
 from kubectl_eksdoc.model.coredns import COREFILE
@@ -287,7 +287,7 @@ _SECONDS = re.compile(r"\d{1,6}")
 _PLAIN_PATH = re.compile(r"(?:/(?:[A-Za-z._-]{0,20}|v\d{1,2}(?:(?:alpha|beta)\d{1,2})?))*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptAnnotations:
     """The lists that are in force: more than the ones above, where more is judged."""
 

@@ -7,9 +7,10 @@ was anything to do it to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
@@ -178,7 +179,7 @@ def joins() -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimedMishap:
     """`mishap` happens once at `at_s` (virtual seconds from the start), or with the chance `share` in each minute
     where `at_s` is None. `paced` makes another pace of the kubelets'. `stuck` pods never stop. `late_s`: how much
@@ -252,7 +253,7 @@ class FaultyControlPlane:
 # Paces at which some pods take longer than they should, or never come to an end.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slower:
     """A pace at which `which` pods take so many seconds more: `NEVER` for what they never do by themselves. Who never
     stops is killed when the grace period is over."""

@@ -7,9 +7,9 @@ update.go, delete.go (BeforeCreate, BeforeUpdate, BeforeDelete), pkg/registry/co
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api import statuses
 from kubectl_eksdoc.kubernetes.api.statuses import NamedResource, StatusCause
 from kubectl_eksdoc.model import kinds
@@ -29,7 +29,7 @@ DEFAULT_GRACE_S = 30
 _FINISHED = ("Succeeded", "Failed")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteOptions:
     """`grace_s` None: as the object says; 0: at once, without asking the kubelet. `propagation`: Background (None),
     Foreground or Orphan."""
@@ -41,7 +41,7 @@ class DeleteOptions:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deleted:
     """`item` as it is after that: still there while somebody must let it go (`gone` False)."""
 

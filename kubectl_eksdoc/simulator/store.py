@@ -15,6 +15,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.kubernetes.api.statuses import NamedResource
 from kubectl_eksdoc.model import kinds
@@ -270,7 +271,7 @@ class Store:
 # What the API server must know of a kind to store it: its names, whether its spec is counted, how it is deleted.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Traits:
     """`counts`: changes of the spec are counted in metadata.generation. `has_status`: status is a subresource, which
     writes of the object leave alone. `returned`: a deletion is answered with the object, not with a Status.

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.errors import AwsError, ClusterError, UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.kinds import Unknown
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.snapshot.recording import SnapshotRecorder
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SnapshotContent:
     """What a snapshot holds, and its size in bytes."""
 
@@ -174,7 +175,7 @@ class _Taking:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _OfAws:
     """What is believed of AWS, who writes down what it answers, and as whom it is asked."""
 

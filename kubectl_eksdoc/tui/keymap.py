@@ -6,10 +6,11 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.spelling import matches, maybe
 from kubectl_eksdoc.render.text import joined
 
@@ -52,7 +53,7 @@ class HelpPart(str, Enum):
     ANYWHERE = "Anywhere"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeyBinding:
     """`id` names it in a keymap; `keys` as Textual spells them; `shown` as a person reads it; `pages` on which it does
     something (none: on all). `foot`: its place at the foot of the screen, 0 for only in the help. `given`: what its
@@ -249,7 +250,7 @@ _SIGNS = {
 """Textual's own names of signs that Unicode calls otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Keymap:
     """`keys` as they are in effect; `wrong`: what of the user's file is not followed, a sentence each."""
 
@@ -351,7 +352,7 @@ def _stays(key: KeyBinding) -> str:
 THEMES = ("dark", "light")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Command:
     """`names`: the first is the one that is shown; `key`: the id of the key that does the same, "" for one that is
     only a command; `values`: what may stand behind it, none for nothing."""
@@ -387,7 +388,7 @@ COMMANDS: tuple[_Command, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Typed:
     """A command with what stands behind it, "" for nothing."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 from typing import ClassVar
@@ -17,6 +16,7 @@ from kubectl_eksdoc.drain.run.chronicle import PlannedNode, PodState
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.drain.run.replay import Replay, ReplaySource, RunReplay
 from kubectl_eksdoc.flows.run.draining import RunWish
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.render.run import page
 from kubectl_eksdoc.render.text import Tone, counted, duration
 from kubectl_eksdoc.tui.framed import FramedApp
@@ -38,7 +38,7 @@ def outcome_of(recording: RunReplay) -> RunSummaryView:
 # What the screens are given when a run is shown again.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShownRun:
     """A run that is shown again: `path` is the file in which it was written down."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain.findings import allowed_by
@@ -24,7 +25,7 @@ _LEAST = 12
 """So much of a name is seen."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FittingText:
     """`steps`: what takes its place, one after the other, "" for nothing; those of a higher rank come first. One
     without steps stays. `badge`: it stands out by more than its colour, with a space on both sides."""

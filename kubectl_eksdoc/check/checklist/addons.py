@@ -8,7 +8,6 @@ could be newer waits for the target. Source of what fits: EKS itself (DescribeAd
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.amazon.upgrades.addon_needs import (
@@ -26,6 +25,7 @@ from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import RunningVersion
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code
@@ -47,7 +47,7 @@ _TURN: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Move:
     """Of an add-on, `have` → `to`; "" where nobody tells to which."""
 
@@ -182,7 +182,7 @@ def _objects(there: Sequence[RunningVersion], name: str) -> Iterator[str]:
 # Programs that EKS does not manage, along the way: which is updated before the control plane, and which follows it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _ProgramsMove:
     of: RunningVersion
     placed: OrderedAddon

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
@@ -16,6 +15,7 @@ from kubectl_eksdoc.check.checks.running import groups_unknown, node_groups, nod
 from kubectl_eksdoc.check.checks.running import subject as of_group
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import ago, aws, issue, name_of, number, sourced
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.evictions import evict
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.model import kinds
@@ -31,7 +31,7 @@ IN_PROGRESS, FAILED, SUCCESSFUL = "InProgress", "Failed", "Successful"
 """As EKS writes the status of an update (botocore, eks/2017-11-01, UpdateStatus)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Standing:
     """`unknown`: one of them that could not be described; `failed`: the latest, where it did not succeed."""
 
@@ -183,7 +183,7 @@ _OF_EKS = (NodeOwner.FARGATE, NodeOwner.AUTO_MODE)
 """EKS chooses what these run."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeImageGroup:
     """Nodes of one group that are of one family; `group` is as EKS describes it, None where it is none of EKS's or was
     not told. `told`: by what the family is known."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from kubectl_eksdoc.amazon.upgrades.addon_needs import repository
@@ -23,6 +23,7 @@ from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.check.wording import listed, number
 from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes import guards
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
@@ -46,7 +47,7 @@ JUDGED_ELSEWHERE = frozenset(
 """Removed APIs, programs' needs, sockets, AMIs and the metadata service have checks of their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _There:
     """What the notes can be held against: what runs, and on what."""
 
@@ -230,7 +231,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeGroupNodes:
     """`name` is that of the node group or NodePool, "" for nodes that have none."""
 

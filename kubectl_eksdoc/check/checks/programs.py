@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from kubectl_eksdoc.amazon.addon_versions import is_offered, offered_for, target
@@ -14,6 +13,7 @@ from kubectl_eksdoc.check.checking import Gate, UpgradeCheck, cluster_of, unknow
 from kubectl_eksdoc.check.checks.running import RunningVersion, running
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import issue
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.model.connection import shell
@@ -65,7 +65,7 @@ def _waits(facts: CheckFacts, misfit: _Misfit) -> bool:
     return misfit.follows or facts.way.comes_later(misfit.step)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Misfit:
     """An add-on, and the first `step` of the way that its version is not made for; `before`: the version that the
     control plane has then. `both`: those that fit both sides of the step, the newest first."""

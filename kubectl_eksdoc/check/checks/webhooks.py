@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from kubectl_eksdoc.check.checking import UpgradeCheck, unknown, unread
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import NAMESPACE_NAME, guards_pod_creation
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import ApiService, Callee, Definition
@@ -26,7 +26,7 @@ from kubectl_eksdoc.model.selectors import EVERYTHING, Labels
 KINDS = (kinds.SERVICES, kinds.ENDPOINT_SLICES)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Backends:
     """`ready`: Service → how many endpoints are. `blind`: not all of `KINDS` was read, which is to be said once."""
 
@@ -72,7 +72,7 @@ _NAMESPACED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Whom:
     """What webhooks are called for; `namespaces`: labels by name, as far as they were read."""
 

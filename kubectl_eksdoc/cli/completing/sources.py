@@ -7,9 +7,9 @@ decides.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.names import NameKind
 
 
@@ -37,7 +37,7 @@ class OwnNames(Enum):
     COMMANDS = "words of commands that have rights"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompletedName:
     """A name of `of`, written with `before` in front of it. `after` goes on behind it, so no space does; `listed`: more
     may follow behind a comma. `where`: the flag that says in which namespace they are, "" for --namespace."""
@@ -49,14 +49,14 @@ class CompletedName:
     where: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpenWords:
     """One of these, which more may follow directly."""
 
     words: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoOffer:
     """Nothing is offered, and why."""
 
@@ -160,7 +160,7 @@ _NODES = (CompletedName(NameKind.NODES), CompletedName(NameKind.NODES, before="n
 _MANY = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedWords:
     """What words without a flag name, and how many there may be."""
 

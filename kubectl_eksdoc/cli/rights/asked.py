@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.questions import (
     ACCESS_REPORT,
@@ -167,7 +167,7 @@ DOUBTS: Mapping[AwsOperation, str] = {
 # One right of a command, and what its answer lacks without it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Right:
     """One RBAC rule. It is needed in `namespace`, "" for everywhere, or, if `journal`, in that of the runs' journal and
     of what ``--in-cluster`` makes, or, if `probe`, in that of a probe's pods, or, if `karpenter`, in Karpenter's.
@@ -214,7 +214,7 @@ class Right:
         return self.at("").of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Places:
     """Namespaces: `journal` of runs, and of what is made by ``--in-cluster``; `probe` of a probe's pods; `karpenter`
     of Karpenter."""

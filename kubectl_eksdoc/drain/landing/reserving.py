@@ -19,6 +19,7 @@ from kubectl_eksdoc.drain.landing.preempting import NOTHING, Placed, Preemption,
 from kubectl_eksdoc.drain.landing.room import PlacementRoom, Reasons, WhyNot
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.verdicts.filters import restarted
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.model.nodes import Node, Pod
@@ -137,7 +138,7 @@ class PodWithoutPlace(NamedTuple):
     on: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplacementPlaces:
     """`homeless` by pod uid. New nodes would have room for all that one helps: `coming` are those that something
     adds, `missing` the others (name of a node that each is like → how many). `places`: the node reserved for the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.journal import OF_PODS, Cordoned, Journaled, Protected
 from kubectl_eksdoc.drain.run.moments import ASKED, THE_DRAIN, Happened, RunMoment
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.journal import (
     DONE,
     TOLD_TO_END,
@@ -31,7 +32,7 @@ from kubectl_eksdoc.model.journal import (
 from kubectl_eksdoc.model.nodes import Node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeAccount:
     """`state` is a word: ``waiting``, ``cordoned``, ``draining``, or how it ended. Pods that were asked to go, by an
     eviction, a restart of their workload or a deletion, by what came of that."""
@@ -136,7 +137,7 @@ def phase_words(journaled: Journaled, led: bool) -> str:
 # Runs by what they noted on nodes: it is all that a cluster has of a run whose journal somebody removed.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotedRun:
     """`journal`: the namespace of its journal, "" where no note says. `cordoned` and `protected`: the nodes that it
     cordons, and those that it keeps from autoscalers, by name; `skipped`: those of the first that its plan does not
@@ -203,7 +204,7 @@ def _noted(run: str, on: list[tuple[Node, RunNote]]) -> NotedRun:
 _HOLD = (RunPhase.PAUSED.value, RunPhase.ABORTED.value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GoOn:
     """`wanted`: what holds from its first moment on, ``paused``, ``aborted`` or "", and `who` wants it."""
 
@@ -211,7 +212,7 @@ class GoOn:
     who: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunOver:
     """It has come to an end that somebody, or a guard, decided on: `why`. `whole`: there is nothing to go on with."""
 
@@ -263,7 +264,7 @@ class NodePlacements(NamedTuple):
     target: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """`undone` are nodes of the plan that were not emptied, each with the pods (ns/name) that were left of it.
     `cordoned_only`: targets that are not drained and were cordoned.

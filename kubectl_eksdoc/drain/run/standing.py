@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kubectl_eksdoc.drain.run.account import PendingPod
@@ -13,6 +12,7 @@ from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.patience import held_by_name, why_late
 from kubectl_eksdoc.drain.run.pursuits import PodPursuit, PodStep
 from kubectl_eksdoc.drain.run.remaining import Remaining
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.nodes import Pod
@@ -29,7 +29,7 @@ class PodWaits(NamedTuple):
     budget: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunProgress:
     """`at_s` since the run began. `pods` are to go in all, `gone` of them have; `leaving` (ns/name) were asked for and
     go whatever this run does.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
+
+from kubectl_eksdoc.frozen import frozen
 
 # One resource of the API as discovery describes it, and a group version that is announced without resources.
 
@@ -18,7 +19,7 @@ _STORED_OTHERWISE = ("autoscaling", "events.k8s.io", "resource.k8s.io")
 """Groups with several versions, or whose objects are another group's."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subresource:
     """``pods/eviction``: `group` and `version` are those of `kind` where they are not the parent's, else empty."""
 
@@ -29,7 +30,7 @@ class Subresource:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Served:
     """A resource in one version: ``/apis/{group}/{version}/{plural}``.
 
@@ -78,7 +79,7 @@ class Served:
         return next((s for s in self.subresources if s.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnnouncedGroupVersion:
     """A group version that an APIService claims; `remote` where another server is to answer for it.
 

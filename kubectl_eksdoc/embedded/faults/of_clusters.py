@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
 
 from kubectl_eksdoc.embedded.serving.faults import Fault
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.chance import Chance, of_text
@@ -55,7 +55,7 @@ class ShareOf(Enum):
         return self is ShareOf.MINUTES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FaultParameters:
     """What a user gave: `number` or `text` behind ``=`` or their defaults, `share` from 0 to 1, `at_s` of a mishap that
     comes once. Chance follows from `seed` alone."""
@@ -67,7 +67,7 @@ class FaultParameters:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FaultName:
     """`about` is one line. `default` is for what it takes: a number, or "" for any that there is."""
 
@@ -97,7 +97,7 @@ class FaultName:
         return self.of is ShareOf.REQUESTS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FaultRequest:
     """A fault as it was asked for; `text` is how it was written."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.embedded.faults.of_clusters import (
     CLUSTERS,
@@ -35,6 +35,7 @@ from kubectl_eksdoc.embedded.serving.faults import (
 )
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.quantities import go_duration
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.simulator.mishaps import TimedMishap
@@ -238,7 +239,7 @@ _TEXTS = {
 _LONGEST_S = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FaultSet:
     """The faults that were asked for, made: those of requests, and those of the cluster."""
 

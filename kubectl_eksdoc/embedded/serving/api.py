@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from kubectl_eksdoc.embedded.api import catalogue
@@ -33,6 +33,7 @@ from kubectl_eksdoc.embedded.serving.targets import (
 from kubectl_eksdoc.embedded.serving.validation import Holds, Policies
 from kubectl_eksdoc.embedded.serving.watching import ServedWatch, Streaming, asked
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, expired
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.api_objects import Doc
@@ -46,7 +47,7 @@ from kubectl_eksdoc.simulator.store import StoreChange
 # k8s.io/api core/v1 zz_generated.prerelease-lifecycle.go, v1.36. Of what a 1.36 server serves these two are all.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Deprecation:
     """Since minor version `since`; nothing says in which it is `removed`."""
 
@@ -89,7 +90,7 @@ _FAULTS = 20
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setup:
     """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used before.
     `watch_cache`: as servers have it that are not told otherwise (--watch-cache). `holds` evaluates the expressions of

@@ -10,9 +10,10 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal, ApiStatus, Details, StatusCause, bad_request, expired
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.selectors import InvalidSelector, Selector, parse
@@ -65,7 +66,7 @@ ANY_VERSION = -1
 """A token of this version goes on with whatever is there by then."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Token:
     """`start` is the path (see `store.path_of`) of the last object of the page before, below what is listed: of a list
     of one namespace it is a name."""
@@ -141,7 +142,7 @@ _FIELDS = {
 _TERM = re.compile(r"([^=!]+)(==|!=|=)(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldSelection:
     """`equal` and `other`: fields by path with the value they must have, and must not have."""
 
@@ -214,7 +215,7 @@ class TooOldToContinue(Exception):
         self.token = token
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Page:
     """A list or a part of one. `token` is "" at the end; `remaining` None where it is not told (with selectors)."""
 

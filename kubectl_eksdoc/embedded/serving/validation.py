@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import ServedTarget
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes import budgets
 from kubectl_eksdoc.kubernetes.api import shapes, statuses, workload_validation
 from kubectl_eksdoc.kubernetes.api.statuses import (
@@ -300,7 +300,7 @@ Raises:
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AdmissionRequest:
     """`operation`: CREATE, UPDATE or DELETE; `doc` None: of a deletion."""
 

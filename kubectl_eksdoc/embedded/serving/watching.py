@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from kubectl_eksdoc.embedded.api.tables.table import IncludeObject, partial, par
 from kubectl_eksdoc.embedded.serving.handler import TimeDriver
 from kubectl_eksdoc.embedded.serving.reading import FieldSelection, choice_of, number
 from kubectl_eksdoc.embedded.serving.targets import ServedRequest, ServedTarget
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import expired
 from kubectl_eksdoc.kubernetes.api.types import blank_of
 from kubectl_eksdoc.model.api_objects import Doc
@@ -46,7 +46,7 @@ class WatchEvent(NamedTuple):
     doc: Doc | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asked:
     """`version` None: from now on, after what is there. `initial`: what is there comes first, and a bookmark then."""
 
@@ -198,7 +198,7 @@ Shown = Callable[[WatchEvent], bytes]
 """The JSON of what an event tells of, as this client wants it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Streaming:
     """`changed` guards the cluster and is notified of its changes; `advance` lets time pass there."""
 

@@ -7,10 +7,10 @@ upstream's delay between attempts is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
@@ -151,7 +151,7 @@ GENERATION_LABEL = "pod-template-generation"
 GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rollout:
     """`most_away` and `most_beside` are maxUnavailable and maxSurge as counts, of nodes that want a pod."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.registry import Registry
@@ -101,7 +101,7 @@ MOST = 100
 """Endpoints in one slice (--max-endpoints-per-slice)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Spread:
     """`kept`: endpoints of each slice that stays, as they are to be; `new`: of those to make; `spare`: to delete."""
 

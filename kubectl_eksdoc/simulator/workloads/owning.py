@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 from kubectl_eksdoc.model.kinds import Resource
@@ -132,7 +132,7 @@ def _places(item: StoredItem) -> tuple[_Place, ...]:
 _MOST = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matcher:
     """`equal` are the labels that must be there as they are; `others` the rest of the selector, None without."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict
 from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.drain.verdicts.filters import SCALED_BY_HAND
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
@@ -126,7 +126,7 @@ COLUMNS = (
 UNGUARDED_NOTHING = "No pod without a budget is evicted."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unguarded:
     """`at_once` of its `going` pods go in the same round; `workload` None: nobody told how many it should have."""
 
@@ -249,7 +249,7 @@ BLOCKERS_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToDo:
     """A row of the page of blockers: a `cause` that can be taken for fixed, one that is (`fixed`), or what is only to
     be known. `groups`: what it is about."""

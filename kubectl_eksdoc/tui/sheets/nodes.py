@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.drain.nodes import IMAGE, behind, natural, older_images
 from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.selectors import InvalidSelector, Requirement, Selector, parse
@@ -42,7 +43,7 @@ _KUBELET, _AMI = 4, 5
 _IMAGE = 6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeFacts:
     """What of the nodes does not change with a plan: made once for what was read."""
 
@@ -179,7 +180,7 @@ MOST_NAMES = 500
 NO_FAULTS = "Nothing is the matter with any node: all are Ready, none is cordoned or left out.\nesc shows them all."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Filter:
     """`wanted` is in the line of a node, in lower case, or is not (`inverse`); or its labels are like `selector`.
     `wrong`: why it is no selector; nothing is like that."""
@@ -286,7 +287,7 @@ def _all(facts: NodeFacts) -> set[str]:
 FORTH, BACK = "▲", "▼"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SortOrder:
     """`column` is the title of one; `back`: the last of them first."""
 

@@ -11,6 +11,7 @@ from rich.cells import cell_len, chop_cells
 
 from kubectl_eksdoc.drain.outcome import Eviction, NotEvictedPod, PodVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy, Means
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
@@ -57,7 +58,7 @@ Line = str | tuple[str, Tone]
 _ASCII = Look(ascii=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sheet:
     """`keys` name the rows in their order; `cells` gives those of a key, of as many as there are columns. `widths` of
     the columns on a terminal, as wide as the widest text in them, titles aside, and `ascii_widths` of the same in ASCII
@@ -200,7 +201,7 @@ _MEANS = {Means.RESTART: "restart", Means.DELETION: "delete", Means.PATIENCE: "w
 _FIRST = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN, PodVerdict.HELD, PodVerdict.STAY, PodVerdict.EVICT)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """A page of pods: what stands above them, and the rows by the uids of the pods; the last cell says why."""
 

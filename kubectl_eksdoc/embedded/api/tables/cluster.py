@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from kubectl_eksdoc.embedded.api.tables import fields
@@ -29,6 +28,7 @@ from kubectl_eksdoc.embedded.api.tables.fields import (
     text_column,
     wide,
 )
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 NAMESPACES = (NAME, text_column("Status", "status.phase"), AGE)
@@ -283,7 +283,7 @@ ENDPOINT_SLICES = (
 _NEVER = datetime.min.replace(tzinfo=timezone.utc)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Restarts:
     """How often, and when the last time was."""
 
@@ -299,7 +299,7 @@ class _Restarts:
         return f"{self.count} ({fields.human((now - self.last).total_seconds())} ago)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Progress:
     """What some of a pod's containers say: a status word ("" for none of their own), ready ones, restarts."""
 

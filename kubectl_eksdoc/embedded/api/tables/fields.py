@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """`cell` gives a string, a whole number, a truth value, or None. Only ``-o wide`` shows what has a `priority`."""
 
