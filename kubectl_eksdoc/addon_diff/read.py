@@ -30,7 +30,7 @@ from kubectl_eksdoc.addon_diff.usage import USED_BY, usage
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.addon_side import addon_past, addon_side, chart_defaults, creation_side, version_side
 from kubectl_eksdoc.aws.asking import at_once
-from kubectl_eksdoc.aws.values import values_of
+from kubectl_eksdoc.aws.eks import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds

@@ -55,6 +55,10 @@ class Ruling:
     why: str = ""
 
 
+_EFFECTS = (("Deny", PolicyDecision.DENIED, "denies"), ("Allow", PolicyDecision.ALLOWED, "allows"))
+"""What forbids goes before what allows."""
+
+
 def judged(documents: Iterable[Doc], asked: IamRequest) -> Ruling:
     """What all of them say together."""
     found: dict[tuple[str, IamMatch], str] = {}
@@ -64,14 +68,12 @@ def judged(documents: Iterable[Doc], asked: IamRequest) -> Ruling:
             effect = statement.get("Effect") if isinstance(statement, dict) else None
             known = effect if effect in ("Allow", "Deny") else "Deny"  # whatever it is, it may forbid
             found.setdefault((str(known), fits if effect == known else IamMatch.MAYBE), _named(statement, number))
-    if (by := found.get(("Deny", IamMatch.YES))) is not None:
-        return Ruling(PolicyDecision.DENIED, f"{by} denies it")
-    if (by := found.get(("Deny", IamMatch.MAYBE))) is not None:
-        return Ruling(PolicyDecision.UNKNOWN, f"{by} may deny it: what it says is not understood here")
-    if (by := found.get(("Allow", IamMatch.YES))) is not None:
-        return Ruling(PolicyDecision.ALLOWED, f"{by} allows it")
-    if (by := found.get(("Allow", IamMatch.MAYBE))) is not None:
-        return Ruling(PolicyDecision.UNKNOWN, f"{by} may allow it: what it says is not understood here")
+    for effect, decision, does in _EFFECTS:
+        if (by := found.get((effect, IamMatch.YES))) is not None:
+            return Ruling(decision, f"{by} {does} it")
+        if (by := found.get((effect, IamMatch.MAYBE))) is not None:
+            may = f"{by} may {effect.lower()} it: what it says is not understood here"
+            return Ruling(PolicyDecision.UNKNOWN, may)
     return Ruling(PolicyDecision.NOTHING, "no statement allows it")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import VerifiedCluster, at_once
-from kubectl_eksdoc.aws.values import kept_values
+from kubectl_eksdoc.aws.eks import kept_values
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.model.aws.addons import (

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from kubectl_eksdoc.aws.asking import Json, VerifiedCluster, at_once, found, known, name_of, text, there
-from kubectl_eksdoc.aws.values import document_of
+from kubectl_eksdoc.aws.eks import document_of
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.clusters import part_of

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.aws.asking import AwsClient, Json
-from kubectl_eksdoc.aws.values import values_of
+from kubectl_eksdoc.aws.eks import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError, ValuesError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.keeping import KeptAnnotations

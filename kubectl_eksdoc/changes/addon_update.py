@@ -134,7 +134,7 @@ class AddonUpdate:
             told = self._ports.eks.update(self.id)
             stage = stage_of(told)
             if not isinstance(told, EksAddonUpdate):
-                self._tell("update", f"{_why(told)}; the add-on itself is checked instead")
+                self._tell("update", f"{told.why}; the add-on itself is checked instead")
                 expected = self.following.expected
                 stage = stage_by_addon(self._ports.eks.addon(), expected.target, expected.was, self.stage)
         except AwsError as error:
@@ -236,7 +236,3 @@ class AddonUpdate:
         if self.said.get(about) != line:
             self.said[about] = line
             self.world.tell(line)
-
-
-def _why(told: Unknown | Absent) -> str:
-    return told.said if isinstance(told, Absent) else told.why

@@ -302,7 +302,7 @@ class _OnTemplate(_Fix):
                 self._stage, self._errors, more = stage_of(told), told.errors, ""
             else:
                 self._stage = stage_by_group(self._aws.group(self._act.group), self._number, self._stage)
-                more = f" (by the node group itself: {told.said if isinstance(told, Absent) else told.why})"
+                more = f" (by the node group itself: {told.why})"
             line = f"update {self._update}: {self._stage.value}{more}"
         except AwsError as error:
             line = f"AWS does not answer; the update continues in EKS: {error.message}"
@@ -385,7 +385,7 @@ def _class(act: OnClass, classes: NodeClasses) -> tuple[bool, str]:
     what = f"EC2NodeClass {act.name}"
     now = classes.one(act.name)
     if isinstance(now, (Absent, Unknown)):
-        return False, f"{what}: {now.said if isinstance(now, Absent) else now.why}"
+        return False, f"{what}: {now.why}"
     try:
         classes.patch(act.name, class_patch(act, now), dry=True)
     except ClusterError as error:

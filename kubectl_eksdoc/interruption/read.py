@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.aws.clusters import part_of, partition_of
 from kubectl_eksdoc.model.aws.queues import FiguresOf, InterruptionAnswers, InterruptionKeys, Queue
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import AwsPlace, KarpenterInstall
-from kubectl_eksdoc.model.kinds import Absent, Unknown, with_later
+from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown, with_later
 from kubectl_eksdoc.model.nodes import LogOf
 from kubectl_eksdoc.session.ports import ObjectReader, PodReader, Signs
 from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
@@ -54,7 +54,7 @@ def interruption_facts(session: ClusterSession, queue: str = "", proxied: bool =
     )
     if not isinstance(install, KarpenterInstall):
         if install is not None:
-            facts = replace(facts, install=Unknown(install.said) if isinstance(install, Absent) else install)
+            facts = replace(facts, install=known_or_unknown(install))
         return replace(facts, told=_tell(session, InterruptionKeys(notices=spot)))
     said = effective(install)
     proposed = "" if isinstance(said.used, Unknown) else install.cluster_name or place.cluster

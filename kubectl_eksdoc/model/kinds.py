@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from enum import Enum
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from kubectl_eksdoc.frozen import frozen
 
@@ -44,9 +44,15 @@ NOT_ASKED = Unknown("it was not asked for")
 
 @frozen
 class Absent:
-    """Whoever was asked says that there is no such thing."""
+    """Whoever was asked says that there is no such thing. For those to whom it is as good as unknown it has what
+    `Unknown` has."""
 
     said: str
+    missing: ClassVar[str] = ""
+
+    @property
+    def why(self) -> str:
+        return self.said
 
 
 _Answers = TypeVar("_Answers")

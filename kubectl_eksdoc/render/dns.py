@@ -86,7 +86,7 @@ def what(plan: DnsPlan) -> str:
     if elsewhere(plan):
         return f"{plan.findings[0].message[:1].upper()}{plan.findings[0].message[1:]}."
     if isinstance(of, (Absent, Unknown)):
-        return f"CoreDNS: {of.said if isinstance(of, Absent) else of.why}."
+        return f"CoreDNS: {of.why}."
     addon = facts.addon
     if isinstance(addon, Absent):
         whose = "self-managed"
@@ -314,7 +314,7 @@ class _Coredns(Printed):
     def of(cls, facts: dns.DnsFacts) -> _Coredns:
         addon, text, deployed = facts.addon, facts.text, facts.deployed
         if isinstance(deployed, (Absent, Unknown)):
-            version, replicas, why = None, None, deployed.why if isinstance(deployed, Unknown) else deployed.said
+            version, replicas, why = None, None, deployed.why
         else:
             version, replicas, why = deployed.version, deployed.replicas, ""
         return cls.filled(

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.aws.values import DEEPEST, LONGEST, schema_of, values_of
+from kubectl_eksdoc.aws.eks import DEEPEST, LONGEST, schema_of, values_of
 from kubectl_eksdoc.errors import ValuesError
 from kubectl_eksdoc.model.kinds import Unknown
 

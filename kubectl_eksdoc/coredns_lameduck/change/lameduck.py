@@ -98,8 +98,8 @@ def not_starting(facts: DnsFacts) -> Iterator[ChangeRefused]:
     """Why no rollout may begin: its pods would crash, or never become Ready, with the Corefile as it is."""
     text = facts.text
     if isinstance(text, (Absent, Unknown)):
-        why, missing = (text.said, "") if isinstance(text, Absent) else (text.why, text.missing)
-        yield ChangeRefused(f"whether recreated pods would start is unknown: {why}", "", missing or "the Corefile")
+        missing = text.missing or "the Corefile"
+        yield ChangeRefused(f"whether recreated pods would start is unknown: {text.why}", "", missing)
     for each in stoppers(facts):
         yield ChangeRefused(f"it recreates pods, and none would start: {each.message}", "Fix the Corefile first.")
 
@@ -129,9 +129,8 @@ def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | Non
         )
     deployed = facts.deployed
     if isinstance(deployed, (Absent, Unknown)):
-        why = deployed.why if isinstance(deployed, Unknown) else deployed.said
-        missing = (deployed.missing if isinstance(deployed, Unknown) else "") or "Deployment coredns"
-        yield ChangeRefused(f"how long CoreDNS may take to end is not known: {why}", "", missing)
+        missing = deployed.missing or "Deployment coredns"
+        yield ChangeRefused(f"how long CoreDNS may take to end is not known: {deployed.why}", "", missing)
         return
     if isinstance(deployed.pre_stop_s, Unknown):
         yield ChangeRefused(

@@ -313,9 +313,8 @@ def _today(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> tuple[st
         return "the add-on's values", given
     found = facts.objects.get(DEPLOYMENT, Absent("it was not asked for"))
     if isinstance(found, (Absent, Unknown)):
-        why = found.why if isinstance(found, Unknown) else found.said
-        missing = (found.missing if isinstance(found, Unknown) else "") or "Deployment coredns"
-        return ChangeRefused(f"the affinity of today is not known: {why}", "", missing)
+        missing = found.missing or "Deployment coredns"
+        return ChangeRefused(f"the affinity of today is not known: {found.why}", "", missing)
     live = at(found, "spec", "template", "spec", "affinity")
     if isinstance(live, dict) and live:
         return "the live Deployment", live

@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, CorefileRefusal, Import
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject, When
-from kubectl_eksdoc.model.kinds import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Absent, Unknown, known_or_unknown
 from kubectl_eksdoc.model.missing_rights import allow
 from kubectl_eksdoc.model.quantities import Version, go_duration, parse
 
@@ -61,9 +61,9 @@ _LOOK_AGAIN = (
 
 def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Finding:
     """`what` is missing, so what follows from it is unknown."""
-    told = Unknown(told.said) if isinstance(told, Absent) else told
     remedy = allow(told.missing) if told.missing else Remedy(_LOOK_AGAIN)
-    return Finding.of("dns-unread/fact", of, remedy=(remedy,), what=what, why=told, lacking=told.missing or what)
+    why = known_or_unknown(told)
+    return Finding.of("dns-unread/fact", of, remedy=(remedy,), what=what, why=why, lacking=told.missing or what)
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from typing import Any
 from kubectl_eksdoc.addon_diff.read import judge_terraform
 from kubectl_eksdoc.addon_diff.terraform.result import TerraformJudgement
 from kubectl_eksdoc.aws.addon_side import chart_defaults
-from kubectl_eksdoc.aws.values import values_of
+from kubectl_eksdoc.aws.eks import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.host.terraform import read_terraform_plan
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, named
