@@ -22,8 +22,9 @@ from bench.dump import a_node
 from kubectl_eksdoc.cli.main import collect_seldom
 from kubectl_eksdoc.host.archives.snapshot import SnapshotFile, SnapshotFileReader, snapshot_at
 from kubectl_eksdoc.kubernetes.keeping import Digests, KeptAnnotations
-from kubectl_eksdoc.model.cluster import Identity, Scene, Snapshot, Source
+from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.kinds import NODES, PODS, KindRead, ReadState
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.objects import journal_lines
 from kubectl_eksdoc.objects.keeping.pages import CleanedLists, SnapshotCleaner
 

@@ -24,7 +24,7 @@ from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.model.cluster import Snapshot
+    from kubectl_eksdoc.model.snapshots import Snapshot
 
 
 # ``kubectl eksdoc snapshot FILE``: its flags, and its answer.

@@ -21,11 +21,12 @@ from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.host.documents import DocumentFields, Unfit
 from kubectl_eksdoc.host.journals import state_folder
-from kubectl_eksdoc.model.cluster import KEPT_LABELS, Identity, LastView
+from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.coredns import Propagation
 from kubectl_eksdoc.model.names import Name
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.quantities import parse
+from kubectl_eksdoc.model.snapshots import KEPT_LABELS, LastView
 
 # Small files that may be lost at any time: ``$XDG_CACHE_HOME/eksdoc``, else ``~/.cache/eksdoc``.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime, timezone
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import NOT_ASKED, Absent, KindRead, ReadState, Resource, Unknown
-from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER, Node
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
     from kubectl_eksdoc.model.api_objects import (
         ApiService,
         AppliedObjects,
@@ -257,96 +255,3 @@ class ClusterAnswers:
     releases: tuple[HelmRelease, ...] | Unknown = NOT_ASKED
     past: ReportedChanges = field(default_factory=no_changes)
     applied: Mapping[tuple[str, bool], AppliedObjects | Unknown] = field(default_factory=dict)
-
-
-# What a snapshot says of itself: what was read, what was not and why, of which cluster, when, and by which tool.
-
-
-FORMAT = 1
-
-
-@frozen
-class Scene:
-    """One reading. `aws`: why nothing of AWS is in it, None where something is; `calls`: so many answers of AWS.
-    `left_out`: what was not asked, by the command that would have, and what was refused, by the right that is missing,
-    each with why."""
-
-    identity: Identity
-    observed_at: datetime
-    reads: tuple[KindRead, ...]
-    notes: tuple[str, ...] = ()
-    aws: Unknown | None = None
-    calls: int = 0
-    left_out: Mapping[str, str] = field(default_factory=dict)
-
-    def read_of(self, resource: Resource) -> KindRead | None:
-        return next((each for each in self.reads if each.resource.full_name == resource.full_name), None)
-
-
-@frozen
-class Snapshot:
-    """`scenes`: by the command that sees it, "" for all others. A cluster has one, that of all; the demo has one for
-    each of its incidents."""
-
-    tool: str
-    source: Source
-    scenes: Mapping[str, Scene]
-
-    def scene(self, command: str) -> str:
-        """The name of that which `command` sees."""
-        return command if command in self.scenes else ""
-
-
-# The picture of a cluster that is kept for the next time: what a list of nodes needs, and nothing that is secret.
-
-
-KEPT_LABELS = (
-    MANAGED_GROUP,
-    EKSCTL_GROUP,
-    NODE_POOL,
-    PROVISIONER,
-    COMPUTE_TYPE,
-    "eks.amazonaws.com/capacityType",
-    "eks.amazonaws.com/nodegroup-image",
-    "karpenter.sh/capacity-type",
-    "node.kubernetes.io/instance-type",
-    "topology.kubernetes.io/zone",
-)
-"""Of a node's labels these: which group it is of, and what machine."""
-
-
-@frozen
-class LastView:
-    """What was seen of a cluster at `observed_at`; `pods`: how many there were on each node, by its name. Nodes have
-    `KEPT_LABELS`, and no annotations, taints or UIDs."""
-
-    identity: Identity
-    observed_at: datetime
-    nodes: tuple[Node, ...] = ()
-    pods: Mapping[str, int] = field(default_factory=dict)
-
-
-def last_view_of(cluster: Cluster) -> LastView:
-    """What of `cluster` is kept."""
-    there = {node.name for node in cluster.nodes}
-    return LastView(
-        replace(cluster.identity, account="", uid=""),
-        cluster.observed_at,
-        tuple(_slim(node) for node in cluster.nodes),
-        Counter(pod.node for pod in cluster.pods if pod.node in there),
-    )
-
-
-def _slim(node: Node) -> Node:
-    return Node(
-        name=node.name,
-        uid="",
-        labels={label: node.labels[label] for label in KEPT_LABELS if label in node.labels},
-        unschedulable=node.unschedulable,
-        ready=node.ready,
-        kubelet=node.kubelet,
-        kubelet_text=node.kubelet_text,
-        created_at=node.created_at,
-        deletion_at=node.deletion_at,
-        pods_allocatable=node.pods_allocatable,
-    )

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.journal import RunNote
 from kubectl_eksdoc.model.placing import NOWHERE_SPECIAL, Placement, Requests
 from kubectl_eksdoc.model.quantities import Version, go_duration
 from kubectl_eksdoc.model.selectors import Labels
+
+if TYPE_CHECKING:  # the help of a drain needs pods and no journal
+    from kubectl_eksdoc.model.journal import RunNote
 
 HOSTNAME = "kubernetes.io/hostname"
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"

@@ -17,8 +17,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from kubectl_eksdoc.model.cluster import FORMAT as SNAPSHOTS_FORMAT
-from kubectl_eksdoc.model.cluster import Scene, Snapshot, Source
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.documents import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT, DRAIN_RUN_STANDING
 from kubectl_eksdoc.model.journal import (
     Entries,
@@ -33,6 +32,8 @@ from kubectl_eksdoc.model.journal import (
     RunStarted,
     Timed,
 )
+from kubectl_eksdoc.model.snapshots import FORMAT as SNAPSHOTS_FORMAT
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 
 FORMAT = 1
 

@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal, Protocol
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import Cluster, Scene, Snapshot
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import shell
 from kubectl_eksdoc.model.permissions import how_to
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.report import Head, Lines, Points, Report, Section, Table, as_it_is
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text

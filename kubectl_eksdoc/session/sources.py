@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.kinds import Unknown
-from kubectl_eksdoc.session.aws import demo, of_answers
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import VerifiedCluster
     from kubectl_eksdoc.host.cache import LastViews
     from kubectl_eksdoc.model.baseline import Baseline, SavedResult
-    from kubectl_eksdoc.model.cluster import Cluster, LastView, Scene, Snapshot
+    from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import ClusterAddress, Connection, OutageLimits
+    from kubectl_eksdoc.model.snapshots import LastView, Scene, Snapshot
     from kubectl_eksdoc.objects.held_answers import HeldAnswers
     from kubectl_eksdoc.objects.single import RawObjects
     from kubectl_eksdoc.session.ports import ClusterReader, ExtraReader
@@ -179,7 +179,7 @@ def last_view(connection: Connection, environ: Mapping[str, str]) -> LastView | 
 def remember(connection: Connection, environ: Mapping[str, str], cluster: Cluster) -> None:
     """For the next time."""
     from kubectl_eksdoc.errors import ConfigError
-    from kubectl_eksdoc.model.cluster import last_view_of
+    from kubectl_eksdoc.model.snapshots import last_view_of
 
     views = _views(environ)
     try:
@@ -247,6 +247,7 @@ class SnapshotScene:
             AwsError: as `aws.asking.believed`.
         """
         from kubectl_eksdoc.host.archives.snapshot import file_in
+        from kubectl_eksdoc.session.aws import of_answers
 
         if self.told.aws is not None:
             return self.told.aws
@@ -270,6 +271,8 @@ class DemoSnapshot:
         return DemoBeside(self.scene)
 
     def aws(self) -> VerifiedCluster:
+        from kubectl_eksdoc.session.aws import demo
+
         return demo(self.scene)
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.errors import AwsError, ClusterError, UsageError
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.cluster import Cluster, Scene, Snapshot, Source
+from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.kinds import Unknown
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.session.aws import DemoAnswers, open_live
 from kubectl_eksdoc.session.session import ClusterNeeds, LiveSession, Observed, SessionRequest, named, or_unknown
 from kubectl_eksdoc.session.sources import AWS_ANSWERS, CLUSTER_ANSWERS, DemoSnapshot, Progress, SourceChoice

@@ -21,8 +21,9 @@ from textual.message import Message
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.what_if import Preview
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import Cluster, LastView, Source
+from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
+from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.text import age, counted
 from kubectl_eksdoc.tui.sheets.nodes import NodeFacts, SortOrder, facts_of_last, faulty, in_order, like

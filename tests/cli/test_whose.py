@@ -13,7 +13,8 @@ from kubectl_eksdoc.host.cache import view_content_of as content_of
 from kubectl_eksdoc.host.cache import view_in
 from kubectl_eksdoc.host.documents import DocumentFields
 from kubectl_eksdoc.host.saved import identity as saved
-from kubectl_eksdoc.model.cluster import Identity, LastView
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.render.command_result import ClusterResult
 from tests.aws.test_live import prod
 from tests.builders import NOW

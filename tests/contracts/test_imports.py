@@ -40,7 +40,7 @@ PLANTED = (
     ("host/decoding.py", "msgspec", "Only objects decodes"),
     ("cli/drain.py", "tabulate", "Only render draws tables"),
     ("host/settings.py", "yaml", "Only render writes YAML"),
-    ("aws/eks.py", "yaml", "Only render writes YAML"),
+    ("aws/ec2.py", "yaml", "Only render writes YAML"),
     ("aws/eks.py", "fastjsonschema", "Only aws holds values"),
     ("addon_diff/remedies.py", "fastjsonschema", "The features and what they rest on"),
     ("kube/flags.py", "argparse", "Only cli parses arguments"),

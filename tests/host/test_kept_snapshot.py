@@ -16,9 +16,10 @@ import pytest
 
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import MANIFEST, SnapshotFile, SnapshotFileReader, file_in, snapshot_at
-from kubectl_eksdoc.model.cluster import Identity, Scene, Snapshot, Source
+from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.objects import journal_lines
 from kubectl_eksdoc.session.sources import SourceChoice, open_reader
 

@@ -16,7 +16,7 @@ from kubectl_eksdoc.host.cache import LARGEST_VIEW as LARGEST
 from kubectl_eksdoc.host.cache import MOST_VIEWS as MOST
 from kubectl_eksdoc.host.cache import LastViews, cache_folder, view_in
 from kubectl_eksdoc.host.cache import view_content_of as content_of
-from kubectl_eksdoc.model.cluster import LastView, last_view_of
+from kubectl_eksdoc.model.snapshots import LastView, last_view_of
 from tests.builders import NOW, a_cluster, a_node, a_pod
 
 KEY, OTHER = "0123456789abcdef", "fedcba9876543210"

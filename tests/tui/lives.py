@@ -15,10 +15,11 @@ from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.kubernetes.news import News
 from kubectl_eksdoc.model.acts import Errand
-from kubectl_eksdoc.model.cluster import Cluster, LastView, Source, last_view_of
+from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.connection import ClusterAddress
 from kubectl_eksdoc.model.interruption import PodReport
 from kubectl_eksdoc.model.permissions import Permission
+from kubectl_eksdoc.model.snapshots import LastView, last_view_of
 from kubectl_eksdoc.tui.opening import LiveClusterAccess, Opening, Progress
 from tests.tui.pilots import NOW, read_demo
 

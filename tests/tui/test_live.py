@@ -12,7 +12,8 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Forbidden, Unreachable
 from kubectl_eksdoc.kubernetes.news import AllNodes, NodeIs, WatchInterrupted, WatchRestored
-from kubectl_eksdoc.model.cluster import Cluster, LastView, Source, last_view_of
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.snapshots import LastView, last_view_of
 from kubectl_eksdoc.render.text import rfc3339
 from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.keymap import KEYS, ScreenPage

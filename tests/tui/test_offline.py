@@ -15,8 +15,9 @@ from kubectl_eksdoc.errors import (
     Unauthorized,
     Untrusted,
 )
-from kubectl_eksdoc.model.cluster import Cluster, Identity, last_view_of
+from kubectl_eksdoc.model.cluster import Cluster, Identity
 from kubectl_eksdoc.model.connection import ClusterAddress
+from kubectl_eksdoc.model.snapshots import last_view_of
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen

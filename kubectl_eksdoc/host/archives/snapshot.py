@@ -22,8 +22,9 @@ from typing import IO
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.archive import BOUNDS, ArchiveLimits, ArchivePart, BadArchive, parts, whole
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.cluster import Cluster, Scene, Snapshot, Source
+from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.kinds import NODES, PODS, ReadState, Resource
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.objects import journal_lines
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.intake import DumpIntake, KindComesLater

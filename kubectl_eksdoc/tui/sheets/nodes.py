@@ -11,9 +11,10 @@ from typing import Any
 from kubectl_eksdoc.drain.nodes import IMAGE, behind, natural, older_images
 from kubectl_eksdoc.drain.outcome import DrainTarget, TargetVerdict
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.cluster import Cluster, LastView
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.selectors import InvalidSelector, Requirement, Selector, parse
+from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.model.spelling import matches
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import OF_NODE, of_node
