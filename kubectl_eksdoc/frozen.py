@@ -1,23 +1,16 @@
-"""The dataclass of this package: what is known of something, which nobody changes afterwards."""
+"""The decorator of facts and decisions: a dataclass that nobody changes, with slots."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
+
+    _T = TypeVar("_T")
+
+    @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+    def frozen(cls: type[_T]) -> type[_T]: ...
 else:
-
-    def dataclass_transform(**of: Any) -> Any:
-        """Only for type checkers; `typing` has it from Python 3.11 on."""
-        return lambda decorator: decorator
-
-
-T = TypeVar("T")
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(fact: type[T]) -> type[T]:
-    """``@dataclass(frozen=True, slots=True)``."""
-    return dataclass(frozen=True, slots=True)(fact)
+    frozen = dataclass(frozen=True, slots=True)

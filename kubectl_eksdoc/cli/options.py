@@ -336,7 +336,7 @@ def listed(look: Look) -> str:
     """Each fault as it is typed, what it does, what holds unless said otherwise, and of what a share is."""
     from kubectl_eksdoc.embedded.faults.of_clusters import ONCE_AT_S
     from kubectl_eksdoc.embedded.faults.of_requests import ALL
-    from kubectl_eksdoc.render.tables import Column, plain
+    from kubectl_eksdoc.render.text import Column, plain
 
     columns = [
         Column("FAULT"),

@@ -74,7 +74,7 @@ def read_values(path: str) -> Doc:
     Raises:
         UsageError: it cannot be read, or holds no such values.
     """
-    from kubectl_eksdoc.aws.values import values_of
+    from kubectl_eksdoc.aws.eks import values_of
     from kubectl_eksdoc.host.documents import read_text
 
     wanted = "Give a file with JSON or YAML, as aws eks update-addon takes it."

@@ -6,7 +6,7 @@ Sources: core/v1 PodSpec, apps/v1 Deployment; the manifests of EKS 1.23 to 1.36 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -21,6 +21,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     symptoms,
     together,
 )
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.interruption.installs import Link
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.kubernetes import guards
@@ -31,15 +32,13 @@ from kubectl_eksdoc.kubernetes.corefile.plugins import JudgedCorefile, judged, l
 from kubectl_eksdoc.kubernetes.evictions import pre_stop_s
 from kubectl_eksdoc.model import quantities
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
-from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, CorefileRefusal, Propagation, is_coredns
 from kubectl_eksdoc.model.findings import Code, Remedy, Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
-from kubectl_eksdoc.model.kinds import NODES
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Container, LogOf, Pod
+from kubectl_eksdoc.model.kinds import NODES, NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.nodes import Container, LogOf, Node, Pod
 
 DEPLOYMENT = ObjectName("apps/v1", "Deployment", SYSTEM, NAME)
 KUBE_PROXY = guards.CONFIG
@@ -54,7 +53,7 @@ dns-horizontal-autoscaler; the charts of it)."""
 OBJECTS = (DEPLOYMENT, CONFIG, KUBE_PROXY, *PROPORTIONAL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Probe:
     """An HTTP probe; `period_s` times `failures` until its word counts."""
 
@@ -64,7 +63,7 @@ class _Probe:
     failures: int = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deployed:
     """`pre_stop_s` is Unknown where the hook is not a plain sleep. `readiness` is None for no HTTP probe; `memory` is
     the limit as written, "" for none. `spread_over`: topology keys that the scheduler is asked to spread over;
@@ -235,7 +234,7 @@ BEGINS_S = 3
 """A pod may begin to end so long after it was told to; moments of a measurement are not more exact either."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorednsPodLogs:
     """Of one of CoreDNS' pods: its container, and what its logs tell; `unread` is what of them was not had."""
 
@@ -244,7 +243,7 @@ class CorednsPodLogs:
     unread: tuple[Unknown, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterruptionNotices:
     """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`:
     what is to be done about the first broken link, None where nothing is proposed; `moves`: what it moves or restarts.
@@ -256,7 +255,7 @@ class InterruptionNotices:
     moves: str = "no node"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DnsFacts:
     """`objects`: the documents of `deployed.OBJECTS`. `addon`: what EKS says of the add-on coredns, Absent where it is
     not managed by EKS. `inside`: by the pod's ``namespace/name``. `auto_mode`: EKS makes nodes itself, and answers

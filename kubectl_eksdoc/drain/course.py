@@ -14,7 +14,7 @@ from kubectl_eksdoc.kubernetes.budgets import Computed, disruptions_allowed, exp
 from kubectl_eksdoc.kubernetes.evictions import uses_up
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 made = tuple.__new__
 """``made(Kind, fields)``: a NamedTuple of all its fields in half the time, for what there is one of for every pod."""

@@ -21,8 +21,7 @@ from kubectl_eksdoc.model.cluster import Cluster, LeftOut
 from kubectl_eksdoc.model.connection import kubectl, shell
 from kubectl_eksdoc.model.findings import Code, Finding, Remedy, Subject
 from kubectl_eksdoc.model.kinds import PODS
-from kubectl_eksdoc.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod
+from kubectl_eksdoc.model.nodes import ControllerOwner, Node, NodeOwner, Pod
 from kubectl_eksdoc.model.quantities import Version, parse
 from kubectl_eksdoc.model.selectors import Selector, from_parts
 from kubectl_eksdoc.model.storage import Claim, PersistentVolume

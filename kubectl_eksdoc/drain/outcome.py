@@ -9,8 +9,7 @@ from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.drain.policy import EVICTED, EvictionMode
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.findings import Remedy
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 

@@ -31,7 +31,7 @@ from kubectl_eksdoc.model.workloads import Workload
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.budgets import Amount
-    from kubectl_eksdoc.model.pods import Pod
+    from kubectl_eksdoc.model.nodes import Pod
     from kubectl_eksdoc.model.quantities import Version
     from kubectl_eksdoc.model.selectors import Selector
 

@@ -19,8 +19,7 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.model.cluster import Cluster, LeftOut
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.collector import identity_of
-from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.objects.single import FactDecoder, NoJson, encode
+from kubectl_eksdoc.objects.single import FactDecoder, NoJson, RawObjects, encode
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.scheduling import SCALED
 from kubectl_eksdoc.simulator.store import Key, StoredItem

@@ -18,11 +18,12 @@ everything anew, and says so (`go_on`).
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from types import TracebackType
 
 from kubectl_eksdoc.errors import ClusterError, Locked, LockInDoubt, LockLost, Unreachable
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kube import lease
 from kubectl_eksdoc.kube.lease import CREATE, GET, UPDATE, LeaseGaps, LeaseSeen, LeaseThere, said
 from kubectl_eksdoc.kube.sent import UNASKED, Clock, RequestSender, RetryLimits, SentRequest, refused
@@ -37,7 +38,7 @@ RENEWALS = 3
 _PATIENCE = RetryLimits(patience_s=15.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Hold:
     """`since_s`: sent at that time, by the monotonic clock."""
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import NoScale, ScaledController, ScaleNotRead, Scales
 from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, IF_HEALTHY, Amount, Budget, BudgetStatus
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.selectors import EVERYTHING, Selector
 
 DELETION_TIMEOUT = timedelta(minutes=2)

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.model.nodes import Pod, VolumeKind
 from kubectl_eksdoc.model.selectors import Selector
 
 DAEMONSET_FATAL = "DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"

@@ -22,9 +22,8 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import SYNC_FAILED, with_allowed
 from kubectl_eksdoc.model.api_objects import at
 from kubectl_eksdoc.model.budgets import Budget
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import CPU, MEMORY, PODS
-from kubectl_eksdoc.model.pods import Pod
 
 MAX_DISRUPTED = 2000
 """MaxDisruptedPodSize: more granted evictions the controller has not seen, and none is granted."""

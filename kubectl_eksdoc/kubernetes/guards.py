@@ -14,8 +14,8 @@ from dataclasses import field, replace
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, ObjectName, at
 from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import Requirement
 
 

@@ -19,8 +19,7 @@ from kubectl_eksdoc.kubernetes.corefile.parser import without_comments
 from kubectl_eksdoc.kubernetes.guards import address, addresses_in
 from kubectl_eksdoc.model.coredns import COREFILE
 from kubectl_eksdoc.model.journal import PRIOR, RUN
-from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS
-from kubectl_eksdoc.model.pods import JUDGED_ANNOTATIONS, POD_ENI, TOLD_VARIABLES
+from kubectl_eksdoc.model.nodes import JUDGED_ANNOTATIONS, POD_ENI, REBOOT_IN_PROGRESS, TOLD_VARIABLES
 from kubectl_eksdoc.model.workloads import REBOOT_LOCK
 
 # A value that is not kept, as something that tells equal ones apart from others, and nothing else.

@@ -10,15 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.software import KNOWN, SoftwareRole
+from kubectl_eksdoc.amazon.upgrades.addon_needs import KNOWN, SoftwareRole
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.network import Webhook
-from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.model.pods import ENDED, ControllerOwner, Pod, Toleration
+from kubectl_eksdoc.model.nodes import ENDED, UNSCHEDULABLE_TAINT, ControllerOwner, Pod, Toleration
 from kubectl_eksdoc.model.selectors import Labels, from_parts
 from kubectl_eksdoc.model.workloads import Workload
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubectl_eksdoc.kubernetes.evictions import pre_stop_s
-from kubectl_eksdoc.model.pods import ControllerOwner, Toleration
+from kubectl_eksdoc.model.nodes import ControllerOwner, Toleration
 from kubectl_eksdoc.model.selectors import NOTHING, Labels, Selector
 from kubectl_eksdoc.objects.placement import PlacementDecoder
 from kubectl_eksdoc.objects.pod_details import Callers, HostPaths

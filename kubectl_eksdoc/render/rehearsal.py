@@ -29,8 +29,7 @@ from kubectl_eksdoc.render.record import (
 )
 from kubectl_eksdoc.render.report import Foot, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.text import Look, counted, duration, joined, listing
+from kubectl_eksdoc.render.text import Look, Title, counted, duration, joined, listing
 
 # A rehearsal in sentences: its verdict, where it differs from the plan, and what it cannot show.
 

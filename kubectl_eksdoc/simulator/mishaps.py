@@ -14,7 +14,7 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import ApiRefusal
 from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.chance import Chance
 from kubectl_eksdoc.simulator.controllers import in_time
 from kubectl_eksdoc.simulator.kubelets import NODES, KubeletTimes, none_is

@@ -8,7 +8,7 @@ from functools import partial
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator.controllers import Controller, Loop, VirtualTime, WorkBudget, in_time
 from kubectl_eksdoc.simulator.disruptions import DisruptionController, Evictions, StaleTargets
 from kubectl_eksdoc.simulator.kubelets import Kubelets, KubeletTimes, Pulling, every_image, none_is

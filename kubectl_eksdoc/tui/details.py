@@ -15,8 +15,8 @@ from kubectl_eksdoc.render.drain.findings import Group, evidence
 from kubectl_eksdoc.render.drain.findings import of_budget as of_budget_groups
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN
-from kubectl_eksdoc.render.tables import SIGNS, Cell
-from kubectl_eksdoc.render.text import Look, Tone, counted, duration, listing
+from kubectl_eksdoc.render.report import SIGNS
+from kubectl_eksdoc.render.text import Cell, Look, Tone, counted, duration, listing
 from kubectl_eksdoc.tui.sheets.nodes import targets_of
 from kubectl_eksdoc.tui.sheets.pods import Line, Listed, once_a_view, text_of
 

@@ -10,8 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import Tone
+from kubectl_eksdoc.render.text import Column, Tone
 from kubectl_eksdoc.tui.keymap import HelpPart, Keymap, ScreenPage
 from kubectl_eksdoc.tui.sheets.pods import Line, Sheet, of_rows, padded
 from kubectl_eksdoc.tui.widgets.line_table import LineTable

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Faults:
     """What is to go wrong on purpose, as users write it (``slow=2s@5%``), and the seed of its chance."""
 
@@ -35,7 +36,7 @@ def open_stage(
     """
     from kubectl_eksdoc.embedded.stage import stage_of
     from kubectl_eksdoc.model import kinds
-    from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.objects.single import RawObjects
 
     raw = RawObjects()
     observed = open_reader(source, connection, progress, raw=raw).read(kinds.ALL)
@@ -53,7 +54,7 @@ def _chosen(faults: Faults, observed: Cluster) -> FaultSet:
     return made(asked, faults.seed)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Serving:
     """`speed`: virtual seconds in a second. The kubeconfig is written to `kubeconfig_out` ("": a new file, which goes
     when serving is over). `ready` is called with its path and the server's address, `note` with what users should know
@@ -103,7 +104,7 @@ def served(
     from kubectl_eksdoc.flows.rehearse import pace_of
     from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.model.cluster import played
-    from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.objects.single import RawObjects
     from kubectl_eksdoc.simulator.mishaps import FaultyControlPlane
 
     raw = RawObjects()

@@ -114,6 +114,17 @@ def test_the_purity_check_sees(code: str, seen: str) -> None:
     assert impurity.endswith(seen)
 
 
+def test_a_frozen_class_is_a_frozen_dataclass_with_slots() -> None:
+    @frozen
+    class Fact:
+        x: int
+
+    fact = Fact(1)
+    with pytest.raises(FrozenInstanceError):
+        fact.x = 2  # type: ignore[misc]
+    assert replace(fact, x=2) == Fact(2) and not hasattr(fact, "__dict__")
+
+
 @pytest.mark.parametrize("mark", ["@dataclass", "@dataclass(frozen=True)", "@dataclasses.dataclass(slots=True)"])
 def test_the_dataclass_check_sees(mark: str) -> None:
     assert MAY_BE_LOOSE.search(f"{mark}\nclass Fact:\n    x: int")

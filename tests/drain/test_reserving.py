@@ -19,9 +19,8 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import Placement, PodTerm, Requests
-from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.selectors import from_parts
 from tests.builders import a_cluster, a_pod, a_workload
 from tests.drain.grounds import ADMITTED, RENEWED, Drained, as_it_begins, drained, prepared, successor

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.duration.timing import ASSUMED_START_S, learn, learn_stops, least_stop_s, start_of, stop_of
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from tests.builders import a_pod, ago
 
 

@@ -14,17 +14,16 @@ import pytest
 from kubectl_eksdoc.addon_diff.fields import FieldEffect
 from kubectl_eksdoc.addon_diff.manifests import AddonManifest, RenderedAddon
 from kubectl_eksdoc.addon_diff.terraform.judging import DeletionLoss
-from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable, VersionRequirement
+from kubectl_eksdoc.amazon.upgrades.addon_needs import CompatibilityTable, Software, VersionRequirement
 from kubectl_eksdoc.amazon.upgrades.amis import Amis, KnownReleaseNote
 from kubectl_eksdoc.amazon.upgrades.calendar import CalendarRow
 from kubectl_eksdoc.amazon.upgrades.removed_apis import CustomApi, ManualConversion, RemovedApi
-from kubectl_eksdoc.amazon.upgrades.software import Software
 from kubectl_eksdoc.check.symptoms import Causes
 from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.imds_probe.evidence import NodeRoleCalls
 from kubectl_eksdoc.imds_probe.programs import LogLine, Program
 from kubectl_eksdoc.kubernetes.cordon import CordonMark
-from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.kinds import Confidence
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, made, records, sections
 from kubectl_eksdoc.model.quantities import Version
 from tests.contracts.source import PACKAGE

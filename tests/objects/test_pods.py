@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.pods import (
+from kubectl_eksdoc.model.nodes import (
     JUDGED_ANNOTATIONS,
     POD_ENI,
     ControllerOwner,

@@ -13,8 +13,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.render.drain import signs
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.text import Tone
+from kubectl_eksdoc.render.text import Cell, Tone
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets, nodes
 from kubectl_eksdoc.tui.sheets.pods import text_of

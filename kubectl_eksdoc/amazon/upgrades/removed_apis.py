@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.upgrades.sourced import beyond, in_words, minor_of
-from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.connection import shell
+from kubectl_eksdoc.model.kinds import Confidence, Unknown
 from kubectl_eksdoc.model.knowledge import KnowledgeSource, file, read_to, records
 from kubectl_eksdoc.model.quantities import Version, parse
 
@@ -25,7 +26,7 @@ READ_TO = read_to("removed_apis")
 """The last release whose removals are done; those of later ones are planned."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemovedApi:
     """`kind` in `api_version` is not served from `removed` on. `resource` is its plural name, "" for a kind that only
     clients use. `replacement` as the source words it, "" where it names none; see `removed_apis.instead`. `mapped`: the
@@ -159,7 +160,7 @@ def convert(file: str, api_version: str) -> str:
     return shell("kubectl", "convert", "-f", file, "--output-version", api_version)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ManualConversion:
     """Of the `kinds` in the `api_versions`: `what` convert cannot know, a sentence; `fields` that it is about."""
 
@@ -188,7 +189,7 @@ def convertible(row: RemovedApi) -> bool:
 # API versions of custom resources that go with a version of the software that brings them, not with Kubernetes.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CustomApi:
     """`kinds` in `api_version`, none for all of it. `removed`: the first version of `software` that does not serve it,
     None where none is announced; `deprecated`: the first that says so, None where that is not told. `replacement` as
@@ -256,7 +257,7 @@ class DeprecatedRequest:
         return of_resource(self.api_version, self.resource)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeprecatedRequests:
     """`unread`: lines of this metric that could not be read, as they are. While there are any, not all is known."""
 
@@ -327,7 +328,7 @@ def _request(labels: Mapping[str, str]) -> DeprecatedRequest | None:
 # Rows that a user adds to the tables of the package, or puts in the place of theirs (check --tables FILE).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tables:
     """The first row of a kind in a version counts, and before those of the package."""
 

@@ -315,7 +315,7 @@ def _refresh(session: ClusterSession, around: CommandContext) -> None:
     """
     from kubectl_eksdoc.aws.upgrades import InsightRefresh
     from kubectl_eksdoc.check.read import refreshed
-    from kubectl_eksdoc.model.asked import Unknown
+    from kubectl_eksdoc.model.kinds import Unknown
 
     of = session.ask(InsightRefresh)
     if isinstance(of, Unknown):

@@ -152,7 +152,7 @@ def _versions(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.amazon.upgrades.software import KNOWN
+    from kubectl_eksdoc.amazon.upgrades.addon_needs import KNOWN
 
     there = {each.text for each in looking.asked(NameKind.ADDONS, cursor)}
     known = {each.name: each.about for each in KNOWN if each.eks_addon}

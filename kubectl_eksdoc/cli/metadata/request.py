@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions, non_empty, since_from, sou
 from kubectl_eksdoc.cli.surroundings import CommandContext
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Unknown
 from kubectl_eksdoc.session.sources import SourceChoice, namespace_of
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, sqrt
 from typing import NamedTuple
 
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.frozen import frozen
+from kubectl_eksdoc.model.nodes import Pod
 
 MIN_SAMPLES = 3
 """Fewer starts of a workload than this say little about the next one: the cluster's own are used with them."""
@@ -35,7 +36,7 @@ SLOWER = 1.5
 """Of fewer stops than `MIN_SAMPLES` the slowest may still be exceeded by so much."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartTime:
     """Seconds from scheduling to Ready. `samples` starts were seen; `assumed`: too few, so others' are used. `least_s`:
     none of them was faster; 0 where too few were seen."""
@@ -47,7 +48,7 @@ class StartTime:
     least_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartTimes:
     """Build it with `learn`. `pooled` is what all pods of the cluster together tell."""
 
@@ -128,7 +129,7 @@ def _owner_of(template: str) -> str:
     return template.rpartition("-")[0] if "/ReplicaSet/" in template or "/Job/" in template else template
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StopTimes:
     """Seconds, sorted, that pods were seen to stop; build it with `learn_stops`."""
 

@@ -19,10 +19,10 @@ from kubectl_eksdoc.drain.landing.preempting import NOTHING, Placed, Preemption,
 from kubectl_eksdoc.drain.landing.room import PlacementRoom, Reasons, WhyNot
 from kubectl_eksdoc.drain.nodes import DrainContext
 from kubectl_eksdoc.drain.verdicts.filters import restarted
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import NodeOccupancy
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 # New nodes for pods that find no place: how many, and like which of those that are there.
 
@@ -138,7 +138,7 @@ class PodWithoutPlace(NamedTuple):
     on: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplacementPlaces:
     """`homeless` by pod uid. New nodes would have room for all that one helps: `coming` are those that something
     adds, `missing` the others (name of a node that each is like → how many). `places`: the node reserved for the

@@ -16,9 +16,8 @@ from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import PodClass
 from kubectl_eksdoc.kubernetes.scheduling.refusals import TOO_MANY_PODS, NodeFilter, SchedulingRefusal
 from kubectl_eksdoc.kubernetes.scheduling.volumes import NO_VOLUMES, Storage, VolumeDemand
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.placing import CPU, EPHEMERAL_STORAGE, MEMORY, Requests
-from kubectl_eksdoc.model.pods import Pod
 
 # Why no node takes a pod, counted over all nodes: quickly, for there may be thousands of nodes and kinds of pods.
 

@@ -21,8 +21,7 @@ from kubectl_eksdoc.drain.policy import ALL, EVICTED, NODEGROUP, ZONE, DrainPoli
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.budgets import scaled
 from kubectl_eksdoc.kubernetes.replacement import Replacement
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 
 class EvictionTier(IntEnum):

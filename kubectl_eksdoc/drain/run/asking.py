@@ -16,7 +16,7 @@ from kubectl_eksdoc.drain.run.answers import SOON_S, Next, Reading, RunTrouble
 from kubectl_eksdoc.drain.run.board import Timers
 from kubectl_eksdoc.drain.run.patience import StallTimeout
 from kubectl_eksdoc.drain.run.pursuits import REFUSED_S, ObservedState, PodPursuit
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 # How fast evictions are asked for: never faster than the user allows, and slower while the server has too much to do.
 #

@@ -15,7 +15,7 @@ from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.journal import aims_of
 from kubectl_eksdoc.drain.run.moments import ASKED, THE_DRAIN, Happened, RunMoment
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 _NO_NODE = re.compile(r"[^-a-z0-9.]")
 """No name of a node has it; of whoever leads a run there is, as in ``ann@host/1/run``, and in "the drain"."""

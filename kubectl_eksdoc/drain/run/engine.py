@@ -44,7 +44,7 @@ from kubectl_eksdoc.kubernetes.news import (
     RequestAnswered,
 )
 from kubectl_eksdoc.model.acts import Errand
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 UNSURE = (PodStep.ASKED, PodStep.ACCEPTED, PodStep.IN_DOUBT)
 """Of a pod in these it is unknown whether it goes."""

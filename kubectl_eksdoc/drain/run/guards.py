@@ -28,7 +28,7 @@ from kubectl_eksdoc.kubernetes.news import (
     WatchRestored,
 )
 from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListPods, Look, Restart
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 

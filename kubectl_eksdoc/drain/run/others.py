@@ -24,8 +24,7 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Code
 from kubectl_eksdoc.model.journal import RunNote
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 
 # A new plan while a run is under way, made from what is seen then, for pods that the first one does not know.
 

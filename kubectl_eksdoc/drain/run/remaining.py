@@ -28,7 +28,7 @@ from kubectl_eksdoc.drain.simulation import simulate
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.replacement import Replacement
 from kubectl_eksdoc.model.journal import Cause
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 
 AGAIN_S = 2.0
 """So long after one estimate of what is left the next one is made though no pod has gone meanwhile."""

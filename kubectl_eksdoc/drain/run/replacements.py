@@ -19,8 +19,7 @@ from kubectl_eksdoc.kubernetes.api.statuses import ApiStatus, LostAnswer
 from kubectl_eksdoc.kubernetes.cordon import foreign_drain
 from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
 from kubectl_eksdoc.model.acts import Protect, Release
-from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner, Pod
 
 
 class ReplacementTimes(NamedTuple):

@@ -36,8 +36,7 @@ from kubectl_eksdoc.model.acts import (
     Restart,
 )
 from kubectl_eksdoc.model.journal import UNCORDONED
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Node, Pod
 from kubectl_eksdoc.model.quantities import in_words
 
 

@@ -21,8 +21,7 @@ from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.connection import kubectl
 from kubectl_eksdoc.model.findings import Code, Finding, Severity, Subject
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod, Volume, VolumeKind
+from kubectl_eksdoc.model.nodes import ControllerOwner, Node, Pod, Volume, VolumeKind
 
 
 class JudgedPod(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 
 from kubectl_eksdoc.embedded.serving.faults import Fault
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.nodes import Pod
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.simulator.chance import Chance, of_text
 from kubectl_eksdoc.simulator.kubelets import NEVER, NODES

@@ -29,6 +29,7 @@ from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.standing import Reason, RunProgress, coming, reasons, standing
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.api.statuses import LostAnswer
 from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, News, RequestAnswered
 from kubectl_eksdoc.model.acts import Act, Delete, Errand, Evict, Hook, Restart
@@ -41,7 +42,7 @@ LOOK_S = 1.0
 _LISTS: frozenset[type] = frozenset((AllNodes, AllPods, AllBudgets))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiOutage:
     """`longest_s`: so long the lock may be in doubt. `hear` takes what is told, `ends` says why it is to end, "" if
     it is not, and is asked every second."""
@@ -158,7 +159,7 @@ _NOTED: Mapping[Happened, JournalNote] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrainRunEnd:
     """`stopped`: why it asked for nothing more, "" if it did not stop; `record`: what was planned and what happened."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
 from kubectl_eksdoc.frozen import frozen
-from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Node
+from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Node, Toleration
 from kubectl_eksdoc.model.placing import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -19,7 +19,6 @@ from kubectl_eksdoc.model.placing import (
     Requests,
     any_matches,
 )
-from kubectl_eksdoc.model.pods import Toleration
 
 
 class SchedulerFilter(str, Enum):

@@ -7,9 +7,8 @@ from typing import Generic, Protocol, TypeVar
 
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal, tolerated
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Toleration
 from kubectl_eksdoc.model.placing import NodeDemand, Placement, Spread
-from kubectl_eksdoc.model.pods import Toleration
 from kubectl_eksdoc.model.selectors import Labels, Requirement, Selector
 
 # How many pods of one kind there are in each part of the cluster, kept up to date as pods come and go.

@@ -14,9 +14,8 @@ from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.kubernetes.scheduling.refusals import SchedulerFilter, SchedulingRefusal
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.nodes import Node, Pod, VolumeKind
 from kubectl_eksdoc.model.placing import NodeTerm, any_matches
-from kubectl_eksdoc.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 
 WAITS = "WaitForFirstConsumer"

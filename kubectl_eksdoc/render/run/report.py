@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.run.account import WAITED_S
 from kubectl_eksdoc.drain.run.chronicle import holds
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
+from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render import record as rows
 from kubectl_eksdoc.render.command_result import CommandResult
@@ -42,8 +43,7 @@ from kubectl_eksdoc.render.report import PLAIN, Head, Lines, OwnFormat, Points, 
 from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.text import Look, counted, duration, listing, rfc3339, sentences
+from kubectl_eksdoc.render.text import Look, Title, counted, duration, listing, rfc3339, sentences
 
 
 class Outcome(str, Enum):
@@ -52,7 +52,7 @@ class Outcome(str, Enum):
     STOPPED = "stopped"  # it asks for nothing more, and was not at its end
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunReport(Report):
     """`record`: what was planned and what happened, with times from the begin of this part of the run; `stopped`: why,
     "" if it was not. `resumed`: somebody had begun it before. `reached_by`: the words that lead to the same cluster

@@ -18,7 +18,7 @@ from kubectl_eksdoc.kubernetes.replacement import Replacement, by_owner
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.pods import ENDED, ControllerOwner
+from kubectl_eksdoc.model.nodes import ENDED, ControllerOwner
 from kubectl_eksdoc.simulator.disruptions import first_status
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem, moment

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.model.pods import Toleration
+from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT, Toleration
 from kubectl_eksdoc.simulator.disruptions import NOT_READY, UNREACHABLE, disrupted
 from kubectl_eksdoc.simulator.registry import Registry, condition
 from kubectl_eksdoc.simulator.store import Key, StoreChange, StoreChangeKind, StoredItem

@@ -16,8 +16,7 @@ from kubectl_eksdoc.drain.run.chronicle import NodeState
 from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.record import placed, skipped_targets
 from kubectl_eksdoc.render.run import events
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Tone, age, between, counted, sentences, shown
+from kubectl_eksdoc.render.text import Cell, Column, Tone, age, between, counted, sentences, shown
 from kubectl_eksdoc.tui.model import INSPECTS, can_inspect
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import RunKind, RunState, ScreenRunController, ScreenStage

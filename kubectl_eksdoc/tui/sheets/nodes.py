@@ -19,8 +19,7 @@ from kubectl_eksdoc.model.spelling import matches
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import OF_NODE, of_node
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD, OPEN, TARGET_SIGN, WARN, in_brief
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Tone, counted
+from kubectl_eksdoc.render.text import Cell, Column, Tone, counted
 from kubectl_eksdoc.tui.sheets.pods import Cells, Sheet, Widths, once_a_view
 from kubectl_eksdoc.tui.sheets.pods import cells as room_of
 

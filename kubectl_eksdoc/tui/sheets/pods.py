@@ -14,11 +14,10 @@ from kubectl_eksdoc.drain.policy import DrainPolicy, Means
 from kubectl_eksdoc.frozen import frozen
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.pods import ControllerOwner, Pod
+from kubectl_eksdoc.model.nodes import ControllerOwner, Pod
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD, OPEN, POD_SIGN
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Look, Tone, age, between, counted, duration
+from kubectl_eksdoc.render.text import Cell, Column, Look, Tone, age, between, counted, duration
 from kubectl_eksdoc.tui.knobs import KNOBS
 
 # A table as a widget takes it: a row is made when it is drawn, because of thousands only a screenful is seen.

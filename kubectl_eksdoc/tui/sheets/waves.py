@@ -11,8 +11,7 @@ from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import budget_order
 from kubectl_eksdoc.render.drain.signs import TARGET_SIGN, in_brief
 from kubectl_eksdoc.render.drain.timeline import SLOW, text_axis, text_bar
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import Tone, duration
+from kubectl_eksdoc.render.text import Cell, Column, Tone, duration
 from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.sheets.nodes import targets_of, wave_tone
 from kubectl_eksdoc.tui.sheets.pods import Cells, Sheet, of_rows, once_a_view

@@ -16,8 +16,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.text import Look, Tone, shown
+from kubectl_eksdoc.render.text import Cell, Look, Tone, shown
 from kubectl_eksdoc.tui.sheets.pods import EMPTY, Sheet, text_of, wrapped
 from kubectl_eksdoc.tui.widgets.foot import look_of
 from kubectl_eksdoc.tui.widgets.panel import GAP, ColumnLayout, Titled, laid, laid_wide, where_it_differs

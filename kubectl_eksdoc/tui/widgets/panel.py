@@ -21,8 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from kubectl_eksdoc.errors import EksdocError, as_bug
-from kubectl_eksdoc.render.tables import fitted
-from kubectl_eksdoc.render.text import Tone, shown
+from kubectl_eksdoc.render.text import Tone, fitted, shown
 from kubectl_eksdoc.tui.sheets.pods import Line, Sheet, cells, wrapped
 from kubectl_eksdoc.tui.widgets.foot import look_of
 

@@ -15,8 +15,7 @@ from kubectl_eksdoc.drain.run.chronicle import NodeState, PodState
 from kubectl_eksdoc.drain.run.moments import Happened, RunMoment
 from kubectl_eksdoc.drain.run.standing import PodWaits, Reason
 from kubectl_eksdoc.flows.run.draining import RunWish
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.text import Look, Tone
+from kubectl_eksdoc.render.text import Cell, Look, Tone
 from kubectl_eksdoc.tui.keymap import ScreenPage
 from kubectl_eksdoc.tui.run import confirm, pages, sheets
 from kubectl_eksdoc.tui.run.pages import summary
