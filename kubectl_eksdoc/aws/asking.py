@@ -103,6 +103,11 @@ def texts(said: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(values or ())
 
 
+def tags(said: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Sorted, by their keys, as EKS tells them."""
+    return tuple(sorted((str(key), str(value)) for key, value in (said.get("tags") or {}).items()))
+
+
 def moment(said: Mapping[str, Any], name: str) -> datetime | None:
     """As `text`; None where it is not said. Times of AWS have a time zone."""
     value = said.get(name)

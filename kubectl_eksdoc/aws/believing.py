@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from kubectl_eksdoc.aws.asking import AwsClient, Json, answered, moment, name_of, parts, text, texts
+from kubectl_eksdoc.aws.asking import AwsClient, Json, answered, moment, name_of, parts, tags, text, texts
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, UsageError
 from kubectl_eksdoc.kubernetes.keeping import hidden
 from kubectl_eksdoc.model.aws import questions
@@ -75,7 +75,7 @@ def _cluster(said: Json) -> EksCluster:
         created=moment(said, "createdAt"),
         issues=issues(said),
         subnets=texts(network, "subnetIds"),
-        tags=tuple(sorted((str(key), str(value)) for key, value in (said.get("tags") or {}).items())),
+        tags=tags(said),
     )
 
 

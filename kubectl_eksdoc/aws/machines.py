@@ -9,7 +9,20 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from kubectl_eksdoc.aws import ec2, eks
-from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, name_of, number, parts, text, texts, there
+from kubectl_eksdoc.aws.asking import (
+    Json,
+    answered,
+    at_once,
+    found,
+    known,
+    name_of,
+    number,
+    parts,
+    tags,
+    text,
+    texts,
+    there,
+)
 from kubectl_eksdoc.aws.believing import VerifiedCluster, issues
 from kubectl_eksdoc.aws.ec2 import by_key, template_ref
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
@@ -77,6 +90,7 @@ def _group(said: Json) -> NodeGroup:
         instance_types=texts(said, "instanceTypes"),
         strategy=text(said.get("updateConfig") or {}, "updateStrategy"),
         disk=number(said, "diskSize"),
+        tags=tags(said),
     )
 
 

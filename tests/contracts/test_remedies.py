@@ -7,7 +7,7 @@ import ast
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -56,17 +56,36 @@ def faults(words: Words, printed: bool = False) -> Iterator[str]:
         if not found:
             yield f"{program} has no {' '.join(map(str, rest[:2]))}"
         else:
-            flags = {*known[" ".join(map(str, rest[:found]))], *listed.get("options", ())}
+            flags = known[" ".join(map(str, rest[:found]))] | listed.get("options", {})
             yield from _strange(rest[found:], flags)
+            yield from _misfits(rest[found:], flags) if printed else ()
 
 
-def _strange(words: Words, flags: set[str]) -> Iterator[str]:
+def _strange(words: Words, flags: Collection[str]) -> Iterator[str]:
     for word in words:
         flag = (word or "").partition("=")[0]
         if flag == "--":
             return
         if re.match(r"--?[a-zA-Z]", flag) and flag not in flags:
             yield f"there is no flag {flag}"
+
+
+_KINDS = {"bool": "true|false", "int": r"-?\d+", "duration": r"(\d+(\.\d+)?(h|ms|m|s))+", "text": "(?!-).*|-"}
+
+
+def _misfits(words: Words, kinds: Mapping[str, str]) -> Iterator[str]:
+    """Flags whose value is none of their kind. A bool, and what may stand alone, has one behind = only."""
+    for at, word in enumerate(words):
+        flag, equals, joined = (word or "").partition("=")
+        if flag == "--":
+            return
+        kind = kinds.get(flag, "optional")
+        follows = words[at + 1] if at + 1 < len(words) else "-missing"
+        value = joined if equals else follows
+        if kind == "optional" or (kind == "bool" and not equals) or value is None:
+            continue
+        if not re.fullmatch(_KINDS[kind], value, re.DOTALL) and not _NAMED_BY_A_USER.match(value):
+            yield f"{flag}: {value} is no {kind}"
 
 
 @cache
@@ -213,7 +232,7 @@ def written() -> tuple[tuple[str, Words], ...]:
     """Of calls in the package, and of texts in its strings and records."""
     found: list[tuple[str, Words]] = []
     for path in files(PACKAGE):
-        if not re.search(r"kubectl|aws|eksctl|helm|eks\(", text(path)):
+        if not re.search(r"kubectl|aws|eksctl|helm|nodeadm|terraform|eks\(", text(path)):
             continue
         for node in ast.walk(ast.parse(text(path))):
             at = f"{name(path)} line {getattr(node, 'lineno', 0)}"
@@ -251,7 +270,9 @@ def _texts(told: object) -> Iterator[str]:
             yield from _texts(each)
 
 
-_COMMAND = re.compile(r"(?<![\w/.-])(kubectl|aws|eksctl|helm) ((?:[a-z][\w-]*|--?[a-z][\w-]*(?:=\S*)?|…|\{\w+\}| )+)")
+_COMMAND = re.compile(
+    r"(?<![\w/.-])(kubectl|aws|eksctl|helm|nodeadm|terraform) ((?:[a-z][\w-]*|--?[a-z][\w-]*(?:=\S*)?|…|\{\w+\}| )+)"
+)
 
 
 NO_COMMAND = {"needs", "that", "made", "would"}
@@ -268,7 +289,7 @@ def in_prose(said: str) -> Iterator[Words]:
             yield [program, *words]
         elif program == "aws" and words[0] in _session().get_available_services() and len(words) > 1:
             yield [program, *words[:2], *(each for each in words[2:] if each and each.startswith("-"))]
-        elif program in ("kubectl", "eksctl") and words[0] in _verbs(program):
+        elif program in ("kubectl", "eksctl", "nodeadm", "terraform") and words[0] in _verbs(program):
             yield [program, *words]
 
 
@@ -285,7 +306,7 @@ def test_commands_are_found() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("program", ["kubectl eksdoc", "kubectl", "aws", "eksctl", "helm"])
+@pytest.mark.parametrize("program", ["kubectl eksdoc", "kubectl", "aws", "eksctl", "helm", "nodeadm", "terraform"])
 def test_each_command_that_is_written_exists(program: str) -> None:
     ours = program == "kubectl eksdoc"
     wrong = [
@@ -306,6 +327,7 @@ def test_each_command_that_is_printed_exists(words: tuple[str, ...]) -> None:
     told = document(*words)
     remedies = [remedy.get("command", "") for each in told["findings"] for remedy in each["remedy"]]
     steps = [line for each in told["checklist"] for line in (*each["commands"], each["verify"] or "")]
+    steps += [line for each in told["checklist"] for form in each["forms"] for line in form["commands"]]
     commands = [part for line in (*remedies, *steps) if line for part in _parts(line)]
     assert len(commands) > 40
     assert [f"{' '.join(each)}: {fault}" for each in commands for fault in faults(each, True)] == []
@@ -357,6 +379,11 @@ def _parts(line: str) -> Iterator[list[str]]:
         (("eksctl", "drain", "nodegroup"), "eksctl has no drain nodegroup"),
         (("eksctl", "delete", "nodegroup", "--force"), "there is no flag --force"),
         (("helm", "mend"), "helm has no mend"),
+        (("kubectl", "scale", "deployment", "web", "--replicas", "two"), "--replicas: two is no int"),
+        (("kubectl", "wait", "pod/web", "--timeout", "60"), "--timeout: 60 is no duration"),
+        (("kubectl", "patch", "pdb", "web", "--type", "-p", "{}"), "--type: -p is no text"),
+        (("eksctl", "upgrade", "cluster", "--approve=yes"), "--approve: yes is no bool"),
+        (("eksctl", "upgrade", "nodegroup", "--name"), "--name: -missing is no text"),
     ],
 )
 def test_what_does_not_exist_is_a_fault(words: tuple[str, ...], why: str) -> None:
