@@ -74,7 +74,8 @@ def of_group(
     by = _named(told.get(group.name) if isinstance(told, Mapping) else None)
     by = {EKSCTL: "", **by} if by_eksctl(group.nodes) else by
     entry = f'eks_managed_node_groups["{group.name}"]'
-    upgraded, applied = ("upgrade nodegroup", "--name", group.name), _APPLIED
+    upgraded = ("upgrade nodegroup", "--name", group.name)
+    applied: tuple[str, ...] = _APPLIED
     if way is GroupUpdateKind.NEW_GROUP:
         made = new_by_eksctl(facts, group.name, emptied)
         stack = f'Add another AWS::EKS::Nodegroup with Version = "{to}", and remove this one when it is drained'
