@@ -54,10 +54,16 @@ def flags_of(program: str, command: str) -> dict[str, str]:
     }
 
 
+def version_of(program: str) -> str:
+    """``v1.33.1``, of a kubectl."""
+    words = [program, "version", "--client", "-o", "json"]
+    told = json.loads(subprocess.run(words, capture_output=True, text=True, check=True, timeout=30).stdout)
+    return str(told["clientVersion"]["gitVersion"])
+
+
 def _kubectl(record: dict[str, Any], program: str) -> None:
-    told = subprocess.run([program, "version", "--client", "-o", "json"], capture_output=True, text=True, check=True)
-    found, version = record["kubectl"], json.loads(told.stdout)["clientVersion"]["gitVersion"]
-    found["source"] = f"kubectl {version}, kubectl COMMAND --help and kubectl options"
+    found = record["kubectl"]
+    found["source"] = f"kubectl {version_of(program)}, kubectl COMMAND --help and kubectl options"
     found["options"] = flags_of(program, "options")
     found["commands"] = {
         each: was if each in PLUGINS else flags_of(program, each) for each, was in found["commands"].items()

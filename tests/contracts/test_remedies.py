@@ -7,6 +7,7 @@ import ast
 import json
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -20,7 +21,11 @@ from botocore.validate import ParamValidator
 from kubectl_eksdoc.cli.commands import tree as command_tree
 from kubectl_eksdoc.cli.parser import Parser
 from tests.cli.check.asked import RICH, document
+from tests.cli.running import run_cli
 from tests.contracts.source import PACKAGE, ROOT, files, name, text
+from tests.needed import KUBECTLS, kubectl_of
+from tools.record_flags import PLUGINS, flags_of, version_of
+from tools.same_answers import OF_THE_DEMO
 
 Words = Sequence[str | None]
 """None: a word that is not known before it runs, or several."""
@@ -319,6 +324,28 @@ def test_each_command_that_is_written_exists(program: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("version", KUBECTLS)
+def test_each_flag_of_kubectl_that_is_written_is_in_its_help(version: str) -> None:
+    """Of every kubectl that is here: remedies are for old ones, too."""
+    program, record = kubectl_of(version), LISTED["kubectl"]["commands"]
+    helps = {each: flags_of(program, each) for each in record if each not in PLUGINS}
+    common = flags_of(program, "options")
+    if f"kubectl {version_of(program)}," in LISTED["kubectl"]["source"]:
+        assert helps == {each: flags for each, flags in record.items() if each not in PLUGINS}
+        assert common == LISTED["kubectl"]["options"]
+    used: dict[str, set[str]] = defaultdict(set)
+    for _, (name_of_it, *rest) in written():
+        if name_of_it != "kubectl" or rest[0] == "eksdoc":
+            continue
+        verb = next((said for n in (2, 1) if (said := " ".join(map(str, rest[:n]))) in record), "")
+        flags = [(word or "").partition("=")[0] for word in rest]
+        until = flags.index("--") if "--" in flags else len(flags)
+        used[verb] |= {each for each in flags[:until] if re.match(r"--?[a-zA-Z]", each)}
+    assert len(used) > 15
+    assert {each: lacking for each in helps if (lacking := used[each] - helps[each].keys() - common.keys())} == {}
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [("--demo", "--target", "1.33"), ("--demo", "--target", "1.34"), ("--snapshot", RICH, "--target", "1.34")],
@@ -331,6 +358,32 @@ def test_each_command_that_is_printed_exists(words: tuple[str, ...]) -> None:
     commands = [part for line in (*remedies, *steps) if line for part in _parts(line)]
     assert len(commands) > 40
     assert [f"{' '.join(each)}: {fault}" for each in commands for fault in faults(each, True)] == []
+
+
+PROGRAMS = {"kubectl", "aws", "eksctl", "helm", "terraform", "nodeadm"}
+OF_THE_SHELL = {"date", "grep", "jq", "printf", "sleep"}
+
+
+def _lines(told: object, field: str = "") -> Iterator[str]:
+    """That are there to be run, of a result."""
+    if isinstance(told, dict):
+        for key, each in told.items():
+            yield from _lines(each, str(key))
+    elif isinstance(told, list):
+        for each in told:
+            yield from _lines(each, field)
+    elif isinstance(told, str) and field in ("command", "commands", "verify"):
+        yield told
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("words", [each for each in OF_THE_DEMO if each not in ("", "options", "drain")])
+def test_each_command_of_every_result_on_the_demo_exists(words: str) -> None:
+    ran = run_cli(*shlex.split(words), "--demo", "-o", "json")
+    lines = dict.fromkeys(_lines(json.loads(ran.out))) if ran.out.startswith("{") else {}
+    parts = [part for line in lines for part in _parts(line) if re.fullmatch("[a-z]+", part[0])]
+    assert {part[0] for part in parts} <= PROGRAMS | OF_THE_SHELL
+    assert [f"{' '.join(each)}: {fault}" for each in parts for fault in faults(each, True)] == []
 
 
 def _parts(line: str) -> Iterator[list[str]]:
