@@ -394,4 +394,5 @@ def _proof(facts: InterruptionFacts) -> str:
         f'"region":"{facts.place.region}","time":"2026-01-01T00:00:00Z","resources":[],'
         '"detail":{"instance-id":"i-00000000000000000","instance-action":"terminate"}}'
     )
-    return shell("aws", "sqs", "send-message", "--queue-url", url, "--message-body", body) if url else ""
+    words = ("--queue-url", url, "--message-body", body, "--region", facts.place.region)  # awscli takes none of the URL
+    return shell("aws", "sqs", "send-message", *words) if url else ""
