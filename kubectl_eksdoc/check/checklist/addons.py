@@ -153,24 +153,28 @@ def _step(facts: CheckFacts, there: Sequence[RunningVersion], move: _Move, phase
         codes=_BLOCKING,
         about=tuple(dict.fromkeys((name, *_objects(there, name)))),
         source=_SKEW if name == KUBE_PROXY.addon else _LISTED,
-        forms=(terraform("aws_eks_addon", "addon_version", move.to),) if move.to else (),
+        forms=(terraform("aws_eks_addon", "addon_version", *_versions(facts, move, at)),) if move.to else (),
     )
 
 
 def _commands(facts: CheckFacts, move: _Move, at: Version) -> Iterator[str]:
-    """Looked at, then done; vpc-cni goes by every minor between."""
+    """Looked at, then done."""
     name = move.addon.name
     if not move.to:
         of = ("--addon-name", name, "--kubernetes-version", in_words(at))
         yield aws(facts, "eks", "describe-addon-versions", *of)
         return
-    offered = facts.aws.addon_versions.get(name)
-    versions: tuple[str, ...] = (move.to,)
-    if isinstance(offered, AddonVersions):
-        versions = addon_versions.steps(name, offered, in_words(at), move.have, move.to)
-    for version in versions:
+    for version in _versions(facts, move, at):
         yield shell("kubectl", "eksdoc", "addon-diff", name, "--to", version)
         yield shell("kubectl", "eksdoc", "addon-diff", name, "--to", version, "--apply")
+
+
+def _versions(facts: CheckFacts, move: _Move, at: Version) -> tuple[str, ...]:
+    """One after the other: vpc-cni goes by every minor between."""
+    offered = facts.aws.addon_versions.get(move.addon.name)
+    if not isinstance(offered, AddonVersions):
+        return (move.to,)
+    return addon_versions.steps(move.addon.name, offered, in_words(at), move.have, move.to)
 
 
 def _objects(there: Sequence[RunningVersion], name: str) -> Iterator[str]:

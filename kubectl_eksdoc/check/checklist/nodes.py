@@ -206,11 +206,7 @@ def _managed(
             f"{chosen.why}; with an AMI of its own in the launch template, or for a quick rollback, create a new "
             "group instead: an in-place update cannot be rolled back"
         )
-    forms = (
-        tuple(_other_tools(facts, group, to))
-        if chosen.way in (GroupUpdateKind.IN_PLACE, GroupUpdateKind.UNKNOWN)
-        else ()
-    )
+    forms = () if chosen.way is GroupUpdateKind.TEMPLATE else tuple(_other_tools(facts, group, chosen.way, to))
     gone = chosen.way is GroupUpdateKind.NEW_GROUP
     done = f"the old group is gone, and no node is older than {to}" if gone else f"every node of it has {to}"
     gate, seen = Gate.BEFORE_NODES, _nodes(group)
@@ -218,11 +214,24 @@ def _managed(
     yield UpgradeStep(phase, title, because + why, commands, done, seen, version, gate, (), about, source, forms=forms)
 
 
-def _other_tools(facts: CheckFacts, group: NodeGroupNodes, to: str) -> Iterator[StepForm]:
-    """Of an update in place."""
-    if by_eksctl(group.nodes):
-        yield eksctl(facts, "upgrade nodegroup", "--name", group.name, "--kubernetes-version", to)
-    yield terraform("aws_eks_node_group", "version", to)
+def _other_tools(facts: CheckFacts, group: NodeGroupNodes, way: GroupUpdateKind, to: str) -> Iterator[StepForm]:
+    """Of an update in place, or of a new group."""
+    made = by_eksctl(group.nodes)
+    if way is not GroupUpdateKind.NEW_GROUP:
+        if made:
+            yield eksctl(facts, "upgrade nodegroup", "--name", group.name, "--kubernetes-version", to)
+        yield terraform("aws_eks_node_group", "version", to)
+        return
+    if made:
+        yield StepForm("eksctl", "Its stack goes with the old group.", _anew_by_eksctl(facts, group))
+    text = f'Add an aws_eks_node_group of version "{to}", and take the old one out once it is drained.'
+    yield StepForm("Terraform", text, (*steps.TERRAFORM, *_emptied(facts, group), *steps.TERRAFORM))
+
+
+def _anew_by_eksctl(facts: CheckFacts, group: NodeGroupNodes) -> tuple[str, ...]:
+    old = ("--cluster", name_of(facts), "--name", group.name, *in_region(facts))
+    make, remove = "eksctl create nodegroup --config-file cluster.yaml", shell("eksctl", "delete", "nodegroup", *old)
+    return (make, *_emptied(facts, group), remove)
 
 
 def _emptied(facts: CheckFacts, group: NodeGroupNodes, *nodes: str) -> tuple[str, ...]:
@@ -253,7 +262,6 @@ def _nodes(group: NodeGroupNodes) -> str:
 def _by_eksctl(
     facts: CheckFacts, group: NodeGroupNodes, version: Version, phase: Phase, because: str
 ) -> Iterator[UpgradeStep]:
-    old = ("--cluster", name_of(facts), "--name", group.name, *in_region(facts))
     yield UpgradeStep(
         phase,
         f"Make a new group with eksctl beside {group.name} with {in_words(version)}, and drain {group.name}",
@@ -261,11 +269,7 @@ def _by_eksctl(
             f"{because}eksctl does not upgrade groups that EKS does not manage: it makes new ones (AL2023 from "
             f"eksctl 0.176 on); the old group is the rollback as long as it exists{_losing(facts, group)}"
         ),
-        (
-            "eksctl create nodegroup --config-file cluster.yaml",
-            *_emptied(facts, group),
-            shell("eksctl", "delete", "nodegroup", *old),
-        ),
+        _anew_by_eksctl(facts, group),
         f"no node is older than {in_words(version)}",
         _nodes(group),
         version,

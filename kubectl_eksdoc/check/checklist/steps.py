@@ -100,10 +100,16 @@ def eks(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster-name") 
     return shell("aws", "eks", *verb.split(), name, name_of(facts), *in_region(facts), *more)
 
 
-def terraform(resource: str, argument: str, value: str) -> StepForm:
-    """Nothing in the cluster or in AWS tells whether Terraform manages it: its state does."""
-    text = f'Set {argument} = "{value}" in its {resource}, or in what its module passes there: awscli would make drift.'
-    return StepForm("Terraform", text, ("terraform plan -out=upgrade.tfplan", "terraform apply upgrade.tfplan"))
+TERRAFORM = ("terraform plan -out=upgrade.tfplan", "terraform apply upgrade.tfplan")
+
+
+def terraform(resource: str, argument: str, *values: str) -> StepForm:
+    """Nothing in the cluster or in AWS tells whether Terraform manages it: its state does. `values`: one after the
+    other."""
+    to = ", then ".join(f'"{each}"' for each in values)
+    alone = ", and apply each before the next" if len(values) > 1 else ""
+    where = f"in its {resource}, or in what its module passes there"
+    return StepForm("Terraform", f"Set {argument} = {to} {where}{alone}: awscli would make drift.", TERRAFORM)
 
 
 def by_eksctl(nodes: Iterable[Node]) -> bool:

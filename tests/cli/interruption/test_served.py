@@ -302,7 +302,7 @@ def test_without_any_sign_it_is_unknown_and_a_message_is_proposed(ann: Incident)
     (finding,) = (each for each in json.loads(ran.out)["findings"] if each["status"] == "unknown")
     assert ran.code == 5 and finding["code"] == "interruption-sign-of-life"
     proof = finding["remedy"][0]["command"]
-    assert " --region ap-northeast-2" in proof, "awscli asks the region of its profile, whatever the URL of the queue says"
+    assert " --region ap-northeast-2" in proof, "awscli takes none of the URL of a queue"
     carry_out(proof, ann.aws)
     sqs = ann.aws.client("sqs")
     url = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
