@@ -69,6 +69,12 @@ def test_its_page_says_so_first_and_shows_each_step_once(kept: Somebody, words: 
     assert bool(steps) is ("--gate" not in words)
 
 
+def test_without_aws_on_purpose_nothing_of_it_is_unknown(kept: Somebody) -> None:
+    """What support costs is told by the day on which this runs, and by a table."""
+    told = kept.document(*TARGET, "--no-aws")
+    assert [each for each in counting(told) if " support-" not in each] == []
+
+
 GONE = "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: images}\n"
 
 
