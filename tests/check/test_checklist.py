@@ -494,17 +494,3 @@ def test_steps_have_the_form_of_the_tool_that_manages_what_they_change() -> None
     others = [a_node("a", group="blue", version="v1.33.1", os_image="Amazon Linux 2023.7.20250609")]
     plain = checklist(replace(healthy(), cluster=a_healthy_cluster(nodes=others)))
     assert {form.tool for step in plain for form in step.forms} == {"Terraform"}, "nothing says that eksctl made them"
-
-
-def test_a_new_group_has_the_form_of_the_tool_that_manages_the_old_one() -> None:
-    """eksctl keeps a stack for it, which awscli would leave."""
-    labels = {"eks.amazonaws.com/nodegroup": "blue", "alpha.eksctl.io/nodegroup-name": "blue"}
-    nodes = [a_node("a", version="v1.32.1", labels=labels, os_image="Amazon Linux 2")]
-    step = the_step(replace(healthy(), cluster=a_healthy_cluster(nodes=nodes)), "Make a new group beside blue")
-    forms = {form.tool: form.commands for form in step.forms}
-    of = "--cluster prod --name blue --region eu-west-1"
-    drained = ("kubectl eksdoc drain plan --nodegroup blue", "kubectl eksdoc drain run --nodegroup blue")
-    make = "eksctl create nodegroup --config-file cluster.yaml"
-    assert forms["eksctl"] == (make, *drained, f"eksctl delete nodegroup {of}")
-    applied = ("terraform plan -out=upgrade.tfplan", "terraform apply upgrade.tfplan")
-    assert forms["Terraform"] == (*applied, *drained, *applied)
