@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.amazon.upgrades.removed_apis import CUSTOM_ROWS
+from kubectl_eksdoc.amazon.upgrades.custom_apis import CUSTOM_ROWS
 from kubectl_eksdoc.amazon.upgrades.skew import kube_proxy_skew
 from kubectl_eksdoc.amazon.upgrades.software import CLUSTER_AUTOSCALER, KUBE_PROXY, Software
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, SourcedVerdict, in_words, minor_of
